@@ -1,0 +1,57 @@
+"""The record: a frozen, content-addressed row that knows its table.
+
+    identity fields ──canonical JSON──► blake2b ──► id        (content records)
+    coordinates     ──join──────────────────────► id          (events override `make_id`)
+"""
+
+import hashlib
+import json
+from typing import Any, ClassVar, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+Json: TypeAlias = Any
+"""A JSON value. Parquet holds it as a JSON string: nested Arrow columns corrupt heterogeneous JSON."""
+
+
+def canonical_json(value: Json) -> str:
+    """The one byte-stable spelling of a JSON value, on every machine and Python version."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Json, length: int = 20) -> str:
+    """A hex digest of a JSON value's canonical spelling."""
+    return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+class Contract(BaseModel):
+    """Base of everything that crosses a module line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Record(Contract):
+    """A row of a lake table. Its id is filled at construction, and checked when read back."""
+
+    table: ClassVar[str]
+    prefix: ClassVar[str]
+    identity: ClassVar[tuple[str, ...]]
+
+    id: str = ""
+    """Content id, or the coordinates of an event."""
+    schema_version: int = 1
+    """Version of this record's shape; older versions stay readable."""
+
+    def make_id(self) -> str:
+        """Hash the identity fields; provenance never takes part."""
+        fields = self.model_dump(mode="json", include=set(self.identity))
+        return f"{self.prefix}_{digest(fields)}"
+
+    @model_validator(mode="after")
+    def _fill_id(self) -> Self:
+        expected = self.make_id()
+        if self.id not in ("", expected):
+            raise ValueError(f"{self.table}: id {self.id} does not match its content ({expected})")
+        object.__setattr__(self, "id", expected)
+        self.__pydantic_fields_set__.add("id")
+        return self

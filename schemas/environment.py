@@ -1,0 +1,153 @@
+"""Blueprint (the idea), environment (the built thing), and what building leaves behind."""
+
+from typing import ClassVar, Literal
+
+from schemas.base import Contract, Json, Record
+from schemas.origin import Origin
+from schemas.seed import Brief
+
+Effect = Literal["query", "change"]
+Kind = Literal["stateful"]
+Fault = Literal["none", "code", "test", "state", "spec"]
+
+
+class ToolPlan(Contract):
+    """An operation the blueprint promises."""
+
+    name: str
+    """Tool name."""
+    description: str
+    """What it does, for the agent."""
+    effect: Effect
+    """Whether it only reads, or changes state."""
+
+
+class Blueprint(Record):
+    """The idea of an environment: state, rules, tools, policy document."""
+
+    table: ClassVar[str] = "blueprints"
+    prefix: ClassVar[str] = "bp"
+    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy")
+
+    kind: Kind
+    """Kind of environment to build."""
+    brief: Brief
+    """Brief it was thought up from."""
+    name: str
+    """Title for people."""
+    summary: str
+    """What this world is, in a few sentences."""
+    collections: dict[str, list[str]]
+    """Collection name → names of the attributes of its rows."""
+    rules: list[str]
+    """Rules the tools must enforce."""
+    tools: list[ToolPlan]
+    """Operations to write."""
+    policy: str
+    """Policy document an agent has to follow; empty when there is none."""
+    licence: str
+    """Licence inherited from the seed."""
+    origin: Origin
+    """Provenance."""
+
+
+class Tool(Contract):
+    """One entry of an environment's interface, derived from its code."""
+
+    name: str
+    """Name the agent calls."""
+    description: str
+    """What the agent reads."""
+    parameters: Json
+    """JSON Schema (the fixed subset the runtime validates) of the arguments object."""
+    effect: Effect
+    """Declared effect; gates hold the code to it."""
+
+
+class Environment(Record):
+    """The built thing: files that run in the jail, and the interface they offer."""
+
+    table: ClassVar[str] = "environments"
+    prefix: ClassVar[str] = "env"
+    identity: ClassVar[tuple[str, ...]] = ("kind", "files", "entry", "tools", "rules", "policy")
+
+    kind: Kind
+    """What it is."""
+    files: dict[str, str]
+    """Path → source text."""
+    entry: str
+    """`module:Class` the session constructs."""
+    tools: list[Tool]
+    """Interface, derived from the code."""
+    rules: list[str]
+    """Rules the tools enforce."""
+    policy: str
+    """Policy document for the agent."""
+    name: str
+    """Title for people."""
+    summary: str
+    """What this world is."""
+    brief: Brief
+    """Brief at its root."""
+    blueprint: str
+    """Blueprint id."""
+    licence: str
+    """Licence; unknown is not exported by default."""
+    origin: Origin
+    """Provenance."""
+
+
+class Call(Contract):
+    """One tool call, as asked for."""
+
+    name: str
+    """Tool name."""
+    arguments: dict[str, Json] = {}
+    """Arguments object."""
+    actor: str = "agent"
+    """Who calls."""
+
+
+class Test(Record):
+    """A stored procedural test, hash-linked to the code it tests."""
+
+    __test__: ClassVar[bool] = False
+    table: ClassVar[str] = "tests"
+    prefix: ClassVar[str] = "tst"
+    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "setup", "call", "expect")
+
+    environment: str
+    """Id of the environment whose code this tests."""
+    name: str
+    """What is tried, in words."""
+    initial_state: dict[str, Json]
+    """State the session starts from."""
+    setup: list[Call]
+    """Calls made first; they must succeed."""
+    call: Call
+    """The call under test."""
+    expect: Literal["success", "rejection"]
+    """Success, or an anticipated rejection."""
+    origin: Origin
+    """Provenance."""
+
+
+class Build(Record):
+    """One repair attempt: what failed, what was sent back, what changed."""
+
+    table: ClassVar[str] = "builds"
+    prefix: ClassVar[str] = "bld"
+    identity: ClassVar[tuple[str, ...]] = ("subject", "repair")
+
+    subject: str
+    """Blueprint or draft being built."""
+    repair: int
+    """0 is the first version, then one per repair."""
+    outcome: Literal["built", "failed"]
+    """Whether this version ran."""
+    failure: str
+    """What failed, as quoted to the author; empty when it ran."""
+    fault: Fault
+    """Whom the failure is attributed to."""
+    content_hash: str
+    """Hash of the version tried, so that "nothing changed" shows."""

@@ -1,0 +1,106 @@
+"""Rollout (an attempt, kept whatever came of it) and trajectory (a kept one, ready for training)."""
+
+from typing import ClassVar, Literal
+
+from schemas.base import Contract, Json, Record
+
+Outcome = Literal["pass", "fail", "error"]
+Termination = Literal["done", "step_limit", "environment_error"]
+
+
+class Verdict(Contract):
+    """What a verifier says of an end. An outage is `error`, never a reward of 0."""
+
+    outcome: Outcome
+    """Three-valued."""
+    reward: float | None
+    """Null when the outcome is error."""
+    components: dict[str, float]
+    """Value of each part: guards, frame, each goal."""
+    reason: str = ""
+    """First thing that failed, in words."""
+
+
+class Rollout(Record):
+    """One attempt of a policy at a scenario."""
+
+    table: ClassVar[str] = "rollouts"
+    prefix: ClassVar[str] = "rol"
+    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "group", "attempt")
+
+    scenario: str
+    """Scenario id."""
+    environment: str
+    """Environment id."""
+    policy: str
+    """Who acted."""
+    group: str
+    """Why it was made: probe or teacher."""
+    attempt: int
+    """Which attempt of the group."""
+    seed: int
+    """Seed of the policy's choices."""
+    outcome: Outcome
+    """Verdict's outcome."""
+    reward: float | None
+    """Verdict's reward; null on error."""
+    components: dict[str, float]
+    """Verdict's components."""
+    reason: str
+    """Verdict's reason."""
+    steps: int
+    """Tool calls made."""
+    termination: Termination
+    """Why it ended."""
+    final_state_hash: str
+    """Hash of the state at the end; empty on error."""
+    transcript: list[Json]
+    """Messages, tool calls and replies, with the state hash after each call."""
+
+
+class Trajectory(Record):
+    """A kept rollout, ready for training."""
+
+    table: ClassVar[str] = "trajectories"
+    prefix: ClassVar[str] = "trj"
+    identity: ClassVar[tuple[str, ...]] = ("rollout",)
+
+    rollout: str
+    """Rollout id."""
+    scenario: str
+    """Scenario id."""
+    environment: str
+    """Environment id."""
+    policy: str
+    """Who acted."""
+    messages: list[Json]
+    """Chat messages; tool arguments are objects here, each target spells them its own way."""
+    tools: list[Json]
+    """Interface as the agent saw it."""
+    loss: list[bool]
+    """Per message: whether it is trained on."""
+    state_hashes: list[str]
+    """State hash after each tool call."""
+    reward: float
+    """Reward."""
+    licence: str
+    """Licence of the environment."""
+
+
+class Bundle(Record):
+    """What left the factory."""
+
+    table: ClassVar[str] = "bundles"
+    prefix: ClassVar[str] = "bun"
+    identity: ClassVar[tuple[str, ...]] = ("exporter", "content_hash")
+
+    exporter: str
+    """Format."""
+    content_hash: str
+    """Hash over the files' bytes."""
+    path: str
+    """Folder, relative to the bundles folder."""
+    files: dict[str, int]
+    """File name → bytes."""
+    rows: int
+    """Records inside."""

@@ -1,0 +1,147 @@
+"""Draft (generated, executed) and scenario (with a verifier that runs)."""
+
+from typing import ClassVar, Literal
+
+from schemas.base import Contract, Json, Record
+from schemas.environment import Call
+from schemas.origin import Origin
+
+Polarity = Literal["achieve", "answer", "refuse", "escalate", "clarify"]
+Split = Literal["train", "validation", "test"]
+
+
+class UserContract(Contract):
+    """What the simulated user knows and wants."""
+
+    opening: str
+    """First message; for a single-request scenario it is the request itself."""
+    facts: dict[str, Json] = {}
+    """Facts the user can give when asked."""
+
+
+class Change(Contract):
+    """One difference between two states."""
+
+    path: list[str]
+    """Keys from the root; list items are addressed by position."""
+    op: Literal["add", "remove", "set"]
+    """What happened at the path."""
+    before: Json = None
+    """Value before (set, remove)."""
+    after: Json = None
+    """Value after (set, add)."""
+
+
+class Draft(Record):
+    """A scenario before it has a verifier. Gold state and answers come only from running the oracle."""
+
+    table: ClassVar[str] = "drafts"
+    prefix: ClassVar[str] = "dft"
+    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed")
+
+    environment: str
+    """Environment id."""
+    number: int
+    """Which scenario of its environment."""
+    initial_state: dict[str, Json]
+    """State every session starts from."""
+    request: str
+    """What the agent is asked to do."""
+    user: UserContract
+    """Contract of the simulated user."""
+    oracle: list[Call]
+    """Reference path."""
+    polarity: Polarity
+    """What success means here."""
+    clock: str
+    """Virtual time at the start, ISO 8601 UTC."""
+    seed: int
+    """Seed of the session's ids and randomness."""
+    changes: list[Change]
+    """What the oracle changed when it ran."""
+    gold_hash: str
+    """Hash of the state after the oracle."""
+    origin: Origin
+    """Provenance."""
+
+
+class Check(Contract):
+    """One declarative assertion about a final state, run by trusted code."""
+
+    name: str
+    """What it asserts, in words."""
+    op: Literal["equals", "present", "absent"]
+    """Comparison at the path."""
+    path: list[str]
+    """Keys from the root."""
+    value: Json = None
+    """Expected value (equals, present with a value of unknown parts left out)."""
+    weight: float = 1.0
+    """Share among the goals."""
+
+
+class Verifier(Contract):
+    """How success is judged. Goals are false at the start, guards true; classes are found by running them."""
+
+    goals: list[Check]
+    """What must become true."""
+    guards: list[Check]
+    """What must stay true."""
+    frame: list[list[str]]
+    """Paths that may change; any other change breaks the frame."""
+    partial: bool = False
+    """Whether goals pay in part; binary otherwise."""
+
+
+class Bounds(Contract):
+    """Upper bounds on a verifier's error rates, with the number of trials behind them."""
+
+    false_accept: float
+    """ρ0: upper bound of accepting a wrong end."""
+    false_accept_n: int
+    """Trials behind it."""
+    false_reject: float
+    """ρ1: upper bound of rejecting a right end."""
+    false_reject_n: int
+    """Trials behind it."""
+
+
+class Scenario(Record):
+    """A request in an environment, with a verifier that was run on the oracle and on doing nothing."""
+
+    table: ClassVar[str] = "scenarios"
+    prefix: ClassVar[str] = "scn"
+    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "verifier")
+
+    environment: str
+    """Environment id."""
+    draft: str
+    """Draft id."""
+    initial_state: dict[str, Json]
+    """State every session starts from."""
+    request: str
+    """What the agent is asked to do."""
+    user: UserContract
+    """Contract of the simulated user."""
+    oracle: list[Call]
+    """Reference path."""
+    polarity: Polarity
+    """What success means here."""
+    clock: str
+    """Virtual time at the start, ISO 8601 UTC."""
+    seed: int
+    """Seed of the session's ids and randomness."""
+    verifier: Verifier
+    """How success is judged."""
+    features: dict[str, Json]
+    """Difficulty features."""
+    split: Split
+    """Split, given to whole domains before generation."""
+    oracle_reward: float
+    """Reward of the oracle, measured at build."""
+    do_nothing_reward: float
+    """Reward of doing nothing, measured at build."""
+    bounds: Bounds | None = None
+    """Error bounds; null means not measured."""
+    origin: Origin
+    """Provenance."""
