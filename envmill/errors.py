@@ -1,12 +1,12 @@
 """Every error EnvMill raises: one base, one flat type per boundary, the mend at the end of the message.
 
-    EnvMillError
-    ├── SettingsError   a setting or argument is wrong
-    ├── ModelError      a provider could not be reached (Outage) or answered badly (BadReply)
-    ├── SandboxError    the jail could not be started or broke
-    ├── BuildError      a program cannot be made to run
-    ├── LakeError       a file of the lake is missing, damaged or of a foreign shape
-    └── StepFailed      items of a step ended in error
+EnvMillError
+├── SettingsError   a setting or argument is wrong
+├── ModelError      a provider could not be reached (Outage) or answered badly (BadReply)
+├── SandboxError    the jail could not be started or broke
+├── BuildError      a program cannot be made to run
+├── LakeError       a file of the lake is missing, damaged or of a foreign shape
+└── StepFailed      items of a step ended in error
 """
 
 from typing import Any, ClassVar

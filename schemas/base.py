@@ -1,12 +1,12 @@
 """The record: a frozen, content-addressed row that knows its table.
 
-    identity fields ──canonical JSON──► blake2b ──► id        (content records)
-    coordinates     ──join──────────────────────► id          (events override `make_id`)
+identity fields ──canonical JSON──► blake2b ──► id        (content records)
+coordinates     ──join──────────────────────► id          (events override `make_id`)
 """
 
 import hashlib
 import json
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -22,6 +22,16 @@ def canonical_json(value: Json) -> str:
 def digest(value: Json, length: int = 20) -> str:
     """A hex digest of a JSON value's canonical spelling."""
     return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def is_object(value: Json) -> TypeGuard[dict[str, Json]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Json) -> TypeGuard[list[Json]]:
+    """Whether a JSON value is an array."""
+    return isinstance(value, list)
 
 
 class Contract(BaseModel):

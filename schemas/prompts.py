@@ -1,5 +1,7 @@
 """What each prompt is given and what it must answer: the author's whole contract."""
 
+from typing import Literal
+
 from schemas.base import Contract, Json
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.scenario import Polarity
@@ -64,8 +66,8 @@ class PlannedTest(Contract):
     name: str
     setup: list[Call] = []
     call: Call
-    expect: str
-    """`success` or `rejection`."""
+    expect: Literal["success", "rejection"]
+    """Success, or an anticipated rejection."""
 
 
 class TestsReply(Contract):

@@ -31,7 +31,7 @@ class RunConfig(Contract):
     provider: ProviderName = Field("offline", title="Model provider")
     """Who answers prompts: the offline author, or a recording played back."""
     recording: str = Field("", title="Recording")
-    """Path of the recording that `replay` plays back."""
+    """Run whose model calls `replay` plays back."""
     mistakes: float = Field(0.2, ge=0.0, le=1.0, title="Mistake rate of the offline author")
     """How often the offline author makes a mistake that models really make."""
     probe: PolicyName = Field("careless", title="Probe policy")

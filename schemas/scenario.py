@@ -111,7 +111,17 @@ class Scenario(Record):
 
     table: ClassVar[str] = "scenarios"
     prefix: ClassVar[str] = "scn"
-    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "verifier")
+    identity: ClassVar[tuple[str, ...]] = (
+        "environment",
+        "initial_state",
+        "request",
+        "user",
+        "oracle",
+        "polarity",
+        "clock",
+        "seed",
+        "verifier",
+    )
 
     environment: str
     """Environment id."""

@@ -1,0 +1,42 @@
+"""The careless policy: plays the oracle, and by seed skips a call or mixes up an argument. Plumbing, not difficulty."""
+
+import random
+
+from envmill.agents.base import Actor
+from envmill.agents.reference import Script
+from schemas.base import Json, is_object
+from schemas.environment import Call, Environment
+from schemas.scenario import Scenario
+
+_SKIP, _MIX_UP = 0.08, 0.08
+
+
+class Careless:
+    """Each call is a chance to slip."""
+
+    name = "careless"
+
+    def begin(self, scenario: Scenario, environment: Environment, seed: int) -> Actor:  # noqa: ARG002
+        dice = random.Random(f"{scenario.id}/{seed}")
+        calls: list[Call] = []
+        for call in scenario.oracle:
+            fate = dice.random()
+            if fate >= _SKIP:
+                calls.append(mix_up(call, scenario.initial_state, dice) if fate < _SKIP + _MIX_UP else call)
+        return Script(calls)
+
+
+def mix_up(call: Call, state: dict[str, Json], dice: random.Random) -> Call:
+    """The same call with one key exchanged for another row's."""
+    swaps = [
+        (name, other)
+        for name, value in sorted(call.arguments.items())
+        for rows in (state[key] for key in sorted(state))
+        if is_object(rows) and isinstance(value, str) and value in rows
+        for other in sorted(rows)
+        if other != value
+    ]
+    if not swaps:
+        return call
+    name, other = dice.choice(swaps)
+    return call.model_copy(update={"arguments": call.arguments | {name: other}})

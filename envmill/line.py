@@ -1,0 +1,88 @@
+"""The line: ten steps in two laps, in the one order there is.
+
+environments  generate ─► build ─► verify ─► filter
+scenarios                                      └─► generate ─► build ─► verify ─► filter ─► collect ─► export
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envmill.build import build_environment, build_scenario
+from envmill.collect import collect_trajectories
+from envmill.export import export_bundles
+from envmill.filter import filter_environment, filter_scenario
+from envmill.gates.base import Finding
+from envmill.gates.f4 import find_repeats
+from envmill.gates.w10 import find_duplicates
+from envmill.generate import generate_blueprint, generate_draft
+from envmill.mill import Mill, Result, Subject
+from envmill.models.door import Account
+from envmill.upstream import (
+    Upstream,
+    enter_blueprints,
+    enter_built,
+    enter_drafts,
+    enter_load,
+    enter_places,
+    enter_probed,
+    enter_scenarios,
+    enter_seeds,
+    enter_sound,
+    enter_verified,
+)
+from envmill.verify import verify_environment, verify_scenario
+from schemas.ledger import Lap, Stage
+
+Work = Callable[[Subject[Any], Mill, Account], Awaitable[Result]]
+Decide = Callable[[Sequence[Subject[Any]]], Mapping[str, Finding]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One flow, one deployment, one library function, and a barrier."""
+
+    lap: Lap
+    stage: Stage
+    enter: Callable[[Upstream], Sequence[Subject[Any]]]
+    """What comes in."""
+    work: Work
+    """What is done with each subject."""
+    makes: tuple[str, ...] = ()
+    """Tables it adds to besides attrition and gate_evidence, its product first."""
+    gates: tuple[str, ...] = ()
+    """Admission checks it runs."""
+    settings: tuple[str, ...] = ()
+    """Config fields its outcome depends on beyond what came in."""
+    decide: Decide | None = None
+    """A decision over the whole set, made before any subject is worked on."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.lap}-{self.stage}"
+
+
+def _decide_duplicates(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+    return find_duplicates([subject.record.environment for subject in subjects])
+
+
+def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+    return find_repeats([subject.record.record for subject in subjects])
+
+
+_ASKS = ("recipe", "environments", "seed", "provider", "recording", "mistakes")
+
+STEPS: tuple[Step, ...] = (
+    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=_ASKS),
+    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
+    Step("environments", "verify", enter_built, verify_environment, gates=("W1", "W2", "W3")),
+    Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),
+    Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios",)),
+    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios",)),
+    Step("scenarios", "verify", enter_scenarios, verify_scenario, gates=("S1", "S2")),
+    Step("scenarios", "filter", enter_sound, filter_scenario, ("rollouts",), ("F4", "F1"), ("attempts", "probe"), _decide_repeats),
+    Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),
+    Step("scenarios", "export", enter_load, export_bundles, ("bundles",)),
+)
+
+STEP: dict[str, Step] = {step.name: step for step in STEPS}

@@ -1,0 +1,92 @@
+"""The mill: what every step works with, the subject it works on, and the result it gives."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from envmill.gates.base import Finding
+from envmill.models.door import Door
+from envmill.recipes.base import Recipe
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from schemas.base import Record
+from schemas.environment import Environment, Test
+from schemas.rollout import Rollout, Trajectory
+from schemas.run import RunConfig
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Mill:
+    """Means of one process working on one run."""
+
+    run: str
+    config: RunConfig
+    settings: Settings
+    recipe: Recipe
+    door: Door
+    sandbox: Sandbox
+
+
+@dataclass(frozen=True)
+class Subject(Generic[T_co]):
+    """One candidate at one step, with what the step reads beside it."""
+
+    id: str
+    parent: str
+    theme: str
+    record: T_co
+
+
+@dataclass(frozen=True)
+class Tested:
+    """An environment with its stored tests."""
+
+    environment: Environment
+    tests: tuple[Test, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A scenario yet to be thought up: the n-th of an environment."""
+
+    environment: Environment
+    number: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.environment.id}:{self.number:03d}"
+
+
+R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+
+@dataclass(frozen=True)
+class Placed(Generic[R_co]):
+    """A draft or scenario with its environment, and the rollouts made of it so far."""
+
+    record: R_co
+    environment: Environment
+    rollouts: tuple[Rollout, ...] = ()
+
+
+@dataclass(frozen=True)
+class Load:
+    """Everything a run has to export."""
+
+    trajectories: tuple[Trajectory, ...]
+    splits: dict[str, str]
+    """Scenario id → split."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a subject: its findings decide, its records are saved either way."""
+
+    records: tuple[Record, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def stopped_by(self) -> Finding | None:
+        """The finding that ends this candidate here."""
+        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error")), None)

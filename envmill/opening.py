@@ -1,0 +1,69 @@
+"""Opening a run: the config it keeps, what it already knows, and the means to go on."""
+
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Literal
+
+from envmill import author
+from envmill.errors import SettingsError
+from envmill.lake.arrow import Stamp
+from envmill.lake.journal import Journal, read_calls, seal
+from envmill.lake.lake import Lake
+from envmill.mill import Mill
+from envmill.models.base import Provider
+from envmill.models.door import Door
+from envmill.models.offline import Offline
+from envmill.models.replay import Replay
+from envmill.recipes import RECIPES
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from envmill.walk import Walk
+from schemas.base import Json
+from schemas.ledger import ModelCall, RunEvent
+from schemas.run import RunConfig
+
+
+@asynccontextmanager
+async def open_walk(run: str, config: RunConfig, settings: Settings) -> AsyncGenerator[Walk]:
+    """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
+    lake = Lake(settings.lake)
+    config = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
+    note(lake, run, "started", config.model_dump(mode="json"))
+    folder = settings.home / "journal" / run
+    seal(folder, lake, _seal_stamp(run))
+    known = {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *read_calls(folder)) if _answers(call)}
+    provider, journal = _open_provider(config, settings, lake), Journal(folder)
+    try:
+        async with Sandbox.open(settings) as sandbox:
+            door = Door(provider, journal, known, config.seed or 0)
+            recipe = RECIPES[config.recipe](author.themes())
+            yield Walk(Mill(run, config, settings, recipe, door, sandbox), lake)
+    finally:
+        await provider.close()
+        await journal.close()
+        seal(folder, lake, _seal_stamp(run))
+
+
+def note(lake: Lake, run: str, event: Literal["started", "finished", "failed"], detail: Json) -> None:
+    """Write down that something happened to a run."""
+    row = RunEvent(event=event, at=datetime.now(UTC).isoformat(), detail=detail)
+    stamp = Stamp(run, "run", "", 0, 1, "", row.at)
+    lake.put(RunEvent, [row], f"{event}-{uuid.uuid4().hex}", stamp)
+
+
+def _open_provider(config: RunConfig, settings: Settings, lake: Lake) -> Provider:
+    if config.provider == "offline":
+        return Offline(author.answer, config.mistakes, settings.author_url)
+    if config.recording not in lake.runs():
+        raise SettingsError(f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.root}.")
+    return Replay(lake.read(ModelCall, config.recording))
+
+
+def _answers(call: ModelCall) -> bool:
+    return call.outcome != "outage" and not call.reused
+
+
+def _seal_stamp(run: str) -> Stamp:
+    return Stamp(run, "", "", 0, 1, "", datetime.now(UTC).isoformat())

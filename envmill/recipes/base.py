@@ -1,0 +1,39 @@
+"""A recipe: how environments and scenarios are thought up. It fills hooks and never orders stages."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from envmill.models.door import Account
+from envmill.models.prompt import Prompt
+from schemas.environment import Blueprint, Environment
+from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
+from schemas.run import RunConfig
+from schemas.seed import Seed
+
+
+class Recipe(Protocol):
+    """The hooks the stages call."""
+
+    name: str
+    prompts: Mapping[str, tuple[Prompt, ...]]
+    """Step → prompts it asks; a changed prompt changes the step's fingerprint."""
+
+    def pick_seeds(self, config: RunConfig) -> list[Seed]:
+        """What the run starts from; the same config always picks the same."""
+        ...
+
+    async def think_up(self, seed: Seed, account: Account) -> Blueprint:
+        """Seed → blueprint."""
+        ...
+
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+        """Blueprint → program; with the failed version and its failure, a repair."""
+        ...
+
+    async def write_tests(self, environment: Environment, account: Account) -> TestsReply:
+        """Environment → procedural tests."""
+        ...
+
+    async def pose(self, environment: Environment, number: int, account: Account) -> ScenarioReply:
+        """Environment → one scenario, not yet executed."""
+        ...

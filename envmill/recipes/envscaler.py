@@ -1,0 +1,96 @@
+"""Recipe `envscaler`, one pass: theme → blueprint → program and tests → scenarios derived from state."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from envmill.models.door import Account
+from envmill.models.prompt import Prompt
+from schemas.environment import Blueprint, Environment
+from schemas.origin import Origin
+from schemas.prompts import (
+    BlueprintInput,
+    BlueprintReply,
+    ProgramInput,
+    ProgramReply,
+    ScenarioInput,
+    ScenarioReply,
+    TestsInput,
+    TestsReply,
+)
+from schemas.run import RunConfig
+from schemas.seed import Brief, Seed
+
+_FOLDER = Path(__file__).parent / "prompts" / "envscaler"
+
+
+class EnvScaler:
+    """Environments as one Python class over JSON state."""
+
+    name = "envscaler"
+
+    def __init__(self, themes: list[tuple[str, str]]) -> None:
+        self._themes = themes
+        self._blueprint, self._program, self._tests, self._scenario = (
+            Prompt.load(_FOLDER / f"{name}.md") for name in ("blueprint", "program", "tests", "scenario")
+        )
+        self.prompts: Mapping[str, tuple[Prompt, ...]] = {
+            "environments-generate": (self._blueprint,),
+            "environments-build": (self._program, self._tests),
+            "scenarios-generate": (self._scenario,),
+        }
+
+    def pick_seeds(self, config: RunConfig) -> list[Seed]:
+        """Themes in turn, so that every domain gets its share; later rounds ask for another variation."""
+        picked: list[Seed] = []
+        for index in range(config.environments):
+            theme, text = self._themes[index % len(self._themes)]
+            brief = Brief(theme=theme, text=text, number=index // len(self._themes))
+            picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
+        return picked
+
+    async def think_up(self, seed: Seed, account: Account) -> Blueprint:
+        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief), BlueprintReply)
+        origin = Origin(
+            recipe=self.name,
+            seed=seed.id,
+            provider=account.provider,
+            model=account.model,
+            prompt=self._blueprint.name,
+            prompt_hash=self._blueprint.hash,
+        )
+        return Blueprint(
+            kind="stateful",
+            brief=seed.brief,
+            name=reply.name,
+            summary=reply.summary,
+            collections=reply.collections,
+            rules=reply.rules,
+            tools=reply.tools,
+            policy=reply.policy,
+            licence=seed.licence,
+            origin=origin,
+        )
+
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+        known = {"brief", "name", "summary", "collections", "rules", "tools"}
+        inputs = ProgramInput.model_validate(blueprint.model_dump(include=known) | {"failed_source": failed, "failure": failure})
+        return await account.ask(self._program, inputs, ProgramReply)
+
+    async def write_tests(self, environment: Environment, account: Account) -> TestsReply:
+        inputs = TestsInput(brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment))
+        return await account.ask(self._tests, inputs, TestsReply)
+
+    async def pose(self, environment: Environment, number: int, account: Account) -> ScenarioReply:
+        inputs = ScenarioInput(
+            brief=environment.brief,
+            name=environment.name,
+            rules=environment.rules,
+            tools=environment.tools,
+            source=_source(environment),
+            number=number,
+        )
+        return await account.ask(self._scenario, inputs, ScenarioReply)
+
+
+def _source(environment: Environment) -> str:
+    return "\n".join(environment.files.values())

@@ -1,0 +1,115 @@
+"""What enters a step: subjects made from the records of the steps before it, in id order."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from envmill.lake.lake import Lake, Mark
+from envmill.mill import Load, Place, Placed, Subject, Tested
+from envmill.recipes.base import Recipe
+from schemas.base import Record
+from schemas.environment import Blueprint, Environment, Test
+from schemas.rollout import Rollout, Trajectory
+from schemas.run import RunConfig
+from schemas.scenario import Draft, Scenario
+from schemas.seed import Seed
+
+R = TypeVar("R", bound=Record)
+
+
+class Upstream:
+    """The lake as the next step sees it: one run, every step under its present fingerprint."""
+
+    def __init__(self, lake: Lake, run: str, marks: Mapping[str, Mark], config: RunConfig, recipe: Recipe) -> None:
+        self._lake, self.run, self._marks = lake, run, marks
+        self.config, self.recipe = config, recipe
+
+    def made(self, record: type[R], step: str) -> list[R]:
+        """Records a step made."""
+        return self._lake.read(record, self.run, self._marks[step])
+
+    def kept(self, step: str) -> set[str]:
+        """Subjects a step kept."""
+        return {subject for subject, outcome in self._lake.outcomes(self.run, self._marks[step]).items() if outcome == "kept"}
+
+    def environments(self, step: str) -> list[Environment]:
+        """Environments that a gate step kept."""
+        kept = self.kept(step)
+        return [one for one in self.made(Environment, "environments-build") if one.id in kept]
+
+
+def enter_seeds(upstream: Upstream) -> list[Subject[Seed]]:
+    picked = upstream.recipe.pick_seeds(upstream.config)
+    return [Subject(seed.id, "", seed.brief.theme, seed) for seed in picked]
+
+
+def enter_blueprints(upstream: Upstream) -> list[Subject[Blueprint]]:
+    return [Subject(one.id, one.origin.seed, one.brief.theme, one) for one in upstream.made(Blueprint, "environments-generate")]
+
+
+def enter_built(upstream: Upstream) -> list[Subject[Tested]]:
+    return _with_tests(upstream, upstream.made(Environment, "environments-build"))
+
+
+def enter_verified(upstream: Upstream) -> list[Subject[Tested]]:
+    return _with_tests(upstream, upstream.environments("environments-verify"))
+
+
+def enter_places(upstream: Upstream) -> list[Subject[Place]]:
+    places = [
+        Place(environment, number)
+        for environment in upstream.environments("environments-filter")
+        for number in range(upstream.config.scenarios)
+    ]
+    return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]
+
+
+def enter_drafts(upstream: Upstream) -> list[Subject[Placed[Draft]]]:
+    homes = _homes(upstream)
+    return [
+        Subject(draft.id, draft.environment, homes[draft.environment].brief.theme, Placed(draft, homes[draft.environment]))
+        for draft in upstream.made(Draft, "scenarios-generate")
+    ]
+
+
+def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
+    return _place(upstream, upstream.made(Scenario, "scenarios-build"))
+
+
+def enter_sound(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
+    kept = upstream.kept("scenarios-verify")
+    return _place(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+
+
+def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
+    kept = upstream.kept("scenarios-filter")
+    probes: dict[str, list[Rollout]] = defaultdict(list)
+    for rollout in upstream.made(Rollout, "scenarios-filter"):
+        probes[rollout.scenario].append(rollout)
+    return _place(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept], probes)
+
+
+def enter_load(upstream: Upstream) -> list[Subject[Load]]:
+    """The run itself, once: nothing enters when nothing was collected."""
+    trajectories = upstream.made(Trajectory, "scenarios-collect")
+    splits: dict[str, str] = {one.id: one.split for one in upstream.made(Scenario, "scenarios-build")}
+    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits))] if trajectories else []
+
+
+def _with_tests(upstream: Upstream, environments: list[Environment]) -> list[Subject[Tested]]:
+    tests: dict[str, list[Test]] = defaultdict(list)
+    for test in upstream.made(Test, "environments-build"):
+        tests[test.environment].append(test)
+    return [Subject(one.id, one.blueprint, one.brief.theme, Tested(one, tuple(tests[one.id]))) for one in environments]
+
+
+def _homes(upstream: Upstream) -> dict[str, Environment]:
+    return {one.id: one for one in upstream.made(Environment, "environments-build")}
+
+
+def _place(upstream: Upstream, scenarios: list[Scenario], rollouts: Mapping[str, list[Rollout]] | None = None) -> list[Subject[Any]]:
+    homes, found = _homes(upstream), rollouts or {}
+    return [
+        Subject(one.id, one.draft, homes[one.environment].brief.theme, Placed(one, homes[one.environment], tuple(found.get(one.id, ()))))
+        for one in scenarios
+    ]

@@ -1,0 +1,220 @@
+"""Walking the line: ask the lake what is lacking, work on it, save it. Prefect decorates this; tests and benchmarks call it bare.
+
+plan(step)          ─► buckets with something lacking
+work(step, bucket)  ─► lease ─► ask again ─► subjects ─► one published batch
+"""
+
+import asyncio
+import hashlib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from envmill import __version__
+from envmill.errors import BadReply, BuildError, EnvMillError, LakeError, SettingsError, StepFailed
+from envmill.gates.base import Finding
+from envmill.lake.arrow import Stamp
+from envmill.lake.lake import Lake, Mark
+from envmill.lake.lease import hold
+from envmill.line import STEPS, Step
+from envmill.mill import Mill, Result, Subject
+from envmill.models.base import Spent
+from envmill.upstream import Upstream
+from schemas.base import Record, digest
+from schemas.ledger import Attrition, Evidence, Exit
+
+_BATCH, _MOST_BUCKETS = 16, 40
+
+_DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
+"""Errors that say something about the candidate; all others say something about us."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """One subject after its step."""
+
+    subject: Subject[Any]
+    exit: Exit
+    reason: str
+    detail: str
+    result: Result
+    spent: Spent
+    seconds: float
+
+
+class Walk:
+    """One process's walk over one run."""
+
+    def __init__(self, mill: Mill, lake: Lake) -> None:
+        self.mill, self.lake = mill, lake
+        self.marks = mark_steps(mill)
+        self._upstream = Upstream(lake, mill.run, self.marks, mill.config, mill.recipe)
+        self._entered: dict[str, Sequence[Subject[Any]]] = {}
+        self._decided: dict[str, Mapping[str, Finding]] = {}
+
+    async def plan(self, step: Step) -> list[int]:
+        """Buckets that lack an outcome. Their number is fixed when the step first starts."""
+        self._require_finished(step)
+        subjects = self._enter(step)
+        lacking = self._lacking(step, subjects)
+        buckets = self._buckets(step, len(subjects))
+        return sorted({bucket_of(subject.id, buckets) for subject in lacking})
+
+    async def work(self, step: Step, bucket: int) -> int:
+        """Do what a bucket lacks, save all of it, and only then fail if items ended in error."""
+        async with hold(self.mill.settings.home / "leases" / self.mill.run / f"{step.name}-{bucket:02d}"):
+            subjects = self._entered.get(step.name) or self._enter(step)
+            buckets = self._buckets(step, len(subjects))
+            lacking = [one for one in self._lacking(step, subjects) if bucket_of(one.id, buckets) == bucket]
+            if not lacking:
+                return 0
+            done = await asyncio.gather(*(self._process(step, subject) for subject in lacking))
+            self._save(step, bucket, done)
+        _raise_errors(step, done)
+        return len(done)
+
+    async def walk(self, steps: Sequence[Step] = STEPS) -> None:
+        """The line, bare."""
+        for step in steps:
+            ended = await asyncio.gather(*(self.work(step, bucket) for bucket in await self.plan(step)), return_exceptions=True)
+            if failed := [one for one in ended if isinstance(one, BaseException)]:
+                raise failed[0]
+
+    def _require_finished(self, step: Step) -> None:
+        """A step reads all that the steps before it made; half of it would decide duplicates and buckets wrongly."""
+        for earlier in STEPS[: STEPS.index(step)]:
+            if lacking := self._lacking(earlier, earlier.enter(self._upstream)):
+                raise StepFailed(
+                    f"{step.name} cannot start: {earlier.name} still lacks {len(lacking)} items, "
+                    f"{lacking[0].id} among them. Run that step first.",
+                    step=earlier.name,
+                    items=[one.id for one in lacking],
+                )
+
+    def _enter(self, step: Step) -> Sequence[Subject[Any]]:
+        """Read what the steps before left; they are finished, so this is read once."""
+        subjects = self._entered[step.name] = step.enter(self._upstream)
+        self._decided[step.name] = step.decide(subjects) if step.decide else {}
+        return subjects
+
+    def _lacking(self, step: Step, subjects: Sequence[Subject[Any]]) -> list[Subject[Any]]:
+        settled = {key for key, outcome in self.lake.outcomes(self.mill.run, self.marks[step.name]).items() if outcome != "error"}
+        return [subject for subject in subjects if subject.id not in settled]
+
+    def _buckets(self, step: Step, subjects: int) -> int:
+        wanted = max(1, min(_MOST_BUCKETS, math.ceil(subjects / _BATCH)))
+        return int(self.lake.fix(self.mill.run, step.name, {"buckets": wanted})["buckets"])
+
+    async def _process(self, step: Step, subject: Subject[Any]) -> Done:
+        account, began = self.mill.door.account(step.name, subject.id), time.monotonic()
+        decided = self._decided[step.name].get(subject.id)
+
+        def end(exit: Exit, reason: str, detail: str, result: Result) -> Done:
+            return Done(subject, exit, reason, detail, result, account.spent, time.monotonic() - began)
+
+        if decided is not None and decided.outcome == "dropped":
+            return end("dropped", decided.reason, decided.detail, Result(findings=(decided,)))
+        try:
+            result = await step.work(subject, self.mill, account)
+        except (LakeError, SettingsError):
+            raise
+        except EnvMillError as error:
+            exit: Exit = "dropped" if type(error) in _DROPS else "error"
+            return end(exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result())
+        except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
+            return end("error", "bug", f"{type(error).__name__}: {error}", Result())
+        result = Result(result.records, (decided, *result.findings) if decided else result.findings)
+        stop = result.stopped_by
+        if stop is None:
+            return end("kept", "", "", result)
+        return end("error" if stop.outcome == "error" else "dropped", stop.reason, stop.detail, result)
+
+    def _save(self, step: Step, bucket: int, done: Sequence[Done]) -> None:
+        number = self.lake.next_attempt(self.mill.run, step.name, bucket)
+        stamp = self.stamp(step.name, self.marks[step.name].fingerprint, bucket, number)
+        evidence = [row for one in done for row in _evidence_rows(one)]
+        attrition = [row for one in done for row in _attrition_rows(step, self.mill.config.recipe, one, number)]
+        records: list[Record] = [record for one in done for record in one.result.records]
+        if not self.lake.publish([*records, *evidence], attrition, stamp):
+            raise LakeError(f"Another process published {step.name}, bucket {bucket}, attempt {number}. Run again: what it saved is kept.")
+
+    def stamp(self, step: str, fingerprint: str, bucket: int, number: int) -> Stamp:
+        """Whose work a file is."""
+        return Stamp(self.mill.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
+
+
+def mark_steps(mill: Mill) -> dict[str, Mark]:
+    """Each step's fingerprint: its own settings, its prompts, and everything before it."""
+    marks: dict[str, Mark] = {}
+    upstream = ""
+    for step in STEPS:
+        settings = {name: getattr(mill.config, name) for name in step.settings}
+        prompts = [prompt.hash for prompt in mill.recipe.prompts.get(step.name, ())]
+        upstream = digest([step.name, settings, prompts, upstream])
+        marks[step.name] = Mark(step.name, upstream)
+    return marks
+
+
+def bucket_of(subject: str, buckets: int) -> int:
+    """Where a subject belongs, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(subject.encode(), digest_size=4).digest()) % buckets
+
+
+def _attrition_rows(step: Step, recipe: str, done: Done, number: int) -> list[Attrition]:
+    def row(gate: str, outcome: str, reason: str, detail: str, **more: Any) -> Attrition:
+        return Attrition.model_validate(
+            {
+                "lap": step.lap,
+                "stage": step.stage,
+                "gate": gate,
+                "subject": done.subject.id,
+                "parent": done.subject.parent,
+                "try_number": number,
+                "outcome": outcome,
+                "reason": reason,
+                "detail": detail,
+                "evidence": "",
+                "children": 0,
+                "recipe": recipe,
+                "theme": done.subject.theme,
+                "seconds": 0.0,
+                "tokens": 0,
+                "cost": 0.0,
+            }
+            | more
+        )
+
+    gates = [
+        row(one.gate, one.outcome, one.reason, one.detail, evidence=_evidence_id(one, done), seconds=one.seconds)
+        for one in done.result.findings
+    ]
+    main = sum(record.table in step.makes[:1] for record in done.result.records)
+    spent = {"seconds": done.seconds, "tokens": done.spent.tokens, "cost": done.spent.cost}
+    return [*gates, row("exit", done.exit, done.reason, done.detail, children=main, **spent)]
+
+
+def _evidence(finding: Finding, done: Done) -> Evidence | None:
+    return None if finding.evidence is None else Evidence(gate=finding.gate, subject=done.subject.id, finding=finding.evidence)
+
+
+def _evidence_id(finding: Finding, done: Done) -> str:
+    evidence = _evidence(finding, done)
+    return evidence.id if evidence else ""
+
+
+def _evidence_rows(done: Done) -> list[Evidence]:
+    return [row for finding in done.result.findings if (row := _evidence(finding, done))]
+
+
+def _raise_errors(step: Step, done: Sequence[Done]) -> None:
+    failed = [one for one in done if one.exit == "error"]
+    if failed:
+        named = "; ".join(f"{one.subject.id}: {one.reason}: {one.detail}" for one in failed[:5])
+        raise StepFailed(
+            f"{step.name}: {len(failed)} of {len(done)} items ended in error, the others are saved. {named}",
+            step=step.name,
+            items=[one.subject.id for one in failed],
+        )

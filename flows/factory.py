@@ -1,0 +1,16 @@
+"""The factory: the whole line under Prefect.
+
+generate ─► build ─► verify ─► filter            (environments)
+generate ─► build ─► verify ─► filter ─► collect ─► export   (scenarios)
+"""
+
+from prefect import flow
+
+from flows.walking import run_name, walk_run
+from schemas.run import RunConfig
+
+
+@flow(name="factory", flow_run_name=run_name, persist_result=False, validate_parameters=True)
+async def factory(config: RunConfig) -> None:
+    """Seeds in, verified environments, scenarios and training data out. Retry goes on where it stopped."""
+    await walk_run(config)

@@ -1,0 +1,103 @@
+"""How flows walk: a run id, an opened walk, and one step as a barrier over its tasks."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from prefect import get_run_logger
+from prefect.artifacts import acreate_table_artifact
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+from prefect.tasks import Task
+
+from envmill.errors import StepFailed
+from envmill.line import STEPS, Step
+from envmill.opening import note, open_walk
+from envmill.settings import Settings
+from envmill.walk import Walk
+from flows.surroundings import read_settings
+from schemas.run import RunConfig
+from tasks.build import build
+from tasks.collect import collect
+from tasks.export import export
+from tasks.filter import filter
+from tasks.generate import generate
+from tasks.verify import verify
+from tasks.walking import WALK
+
+TASKS: dict[str, Task[..., Any]] = {
+    "generate": generate,
+    "build": build,
+    "verify": verify,
+    "filter": filter,
+    "collect": collect,
+    "export": export,
+}
+
+
+async def walk_run(config: RunConfig, steps: Sequence[Step] = STEPS) -> None:
+    """Walk the steps of a run one after the other; the first that fails ends it."""
+    async with _opened(config) as walk:
+        run, lake = walk.mill.run, walk.lake
+        try:
+            for step in steps:
+                await walk_step(walk, step)
+        except BaseException as error:
+            note(lake, run, "failed", str(error))
+            raise
+        note(lake, run, "finished", [step.name for step in steps])
+
+
+async def walk_step(walk: Walk, step: Step) -> None:
+    """All buckets that lack something, at once; then fail with every item and reason, if any."""
+    buckets = await walk.plan(step)
+    get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
+    task = TASKS[step.stage]
+    states: list[State[Any]] = await asyncio.gather(*(task(step.name, bucket, return_state=True) for bucket in buckets))
+    failures = [failure for state in states if (failure := await _failure_of(state))]
+    await _show_failures(step, failures)
+    if failures:
+        raise _merge(step, failures)
+
+
+def run_name() -> str:
+    """The run's name in the UI."""
+    return flow_run.get_parameters()["config"].get("run") or flow_run.get_id() or "run"
+
+
+@asynccontextmanager
+async def _opened(config: RunConfig) -> AsyncGenerator[Walk]:
+    """The run id is the flow run's own, so that Retry goes on with it; the seed is the scheduled date."""
+    run = config.run or str(flow_run.get_id())
+    if config.seed is None:
+        config = config.model_copy(update={"seed": int(flow_run.get_scheduled_start_time().strftime("%Y%m%d"))})
+    settings: Settings = read_settings()
+    async with open_walk(run, config, settings) as walk:
+        token = WALK.set(walk)
+        try:
+            yield walk
+        finally:
+            WALK.reset(token)
+
+
+async def _failure_of(state: State[Any]) -> BaseException | None:
+    if state.is_completed():
+        return None
+    result = await state.aresult(raise_on_failure=False)
+    return result if isinstance(result, BaseException) else StepFailed(f"a task ended {state.name}: {state.message}")
+
+
+def _merge(step: Step, failures: Sequence[BaseException]) -> BaseException:
+    foreign = [failure for failure in failures if not isinstance(failure, StepFailed)]
+    if foreign:
+        return foreign[0]
+    items = sorted(item for failure in failures if isinstance(failure, StepFailed) for item in failure.facts.get("items", []))
+    told = "\n".join(str(failure) for failure in failures)
+    return StepFailed(f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run again.\n{told}", items=items)
+
+
+async def _show_failures(step: Step, failures: Sequence[BaseException]) -> None:
+    """An empty table after success replaces the one from the attempt before."""
+    rows = [{"failure": str(failure)} for failure in failures]
+    await acreate_table_artifact(rows, key=f"{step.name}-failures", description=f"Items of {step.name} that ended in error.")

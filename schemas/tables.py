@@ -1,0 +1,16 @@
+"""Every table of the lake and the record that is one row of it."""
+
+from schemas.base import Record
+from schemas.environment import Blueprint, Build, Environment, Test
+from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
+from schemas.rollout import Bundle, Rollout, Trajectory
+from schemas.scenario import Draft, Scenario
+from schemas.seed import Seed
+
+TABLES: dict[str, type[Record]] = {
+    record.table: record
+    for record in (
+        RunEvent, Seed, Blueprint, Environment, Build, Test, Draft, Scenario,
+        Rollout, Trajectory, Bundle, Attrition, Evidence, ModelCall,
+    )
+}  # fmt: skip

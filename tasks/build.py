@@ -1,0 +1,13 @@
+"""Task `build`: one bucket of blueprints or drafts."""
+
+from prefect import task
+
+from envmill.line import STEP
+from tasks.policy import POLICY
+from tasks.walking import WALK
+
+
+@task(name="build", tags=["model", "jail"], **POLICY)
+async def build(step: str, bucket: int) -> int:
+    """Items worked on; none when the lake lacks nothing."""
+    return await WALK.get().work(STEP[step], bucket)

@@ -1,0 +1,43 @@
+"""How every task is run: nothing cached, an outage tried once more, everything else left to Retry."""
+
+from typing import Any, TypedDict
+
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.tasks import Task
+
+from envmill.errors import StepFailed
+
+
+class Policy(TypedDict):
+    """Options every task shares."""
+
+    cache_policy: Any
+    persist_result: bool
+    retries: int
+    retry_delay_seconds: float
+    retry_condition_fn: Any
+    task_run_name: str
+    log_prints: bool
+
+
+def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:  # noqa: ARG001  Prefect's signature
+    """Items in error may come right; a damaged lake or a wrong setting will not."""
+    try:
+        state.result()
+    except StepFailed:
+        return True
+    except Exception:  # noqa: BLE001  whatever it is, it is not ours to repeat
+        return False
+    return False
+
+
+POLICY: Policy = {
+    "cache_policy": NO_CACHE,  # the lake says what is done; a lost result cache would repeat paid work in silence
+    "persist_result": False,
+    "retries": 1,
+    "retry_delay_seconds": 2,
+    "retry_condition_fn": is_worth_repeating,
+    "task_run_name": "{step}-b{bucket:02d}",
+    "log_prints": False,
+}
