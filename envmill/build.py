@@ -86,7 +86,7 @@ def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> En
         entry=f"program:{reply.class_name}",
         tools=tools,
         rules=blueprint.rules,
-        policy=blueprint.policy,
+        policy_document=blueprint.policy_document,
         name=blueprint.name,
         summary=blueprint.summary,
         brief=blueprint.brief,

@@ -1,14 +1,13 @@
 """Opening a run: the config it keeps, what it already knows, and the means to go on."""
 
-import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Literal
 
 from envmill import author
 from envmill.errors import SettingsError
 from envmill.lake.arrow import Stamp
+from envmill.lake.events import note
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.mill import Mill
@@ -20,8 +19,7 @@ from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.walk import Walk
-from schemas.base import Json
-from schemas.ledger import ModelCall, RunEvent
+from schemas.ledger import ModelCall
 from schemas.run import RunConfig
 
 
@@ -44,13 +42,6 @@ async def open_walk(run: str, config: RunConfig, settings: Settings) -> AsyncGen
         await provider.close()
         await journal.close()
         seal(folder, lake, _seal_stamp(run))
-
-
-def note(lake: Lake, run: str, event: Literal["started", "finished", "failed"], detail: Json) -> None:
-    """Write down that something happened to a run."""
-    row = RunEvent(event=event, at=datetime.now(UTC).isoformat(), detail=detail)
-    stamp = Stamp(run, "run", "", 0, 1, "", row.at)
-    lake.put(RunEvent, [row], f"{event}-{uuid.uuid4().hex}", stamp)
 
 
 def _open_provider(config: RunConfig, settings: Settings, lake: Lake) -> Provider:

@@ -12,8 +12,9 @@ from prefect.runtime import flow_run
 from prefect.tasks import Task
 
 from envmill.errors import StepFailed
+from envmill.lake.events import note
 from envmill.line import STEPS, Step
-from envmill.opening import note, open_walk
+from envmill.opening import open_walk
 from envmill.settings import Settings
 from envmill.walk import Walk
 from flows.surroundings import read_settings

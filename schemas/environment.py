@@ -27,7 +27,7 @@ class Blueprint(Record):
 
     table: ClassVar[str] = "blueprints"
     prefix: ClassVar[str] = "bp"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy")
+    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document")
 
     kind: Kind
     """Kind of environment to build."""
@@ -43,7 +43,7 @@ class Blueprint(Record):
     """Rules the tools must enforce."""
     tools: list[ToolPlan]
     """Operations to write."""
-    policy: str
+    policy_document: str
     """Policy document an agent has to follow; empty when there is none."""
     licence: str
     """Licence inherited from the seed."""
@@ -69,7 +69,7 @@ class Environment(Record):
 
     table: ClassVar[str] = "environments"
     prefix: ClassVar[str] = "env"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "files", "entry", "tools", "rules", "policy")
+    identity: ClassVar[tuple[str, ...]] = ("kind", "files", "entry", "tools", "rules", "policy_document")
 
     kind: Kind
     """What it is."""
@@ -81,7 +81,7 @@ class Environment(Record):
     """Interface, derived from the code."""
     rules: list[str]
     """Rules the tools enforce."""
-    policy: str
+    policy_document: str
     """Policy document for the agent."""
     name: str
     """Title for people."""

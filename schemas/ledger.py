@@ -15,11 +15,11 @@ class RunEvent(Record):
 
     table: ClassVar[str] = "run_events"
     prefix: ClassVar[str] = "evt"
-    identity: ClassVar[tuple[str, ...]] = ("event", "at", "detail")
+    identity: ClassVar[tuple[str, ...]] = ("event", "happened_at", "detail")
 
     event: Literal["started", "finished", "failed"]
     """What happened."""
-    at: str
+    happened_at: str
     """Wall-clock time, ISO 8601 UTC."""
     detail: Json
     """Config at the start; failure text at a failure."""
@@ -120,7 +120,7 @@ class ModelCall(Record):
     """Money; null when the price is unknown."""
     latency: float
     """Seconds until the reply."""
-    at: str
+    asked_at: str
     """Wall-clock time, ISO 8601 UTC."""
     reply: str
     """Reply text; reuse reads it back."""

@@ -26,7 +26,7 @@ class Rollout(Record):
 
     table: ClassVar[str] = "rollouts"
     prefix: ClassVar[str] = "rol"
-    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "group", "attempt")
+    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt")
 
     scenario: str
     """Scenario id."""
@@ -34,7 +34,7 @@ class Rollout(Record):
     """Environment id."""
     policy: str
     """Who acted."""
-    group: str
+    rollout_group: str
     """Why it was made: probe or teacher."""
     attempt: int
     """Which attempt of the group."""

@@ -10,7 +10,7 @@ from schemas.tables import TABLES
 
 VIEWS: dict[str, str] = {
     "runs": """
-        select run, min(at) as started, arg_max(event, at) as state, max(at) as last_event, count(*) filter (event = 'started') as starts,
+        select run, min(happened_at) as started, arg_max(event, happened_at) as state, max(happened_at) as last_event, count(*) filter (event = 'started') as starts,
                any_value(detail) filter (event = 'started') as config
         from run_events group by run order by started""",
     "exits": """
@@ -20,9 +20,12 @@ VIEWS: dict[str, str] = {
         with spent as (
             select run, lap, stage, sum(seconds) as seconds, sum(tokens) as tokens, sum(cost) as cost
             from attrition where gate = 'exit' group by all)
-        select run, lap, stage, count(*) as entered, count(*) filter (outcome = 'kept') as kept,
-               count(*) filter (outcome = 'dropped') as dropped, count(*) filter (outcome = 'error') as error, sum(children) as made, any_value(spent.seconds) as seconds,
-               any_value(spent.tokens) as tokens, any_value(spent.cost) as cost
+        select run, lap, stage, count(*) as entered,
+               count(*) filter (outcome = 'kept') as kept,
+               count(*) filter (outcome = 'dropped') as dropped,
+               count(*) filter (outcome = 'error') as error,
+               sum(children) as made,
+               any_value(spent.seconds) as seconds, any_value(spent.tokens) as tokens, any_value(spent.cost) as cost
         from exits join spent using (run, lap, stage)
         group by run, lap, stage
         order by run, lap, list_position(['generate', 'build', 'verify', 'filter', 'collect', 'export'], stage)""",
@@ -31,7 +34,7 @@ VIEWS: dict[str, str] = {
                sum(seconds) as seconds, sum(cost) as cost
         from exits where outcome <> 'kept' group by all order by run, lap, stage, subjects desc""",
     "pass_rate": """
-        select rollouts.run, environments.brief ->> 'theme' as theme, policy, "group", count(*) as attempts,
+        select rollouts.run, environments.brief ->> 'theme' as theme, rollouts.policy, rollout_group, count(*) as attempts,
                count(*) filter (outcome = 'pass') as passed, count(*) filter (outcome = 'error') as errors,
                passed / nullif(attempts - errors, 0) as pass_rate
         from rollouts join environments on environments.id = rollouts.environment and environments.run = rollouts.run

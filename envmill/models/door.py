@@ -84,7 +84,7 @@ class Door:
                 "tokens_out": 0 if reused else completion.tokens_out,
                 "cost": completion.cost,
                 "latency": latency,
-                "at": datetime.now(UTC).isoformat(),
+                "asked_at": datetime.now(UTC).isoformat(),
                 "reply": "" if reused else completion.text,
             }
         )

@@ -66,7 +66,7 @@ class EnvScaler:
             collections=reply.collections,
             rules=reply.rules,
             tools=reply.tools,
-            policy=reply.policy,
+            policy_document=reply.policy,
             licence=seed.licence,
             origin=origin,
         )

@@ -1,0 +1,116 @@
+"""The journal: what was returned is on disk, what was torn was never returned."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from envmill.errors import LakeError
+from envmill.lake.arrow import Stamp
+from envmill.lake.journal import Journal, read_calls, seal
+from envmill.lake.lake import Lake
+from schemas.ledger import ModelCall
+
+
+def make_call(ordinal: str, reply: str = "{}") -> ModelCall:
+    return ModelCall(
+        request="q", sample=0, ordinal=ordinal, step="environments-generate", subject="s", prompt="p", prompt_hash="h", provider="offline",
+        model="m", outcome="reply", reused=False, retries=0, tokens_in=1, tokens_out=2, cost=None, latency=0.1, asked_at="t", reply=reply,
+    )  # fmt: skip
+
+
+async def test_appends_share_commits_and_all_are_on_disk_when_they_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    syncs = 0
+    real = os.fsync
+
+    def count(handle: int) -> None:
+        nonlocal syncs
+        syncs += 1
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", count)
+    journal = Journal(tmp_path)
+    await asyncio.gather(*(journal.append(make_call(journal.next_ordinal())) for _ in range(200)))
+    assert len(list(read_calls(tmp_path))) == 200
+    assert 1 <= syncs < 20
+    await journal.close()
+
+
+async def test_a_torn_tail_is_ignored_and_damage_in_the_middle_is_named(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    await journal.append(make_call("1"))
+    await journal.append(make_call("2"))
+    await journal.close()
+    whole = journal.path.read_bytes()
+    journal.path.write_bytes(whole[:-10])
+    assert [call.ordinal for call in read_calls(tmp_path)] == ["1"]
+    journal.path.write_bytes(b"{broken}\n" + whole)
+    with pytest.raises(LakeError, match="line 1 is damaged"):
+        list(read_calls(tmp_path))
+
+
+async def test_sealing_spares_the_living_and_loses_nothing(tmp_path: Path, lake: Lake, make_stamp: Callable[..., Stamp]) -> None:
+    living, ended = Journal(tmp_path / "j"), Journal(tmp_path / "j")
+    await living.append(make_call("1"))
+    await ended.append(make_call("2"))
+    await ended.close()
+    assert seal(tmp_path / "j", lake, make_stamp()) == 1
+    assert [call.ordinal for call in lake.read(ModelCall, "r1")] == ["2"]
+    assert [call.ordinal for call in read_calls(tmp_path / "j")] == ["1"]
+    await living.close()
+    assert seal(tmp_path / "j", lake, make_stamp()) == 1
+    assert len(lake.read(ModelCall, "r1")) == 2
+
+
+_KILLED = """
+import asyncio, sys
+from pathlib import Path
+from envmill.lake.journal import Journal
+from tests.lake.test_journal import make_call
+
+async def main():
+    journal = Journal(Path(sys.argv[1]))
+    for number in range(10_000):
+        await journal.append(make_call(str(number), "x" * 3000))
+        print(number, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_after_kill_everything_returned_is_there(tmp_path: Path) -> None:
+    writer = subprocess.Popen([sys.executable, "-c", _KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    last = -1
+    while last < 25:
+        last = int(writer.stdout.readline())
+    os.kill(writer.pid, signal.SIGKILL)
+    returned = max([last, *map(int, writer.stdout.read().split())])
+    writer.wait()
+    writer.stdout.close()
+    assert {int(call.ordinal) for call in read_calls(tmp_path)} >= set(range(returned + 1))
+
+
+async def test_a_disk_that_is_full_fails_the_append_and_leaves_the_journal_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    await journal.append(make_call("1"))
+    real = os.write
+
+    def half_then_full(handle: int, data: bytes) -> int:
+        real(handle, bytes(data)[:20])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", half_then_full)
+    with pytest.raises(LakeError, match="Free space"):
+        await journal.append(make_call("2"))
+    monkeypatch.setattr(os, "write", real)
+    await journal.append(make_call("3"))
+    await journal.close()
+    assert [call.ordinal for call in read_calls(tmp_path)] == ["1", "3"]
