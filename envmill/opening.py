@@ -13,7 +13,7 @@ from envmill.lake.lake import Lake
 from envmill.mill import Mill
 from envmill.models.base import Provider
 from envmill.models.door import Door
-from envmill.models.offline import Offline
+from envmill.models.offline import Author, Offline
 from envmill.models.replay import Replay
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
@@ -24,7 +24,7 @@ from schemas.run import RunConfig
 
 
 @asynccontextmanager
-async def open_walk(run: str, config: RunConfig, settings: Settings) -> AsyncGenerator[Walk]:
+async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Author = author.answer) -> AsyncGenerator[Walk]:
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(settings.lake)
     config = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
@@ -32,7 +32,7 @@ async def open_walk(run: str, config: RunConfig, settings: Settings) -> AsyncGen
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
     known = {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *read_calls(folder)) if _answers(call)}
-    provider, journal = _open_provider(config, settings, lake), Journal(folder)
+    provider, journal = _open_provider(config, settings, lake, answer), Journal(folder)
     try:
         async with Sandbox.open(settings) as sandbox:
             door = Door(provider, journal, known, config.seed or 0)
@@ -44,9 +44,9 @@ async def open_walk(run: str, config: RunConfig, settings: Settings) -> AsyncGen
         seal(folder, lake, _seal_stamp(run))
 
 
-def _open_provider(config: RunConfig, settings: Settings, lake: Lake) -> Provider:
+def _open_provider(config: RunConfig, settings: Settings, lake: Lake, answer: Author) -> Provider:
     if config.provider == "offline":
-        return Offline(author.answer, config.mistakes, settings.author_url)
+        return Offline(answer, config.mistakes, settings.author_url)
     if config.recording not in lake.runs():
         raise SettingsError(f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.root}.")
     return Replay(lake.read(ModelCall, config.recording))

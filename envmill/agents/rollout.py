@@ -57,7 +57,7 @@ async def play_scenario(
         scenario=scenario.id,
         environment=environment.id,
         policy=policy.name,
-        group=group,
+        rollout_group=group,
         attempt=attempt,
         seed=seed,
         outcome=verdict.outcome,
@@ -78,7 +78,7 @@ def _judge_end(scenario: Scenario, end: Observation, termination: Termination) -
 
 
 def _preamble(environment: Environment) -> list[dict[str, Any]]:
-    return [{"role": "system", "content": environment.policy}] if environment.policy else []
+    return [{"role": "system", "content": environment.policy_document}] if environment.policy_document else []
 
 
 def _reply(reply: Observation) -> Json:

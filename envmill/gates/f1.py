@@ -9,10 +9,12 @@ GATE = "F1"
 
 
 def require_solved(probes: Sequence[Rollout]) -> Finding:
-    """Errors are no evidence either way; without any judged probe nothing was measured."""
+    """A probe that ended in error is no evidence either way; where all did, the environment fails whoever plays it."""
     judged = [probe for probe in probes if probe.outcome != "error"]
+    if not probes:
+        return Finding(GATE, "not_measured", "no_probe", "no probe was made")
     if not judged:
-        return Finding(GATE, "not_measured", "no_verdict", "every probe ended in error")
+        return drop(GATE, "environment_fails", f"all {len(probes)} probes ended in a failure of the environment")
     passed = sum(probe.outcome == "pass" for probe in judged)
     seen = {"policy": judged[0].policy, "passed": passed, "attempts": len(judged)}
     return keep(GATE, seen) if passed else drop(GATE, "unsolved", f"0 of {len(judged)} probes pass", seen)

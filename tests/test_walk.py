@@ -1,0 +1,186 @@
+"""The whole line, bare: what it leaves in the lake, and what interruptions must not change."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill import author
+from envmill.errors import Outage, StepFailed
+from envmill.lake.lake import Lake
+from envmill.lake.views import open_views
+from envmill.line import STEP, STEPS, Step
+from envmill.opening import open_walk
+from envmill.settings import Settings
+from schemas.base import Json
+from schemas.run import RunConfig
+
+CONFIG = RunConfig(environments=6, scenarios=2, attempts=2, seed=11, mistakes=0.3)
+
+CONTENT = ("seeds", "blueprints", "environments", "builds", "tests", "drafts", "scenarios", "rollouts", "trajectories", "bundles")
+
+
+class Counting:
+    """The offline author with a ledger of its own, and down for some prompts when told."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[tuple[str, str, int]] = Counter()
+        self.down: frozenset[int] = frozenset()
+
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+        if prompt == "scenario" and inputs["number"] in self.down:
+            raise Outage("down for this one")
+        self.asked[prompt, repr(inputs), sample] += 1
+        return author.answer(prompt, inputs, seed, sample, mistakes)
+
+
+async def walk_line(settings: Settings, run: str = "r1", steps: Sequence[Step] = STEPS, answer: Counting | None = None) -> None:
+    async with open_walk(run, CONFIG, settings, answer or Counting()) as walk:
+        await walk.walk(steps)
+
+
+def contents(settings: Settings, run: str = "r1") -> dict[str, Any]:
+    """What makes two runs equal: ids, content columns, final outcomes."""
+    views = open_views(Lake(settings.lake))
+    found: dict[str, Any] = {}
+    for table in CONTENT:
+        stamps = "run, step, fingerprint, bucket, code_version, written_at" + ("" if table == "rollouts" else ", try_number")
+        found[table] = views.execute(f"select * exclude ({stamps}) from {table} where run = '{run}' order by id").fetchall()
+    outcomes = "select lap, stage, gate, subject, outcome, reason, children from attrition where run = ? and gate {} order by all"
+    found["exits"] = views.execute(outcomes.format("= 'exit'").replace("attrition", "exits"), [run]).fetchall()
+    return found
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Counting]:
+    """One undisturbed run."""
+    folder = tmp_path_factory.mktemp("finished")
+    settings = settings_in(folder)
+    counting = Counting()
+    asyncio.run(walk_line(settings, answer=counting))
+    return settings, counting
+
+
+def settings_in(folder: Path) -> Settings:
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    return Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+
+
+def ask(settings: Settings, question: str) -> list[Any]:
+    return open_views(Lake(settings.lake)).execute(question).fetchall()
+
+
+def test_every_step_accounts_for_everything_that_entered(finished: tuple[Settings, Counting]) -> None:
+    rows = ask(finished[0], "select lap || '-' || stage, entered, kept, dropped, error from funnel")
+    assert {row[0] for row in rows} == set(STEP)
+    assert all(entered == kept + dropped and error == 0 for _, entered, kept, dropped, error in rows)
+
+
+def test_what_is_kept_keeps_its_promises(finished: tuple[Settings, Counting]) -> None:
+    broken = """select id from scenarios where id in (select subject from exits where stage = 'verify' and outcome = 'kept')
+                and (oracle_reward <> 1 or do_nothing_reward <> 0)"""
+    assert ask(finished[0], broken) == []
+    assert ask(finished[0], "select count(*) > 0, min(reward) from trajectories") == [(True, 1.0)]
+    assert ask(finished[0], "select count(*) from exits where outcome <> 'kept' and reason = ''") == [(0,)]
+
+
+def test_mistakes_are_found_and_named(finished: tuple[Settings, Counting]) -> None:
+    repaired = ask(finished[0], "select count(*) from builds where outcome = 'failed'")
+    dropped = ask(finished[0], "select count(*) from exits where outcome = 'dropped'")
+    assert repaired[0][0] + dropped[0][0] > 0
+
+
+def test_the_ledger_holds_every_call_once(finished: tuple[Settings, Counting]) -> None:
+    settings, counting = finished
+    assert set(counting.asked.values()) == {1}
+    assert ask(settings, "select count(*), count(distinct (request, sample)) from model_calls where not reused") == [
+        (counting.asked.total(), counting.asked.total())
+    ]
+    assert not list((settings.home / "journal").rglob("*.jsonl"))
+
+
+async def test_the_same_seed_gives_the_same_run_elsewhere(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    await walk_line(settings, "another")
+    assert contents(settings, "another") == contents(finished[0])
+
+
+async def test_a_finished_run_asks_for_nothing_and_changes_nothing(finished: tuple[Settings, Counting]) -> None:
+    before, again = contents(finished[0]), Counting()
+    await walk_line(finished[0], answer=again)
+    assert again.asked.total() == 0
+    assert contents(finished[0]) == before
+
+
+async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_runs_again(
+    finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envmill.models.door._BACKOFF", (0.0, 0.0))
+    settings, counting = settings_in(tmp_path), Counting()
+    counting.down = frozenset({1})
+    with pytest.raises(StepFailed, match="scenarios-generate") as failed:
+        await walk_line(settings, answer=counting)
+    errors = ask(settings, "select subject from exits where outcome = 'error'")
+    assert errors
+    assert {item for (item,) in errors} >= set(failed.value.facts["items"])
+    assert ask(settings, "select count(*) from attrition where stage in ('collect', 'export')") == [(0,)]
+    counting.down = frozenset()
+    await walk_line(settings, answer=counting)
+    assert set(counting.asked.values()) == {1}
+    assert contents(settings) == contents(finished[0])
+
+
+async def test_a_step_does_not_start_before_the_one_before_it_ended(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    await walk_line(settings, steps=STEPS[:1])
+    with pytest.raises(StepFailed, match="environments-build still lacks"):
+        await walk_line(settings, steps=STEPS[3:4])
+
+
+async def test_steps_one_by_one_in_many_processes_give_the_same_run(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    for step in STEPS:
+        await walk_line(settings, steps=[step])
+    assert contents(settings) == contents(finished[0])
+
+
+async def test_two_walks_at_once_share_the_work_and_ask_nothing_twice(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
+    settings, counting = settings_in(tmp_path), Counting()
+    await asyncio.gather(*(walk_line(settings, steps=STEPS[:1], answer=counting) for _ in range(3)))
+    await walk_line(settings, answer=counting)
+    assert set(counting.asked.values()) == {1}
+    assert contents(settings) == contents(finished[0])
+
+
+async def test_a_recording_plays_the_run_back(finished: tuple[Settings, Counting]) -> None:
+    settings = finished[0]
+    config = CONFIG.model_copy(update={"provider": "replay", "recording": "r1"})
+    async with open_walk("replayed", config, settings) as walk:
+        await walk.walk()
+    played, original = contents(settings, "replayed"), contents(settings)
+    assert [row[0] for row in played["environments"]] == [row[0] for row in original["environments"]]
+    assert [row[0] for row in played["trajectories"]] == [row[0] for row in original["trajectories"]]
+
+
+async def test_a_run_keeps_the_config_it_started_with(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    await walk_line(settings, steps=STEPS[:1])
+    async with open_walk("r1", CONFIG.model_copy(update={"environments": 99}), settings) as walk:
+        assert walk.mill.config == CONFIG
+
+
+async def test_a_bug_in_one_item_is_a_row_and_not_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_in(tmp_path)
+
+    async def stumble(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    step = replace(STEPS[0], work=stumble)
+    monkeypatch.setattr("envmill.walk.STEPS", (step,))
+    with pytest.raises(StepFailed, match="oops"):
+        await walk_line(settings, steps=[step])
+    assert ask(settings, "select distinct outcome, reason from exits") == [("error", "bug")]
