@@ -54,6 +54,7 @@ class Walk:
         self._upstream = Upstream(lake, mill.run, self.marks, mill.config, mill.recipe)
         self._entered: dict[str, Sequence[Subject[Any]]] = {}
         self._decided: dict[str, Mapping[str, Finding]] = {}
+        self._finished: set[str] = set()
 
     async def plan(self, step: Step) -> list[int]:
         """Buckets that lack an outcome. Their number is fixed when the step first starts."""
@@ -86,6 +87,8 @@ class Walk:
     def _require_finished(self, step: Step) -> None:
         """A step reads all that the steps before it made; half of it would decide duplicates and buckets wrongly."""
         for earlier in STEPS[: STEPS.index(step)]:
+            if earlier.name in self._finished:
+                continue
             if lacking := self._lacking(earlier, earlier.enter(self._upstream)):
                 raise StepFailed(
                     f"{step.name} cannot start: {earlier.name} still lacks {len(lacking)} items, "
@@ -93,6 +96,7 @@ class Walk:
                     step=earlier.name,
                     items=[one.id for one in lacking],
                 )
+            self._finished.add(earlier.name)
 
     def _enter(self, step: Step) -> Sequence[Subject[Any]]:
         """Read what the steps before left; they are finished, so this is read once."""

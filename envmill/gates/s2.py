@@ -5,7 +5,6 @@ from envmill.gates.base import Finding, drop, keep
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
 from envmill.verifiers.judge import judge
-from schemas.base import Json
 from schemas.environment import Call, Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario
@@ -13,6 +12,7 @@ from schemas.scenario import Scenario
 GATE = "S2"
 
 SEEDS = 8
+_BREAKDOWNS = ("timeout", "killed", "session_lost")
 _BEST, _MEAN = 0.25, 0.15  # the attack threshold
 
 
@@ -25,6 +25,8 @@ async def attack(scenario: Scenario, environment: Environment, sandbox: Sandbox)
     for name, attacker in ATTACKERS.items():
         for seed in range(SEEDS if attacker.random else 1):
             verdict = await score(scenario, environment, sandbox, attacker.plan(scenario.initial_state, environment.tools, seed))
+            if verdict.outcome == "error":
+                return drop(GATE, "environment_fails", f"{name} (seed {seed}) breaks it by valid calls: {verdict.reason}", rewards)
             rewards.setdefault(name, []).append(verdict.reward or 0.0)
             if verdict.outcome == "pass":
                 return drop(GATE, "attack_passes", f"{name} passes without reading the request (seed {seed})", rewards)
@@ -43,7 +45,8 @@ def judge_rewards(rewards: dict[str, list[float]]) -> Finding:
 async def score(scenario: Scenario, environment: Environment, sandbox: Sandbox, calls: list[Call]) -> Verdict:
     """Verdict of a fixed sequence of calls; rejected calls are part of an attack."""
     seen = await sandbox.play(Program.of(environment), [start(scenario), *map(Invoke, calls), Look()])
-    final: Json = seen[-1].state
-    if final is None:
-        return Verdict(outcome="fail", reward=0.0, components={}, reason=f"the session was lost: {seen[-1].message}")
-    return judge(scenario.verifier, scenario.initial_state, final)
+    broken = next((step for step in seen if step.code in _BREAKDOWNS), None)
+    if broken is not None or seen[-1].state is None:
+        worst = broken or seen[-1]
+        return Verdict(outcome="error", reward=None, components={}, reason=f"{worst.code}: {worst.message}")
+    return judge(scenario.verifier, scenario.initial_state, seen[-1].state)

@@ -54,6 +54,16 @@ class _Eraser(ast.NodeTransformer):
         node.arg = self._number(node.arg)
         return node
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.name = self._number(node.name)
+        self.generic_visit(node)
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        node.arg = node.arg and self._number(node.arg)
+        self.generic_visit(node)
+        return node
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.name = self._number(node.name)
         self.generic_visit(node)

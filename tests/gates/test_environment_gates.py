@@ -13,9 +13,9 @@ from schemas.environment import Environment
 from tests.specimens import PROGRAM, make_environment, make_tests
 
 
-def with_tool(name: str, **changes: Any) -> Environment:
+def with_tool(tool_name: str, /, **changes: Any) -> Environment:
     shed = make_environment()
-    tools = [tool.model_copy(update=changes) if tool.name == name else tool for tool in shed.tools]
+    tools = [tool.model_copy(update=changes) if tool.name == tool_name else tool for tool in shed.tools]
     return make_environment(tools=tools)
 
 

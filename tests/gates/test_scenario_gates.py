@@ -70,9 +70,10 @@ async def test_s2_keeps_a_verifier_that_asks_for_one_thing_among_many(sandbox: S
     assert finding.evidence["random_valid"] == [0.0] * 8
 
 
-async def test_s2_survives_a_program_that_hangs_under_attack(sandbox: Sandbox) -> None:
+async def test_s2_drops_a_program_that_hangs_under_attack(sandbox: Sandbox) -> None:
     hanging = make_environment(PROGRAM.replace("return dict(self.members[member_id])", "while True: pass"))
-    assert (await attack(make_scenario(hanging, initial_state=wide_state(40)), hanging, sandbox)).outcome in ("kept", "dropped")
+    finding = await attack(make_scenario(hanging, initial_state=wide_state(40)), hanging, sandbox)
+    assert (finding.outcome, finding.reason) == ("dropped", "environment_fails")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""The blueprint: the domain model told in words."""
+
+from envmill.author.domain import Domain, Operation, Parameter
+from schemas.environment import ToolPlan
+from schemas.prompts import BlueprintReply
+
+
+def write_blueprint(domain: Domain) -> BlueprintReply:
+    """Name, state, rules, tools and policy document of a variation."""
+    return BlueprintReply(
+        name=domain.names[0],
+        summary=" ".join([domain.text, *domain.features.values()]),
+        collections={name: ["id", *each.attributes] for name, each in domain.collections.items()},
+        rules=list_rules(domain),
+        tools=[ToolPlan(name=name, description=each.does, effect=each.effect) for name, each in domain.operations.items()],
+        policy=write_policy(domain),
+    )
+
+
+def list_rules(domain: Domain) -> list[str]:
+    """Every rule once, limits filled in, in the order of the operations."""
+    return list(dict.fromkeys(rule for each in domain.operations.values() for rule in _tell_rules(each, domain)))
+
+
+def write_policy(domain: Domain) -> str:
+    """The few lines a person in this job would be given."""
+    return (
+        f"You are {domain.role}. Look people and things up before you change anything, do exactly what is asked and nothing besides, "
+        "and leave the records alone when a rule forbids the change; say which rule it is."
+    )
+
+
+def _tell_rules(operation: Operation, domain: Domain) -> list[str]:
+    if operation.effect == "query":
+        return []
+    ranges = [_tell_range(operation, each, domain) for each in operation.takes if each.between]
+    return [each.rule.format(**domain.bounds) for each in operation.must] + ranges
+
+
+def _tell_range(operation: Operation, parameter: Parameter, domain: Domain) -> str:
+    assert parameter.between is not None
+    low, high = (domain.bound(each) for each in parameter.between)
+    return f"{operation.name}: {parameter.name} is a whole number from {low} to {high}."

@@ -1,0 +1,181 @@
+"""The model of a domain: what exists, what may be done to it, and under which conditions.
+
+A TOML file under `data/seeds/domains/` holds one domain in full; `compose` cuts one variation out of it. Conditions and effects
+are written in the small language of `formula`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pydantic import ConfigDict
+
+from schemas.environment import Effect
+
+Row: TypeAlias = dict[str, Any]
+State: TypeAlias = dict[str, dict[str, Row]]
+Arguments: TypeAlias = dict[str, Any]
+
+STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column of a collection, and how a first value is found; without a source only operations fill it."""
+
+    __pydantic_config__ = STRICT
+    one_of: tuple[str, ...] = ()
+    unique: bool = False
+    between: tuple[int, int] | None = None
+    step: int = 1
+    pattern: str = ""
+    """Each `#` becomes a digit."""
+    ref: str = ""
+    """Collection whose row it names; the attribute is called `<noun>_id`."""
+    day: tuple[int, int] | None = None
+    """Date this many days after the session's start."""
+    always: str | int | None = None
+    feature: str = ""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """How somebody who knows what a row is called gets at its id."""
+
+    __pydantic_config__ = STRICT
+    call: str
+    using: dict[str, str]
+    """Argument → attribute of the row looked for."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One kind of thing."""
+
+    __pydantic_config__ = STRICT
+    noun: str
+    prefixes: tuple[str, ...]
+    label: str
+    """What people call a row: `{name}`, or `{member.name}` through a reference."""
+    lookup: Lookup
+    attributes: dict[str, Attribute]
+    rows: tuple[int, int] = (0, 0)
+    """How many to make at the start; the rest comes from operations."""
+    distinct: tuple[str, ...] = ()
+    """Attributes that together differ between rows."""
+    feature: str = ""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument; exactly one of `row`, `between`, `text`, `one_of`, `find` says of what sort."""
+
+    __pydantic_config__ = STRICT
+    name: str
+    about: str
+    row: str = ""
+    between: tuple[int | str, int | str] | None = None
+    """Lowest and highest value; a string names a limit."""
+    step: int = 1
+    text: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    find: str = ""
+    """`collection.attribute` that is searched."""
+    feature: str = ""
+
+    @property
+    def local(self) -> str:
+        """Name of the row or value inside the operation."""
+        return self.name.removesuffix("_id") if self.row else self.name
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A precondition; breaking it is an anticipated rejection."""
+
+    __pydantic_config__ = STRICT
+    that: str
+    code: str
+    says: str
+    rule: str
+    """The rule for people, with limits in braces."""
+    feature: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step in the life cycle of a row: from any of `before` to `after`."""
+
+    __pydantic_config__ = STRICT
+    row: str
+    before: tuple[str, ...]
+    after: str
+    feature: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement of a write."""
+
+    __pydantic_config__ = STRICT
+    do: str
+    feature: str = ""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something that can be done: a query gives, a change also steps or moves."""
+
+    __pydantic_config__ = STRICT
+    does: str
+    gives: str
+    name: str = ""
+    takes: tuple[Parameter, ...] = ()
+    fetch: tuple[Step, ...] = ()
+    must: tuple[Rule, ...] = ()
+    moves: tuple[Move, ...] = ()
+    then: tuple[Step, ...] = ()
+    asks: tuple[str, ...] = ()
+    """Imperative clauses a person would use."""
+    tells: tuple[str, ...] = ()
+    """Whole sentences that say the same as a wish or a fact."""
+    weight: int = 3
+    feature: str = ""
+    optional: bool = False
+
+    @property
+    def effect(self) -> Effect:
+        """Whether it only reads."""
+        return "change" if self.then or self.moves else "query"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain in full, or one variation of it."""
+
+    __pydantic_config__ = STRICT
+    theme: str
+    text: str
+    names: tuple[str, ...]
+    role: str
+    """Who the agent is."""
+    voices: tuple[str, ...]
+    """Opening lines of people who ask."""
+    limits: dict[str, tuple[int, ...]]
+    features: dict[str, str]
+    collections: dict[str, Collection]
+    operations: dict[str, Operation]
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """Limit → its value, in a variation."""
+        return {name: values[0] for name, values in self.limits.items()}
+
+    @property
+    def changes(self) -> list[Operation]:
+        """Operations that write."""
+        return [each for each in self.operations.values() if each.effect == "change"]
+
+    def bound(self, value: int | str) -> int:
+        """A number, or the limit of that name."""
+        return self.bounds[value] if isinstance(value, str) else value

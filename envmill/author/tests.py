@@ -1,0 +1,133 @@
+"""Procedural tests: calls whose outcome the domain model foretells, tried from several reachable states.
+
+initial state ──0 to 3 permitted changes──► situations ──drawn calls──► one test per way a call can end
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from envmill.author.dice import make_dice
+from envmill.author.domain import Arguments, Domain, Operation, State
+from envmill.author.draw import draw_arguments, draw_permitted
+from envmill.author.population import populate
+from envmill.author.world import World
+from schemas.environment import Call
+from schemas.prompts import PlannedTest, TestsReply
+
+SITUATIONS = 16
+DRAWS = 10
+FEWEST = 3
+POPULATIONS = 12
+INSISTENCES = 3
+MOST_REPEATS = 6
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A state and the calls that led to it."""
+
+    world: World
+    setup: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A call in a situation, and the one rule it breaks; no code means that it succeeds."""
+
+    setup: tuple[Call, ...]
+    call: Call
+    code: str
+
+
+def write_tests(domain: Domain, seed: int) -> TestsReply:
+    """At least three tests per tool over one initial state, with a rejection wherever there are inputs."""
+    world, trials = try_operations(domain, seed)
+    tests = [
+        PlannedTest(name=_tell(each), setup=list(each.setup), call=each.call, expect="rejection" if each.code else "success")
+        for each in trials
+    ]
+    return TestsReply(initial_state=world.state, tests=tests)
+
+
+def try_operations(domain: Domain, seed: int) -> tuple[World, list[Trial]]:
+    """The first population in which every operation can succeed, or the one that comes nearest, and its trials."""
+    best: tuple[int, World, list[Trial]] | None = None
+    for again in range(POPULATIONS):
+        world, trials = _try_population(domain, f"tests/{seed}/{again}")
+        lacking = sum(not _is_covered(each, trials) for each in domain.operations.values())
+        if best is None or lacking < best[0]:
+            best = (lacking, world, trials)
+        if not lacking:
+            break
+    assert best is not None
+    return best[1:]
+
+
+def _is_covered(operation: Operation, trials: list[Trial]) -> bool:
+    codes = [each.code for each in trials if each.call.name == operation.name]
+    return "" in codes and len(codes) >= FEWEST
+
+
+def _try_population(domain: Domain, key: str) -> tuple[World, list[Trial]]:
+    start = populate(domain, key)
+    dice = make_dice("trials", key)
+    situations = [_reach(start, min(number // 4, 3), dice) for number in range(SITUATIONS)]
+    return start, [trial for each in domain.operations.values() for trial in _try_operation(each, situations, start.state, dice)]
+
+
+def _reach(start: World, changes: int, dice: random.Random) -> Situation:
+    world, setup = start.copy(), list[Call]()
+    for _ in range(changes):
+        operation = dice.choice(world.domain.changes)
+        arguments = draw_permitted(operation, world, start.state, dice)
+        if arguments is not None:
+            world.apply(operation, arguments)
+            setup.append(Call(name=operation.name, arguments=arguments))
+    return Situation(world, tuple(setup))
+
+
+def _try_operation(operation: Operation, situations: list[Situation], known: State, dice: random.Random) -> list[Trial]:
+    most_successes = 2 if operation.takes else FEWEST
+    successes: list[Trial] = []
+    rejections: dict[str, Trial] = {}
+    for situation in situations:
+        for _ in range(DRAWS if operation.takes else 1):
+            trial = _judge(operation, draw_arguments(operation, situation.world, known, dice, wild=0.2), situation)
+            if trial and trial.code:
+                rejections.setdefault(trial.code, trial)
+            elif trial and len(successes) < most_successes and trial not in successes:
+                successes.append(trial)
+    if operation.effect == "change":
+        for trial in _insist(operation, situations[0], known, dice):
+            rejections.setdefault(trial.code, trial)
+    return [*successes, *rejections.values()]
+
+
+def _judge(operation: Operation, arguments: Arguments, situation: Situation) -> Trial | None:
+    """A trial, unless the call breaks several rules: then a program that forgets one of them still rejects it."""
+    codes = situation.world.find_violations(operation, arguments)
+    if len(codes) > 1:
+        return None
+    return Trial(situation.setup, Call(name=operation.name, arguments=arguments), codes[0] if codes else "")
+
+
+def _insist(operation: Operation, start: Situation, known: State, dice: random.Random) -> Iterator[Trial]:
+    """Rejections met by doing the same to the same row over and over: limits and capacities show only then."""
+    for parameter in [each for each in operation.takes if each.row] * INSISTENCES:
+        fixed = {parameter.name: dice.choice(list(known[parameter.row]))}
+        situation = Situation(start.world.copy(), start.setup)
+        for _ in range(MOST_REPEATS):
+            drawn = [draw_arguments(operation, situation.world, known, dice) | fixed for _ in range(DRAWS)]
+            trials = [trial for each in drawn if (trial := _judge(operation, each, situation))]
+            yield from (each for each in trials if each.code)
+            permitted = next((each.call for each in trials if not each.code), None)
+            if permitted is None:
+                break
+            situation.world.apply(operation, permitted.arguments)
+            situation = Situation(situation.world, (*situation.setup, permitted))
+
+
+def _tell(trial: Trial) -> str:
+    after = f" after {', '.join(each.name for each in trial.setup)}" if trial.setup else ""
+    return f"{trial.call.name} is {f'rejected: {trial.code}' if trial.code else 'carried out'}{after}"

@@ -1,0 +1,174 @@
+"""The domain model at work: tells which rules a call breaks, and what state a permitted call leads to.
+
+It interprets the model, never the rendered program, so what it says is a second opinion on that program.
+"""
+
+import ast
+import operator
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from envmill.author.dice import make_dice
+from envmill.author.domain import Arguments, Domain, Operation, Parameter, Row, State, Step
+from envmill.author.formula import new_row, parse_expression, parse_statement
+
+FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+}  # fmt: skip
+
+
+@dataclass
+class World:
+    """One state of one domain on one day."""
+
+    domain: Domain
+    state: State
+    day: date
+    key: str
+    """Seeds the ids of this world's rows."""
+    ids: int = 0
+    """Rows made so far."""
+
+    def copy(self) -> "World":
+        """An independent copy."""
+        return World(self.domain, deepcopy(self.state), self.day, self.key, self.ids)
+
+    def find_violations(self, operation: Operation, arguments: Arguments) -> list[str]:
+        """Codes of every rule the call breaks, in the order the program checks them."""
+        scope: dict[str, Any] = {**self.domain.bounds, **arguments}
+        unknown = [each for each in operation.takes if each.row and arguments[each.name] not in self.state[each.row]]
+        if unknown:
+            return [f"unknown_{self.domain.collections[each.row].noun}" for each in unknown]
+        self._bind(operation, scope)
+        codes = [self._check_parameter(each, arguments[each.name]) for each in operation.takes]
+        codes += ["" if self.value(parse_expression(each.that), scope) else each.code for each in operation.must]
+        return [code for code in codes if code]
+
+    def apply(self, operation: Operation, arguments: Arguments) -> None:
+        """Carry out a call that breaks no rule."""
+        scope: dict[str, Any] = {**self.domain.bounds, **arguments}
+        self._bind(operation, scope)
+        self._run(operation.then, scope)
+
+    def allows(self, operation: Operation, arguments: Arguments) -> bool:
+        """Whether the call breaks no rule."""
+        return not self.find_violations(operation, arguments)
+
+    def _bind(self, operation: Operation, scope: dict[str, Any]) -> None:
+        for each in operation.takes:
+            if each.row:
+                scope[each.local] = self.state[each.row][scope[each.name]]
+        self._run(operation.fetch, scope)
+
+    def _run(self, steps: tuple[Step, ...], scope: dict[str, Any]) -> None:
+        for step in steps:
+            self._execute(parse_statement(step.do), scope)
+
+    def _check_parameter(self, parameter: Parameter, value: Any) -> str:
+        """The code of what is wrong with a plain value; rows were looked up before."""
+        name = parameter.name
+        if parameter.between:
+            low, high = (self.domain.bound(each) for each in parameter.between)
+            return "" if low <= value <= high else f"{name}_out_of_range"
+        if parameter.text:
+            return "" if value.strip() else f"{name}_missing"
+        if parameter.one_of:
+            return "" if value in parameter.one_of else f"unknown_{name}"
+        if parameter.find:
+            collection, attribute = parameter.find.split(".")
+            hit = any(_matches(row[attribute], value) for row in self.state[collection].values())
+            return "" if hit else f"no_{self.domain.collections[collection].noun}_found"
+        return ""
+
+    def value(self, node: ast.expr, scope: dict[str, Any]) -> Any:
+        """What an expression comes to."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name):
+                return scope[name]
+            case ast.Attribute(value=owner, attr=name):
+                return self.value(owner, scope)[name]
+            case ast.Compare(left=left, ops=[operator_], comparators=[right]):
+                return FUNCTIONS[type(operator_)](self.value(left, scope), self.value(right, scope))
+            case ast.BinOp(left=left, op=operator_, right=right):
+                return FUNCTIONS[type(operator_)](self.value(left, scope), self.value(right, scope))
+            case ast.BoolOp(op=word, values=values):
+                join = all if isinstance(word, ast.And) else any
+                return join(self.value(each, scope) for each in values)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return not self.value(operand, scope)
+            case ast.Tuple(elts=items):
+                return tuple(self.value(each, scope) for each in items)
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self._call(name, arguments, scope)
+            case _:
+                raise ValueError(f"formula cannot hold {ast.dump(node)}")
+
+    def _call(self, name: str, arguments: list[ast.expr], scope: dict[str, Any]) -> Any:
+        match name, arguments:
+            case "today", []:
+                return self.day.isoformat()
+            case "after", [days]:
+                return (self.day + timedelta(days=self.value(days, scope))).isoformat()
+            case "later", [day, days]:
+                return (date.fromisoformat(self.value(day, scope)) + timedelta(days=self.value(days, scope))).isoformat()
+            case "matches", [text, query]:
+                return _matches(self.value(text, scope), self.value(query, scope))
+            case "get", [ast.Name(id=collection), key]:
+                return self.state[collection][self.value(key, scope)]
+            case "total", [ast.Name(id=collection), amount, where]:
+                return sum(self.value(amount, {**scope, "row": row}) for row in self._each(collection, where, scope))
+            case (("count" | "rows"), [ast.Name(id=collection)]):
+                rows = list(self.state[collection].values())
+                return len(rows) if name == "count" else rows
+            case (("count" | "some" | "rows" | "each"), [ast.Name(id=collection), where]):
+                rows = self._each(collection, where, scope)
+                return len(rows) if name == "count" else bool(rows) if name == "some" else rows
+            case _:
+                raise ValueError(f"formula knows no function {name} of {len(arguments)}")
+
+    def _each(self, collection: str, where: ast.expr, scope: dict[str, Any]) -> list[Row]:
+        return [row for row in self.state[collection].values() if self.value(where, {**scope, "row": row})]
+
+    def _execute(self, node: ast.stmt, scope: dict[str, Any]) -> None:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="new")) as call):
+                scope[name] = self._make(call, scope)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                scope[name] = self.value(value, scope)
+            case ast.Assign(targets=[ast.Attribute(value=owner, attr=name)], value=value):
+                self.value(owner, scope)[name] = self.value(value, scope)
+            case ast.AugAssign(target=ast.Attribute(value=owner, attr=name), op=operator_, value=value):
+                row = self.value(owner, scope)
+                row[name] = FUNCTIONS[type(operator_)](row[name], self.value(value, scope))
+            case ast.For(target=ast.Name(id=name), iter=rows, body=body):
+                for row in self.value(rows, scope):
+                    for statement in body:
+                        self._execute(statement, {**scope, name: row})
+            case ast.If(test=test, body=body):
+                for statement in body if self.value(test, scope) else []:
+                    self._execute(statement, scope)
+            case _:
+                raise ValueError(f"formula cannot hold {ast.dump(node)}")
+
+    def _make(self, call: ast.Call, scope: dict[str, Any]) -> Row:
+        collection, values = new_row(call, self.domain)
+        row = {"id": self.make_id(collection)} | {name: self.value(each, scope) for name, each in values.items()}
+        self.state[collection][row["id"]] = row
+        return row
+
+    def make_id(self, collection: str) -> str:
+        """An id of the form the runtime gives."""
+        self.ids += 1
+        token = make_dice(self.key, self.ids).getrandbits(32)
+        return f"{self.domain.collections[collection].prefixes[0]}_{token:08x}"
+
+
+def _matches(text: str, query: str) -> bool:
+    return query.strip().lower() in text.lower()

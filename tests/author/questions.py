@@ -1,0 +1,93 @@
+"""The author asked as the factory asks it, and its programs played in the jail."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from envmill import author
+from envmill.kinds.start import CLOCK
+from envmill.kinds.stateful import derive_tools
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.settings import Settings
+from schemas.environment import Call, Tool
+from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
+
+SEED = 11
+THEMES = dict(author.themes())
+ENVIRONMENTS = [(theme, number) for theme in THEMES for number in range(4)]
+
+
+def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]:
+    """Inputs of a prompt."""
+    brief = {"brief": {"theme": theme, "text": THEMES.get(theme, "?"), "number": number}}
+    plain: dict[str, dict[str, Any]] = {
+        "blueprint": {},
+        "program": {"name": "", "summary": "", "collections": {}, "rules": [], "tools": []},
+        "tests": {"rules": [], "tools": [], "source": ""},
+        "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
+    }
+    return brief | plain[prompt] | more
+
+
+@cache
+def ask(prompt: str, theme: str, number: int, scenario: int = 0, seed: int = SEED) -> str:
+    """The clean reply text; only the text is kept, so that no test meets another's changes."""
+    more = {"number": scenario} if prompt == "scenario" else {}
+    return author.answer(prompt, pose(prompt, theme, number, **more), seed, 0, 0.0)
+
+
+def ask_blueprint(theme: str, number: int, seed: int = SEED) -> BlueprintReply:
+    return BlueprintReply.model_validate_json(ask("blueprint", theme, number, seed=seed))
+
+
+def ask_program(theme: str, number: int) -> ProgramReply:
+    return ProgramReply.model_validate_json(ask("program", theme, number))
+
+
+def ask_tests(theme: str, number: int) -> TestsReply:
+    return TestsReply.model_validate_json(ask("tests", theme, number))
+
+
+def ask_scenario(theme: str, number: int, scenario: int) -> ScenarioReply:
+    return ScenarioReply.model_validate_json(ask("scenario", theme, number, scenario))
+
+
+@dataclass(frozen=True)
+class Play:
+    """What a program made of some calls."""
+
+    outcomes: list[str]
+    """Per call: empty when it succeeded, the rejection's code, or `failure: …`."""
+    results: list[Any]
+    """Per call: what it returned."""
+    state: dict[str, Any]
+    """The state after the last one."""
+
+
+Plays = list[tuple[dict[str, Any], list[Call]]]
+"""States, and the calls to make on each."""
+
+
+def read_tools(theme: str, number: int, program: ProgramReply) -> list[Tool]:
+    """The interface as the factory derives it."""
+    return derive_tools(program.source, program.class_name, {each.name: each.effect for each in ask_blueprint(theme, number).tools})
+
+
+def run(theme: str, number: int, plays: Plays, program: ProgramReply | None = None) -> list[Play]:
+    """Play calls in the jail, each list in a fresh session; another program than the clean one may stand in."""
+    program = program or ask_program(theme, number)
+    jailed = Program({"office.py": program.source}, f"office:{program.class_name}", read_tools(theme, number, program))
+    return asyncio.run(_run(jailed, plays))
+
+
+async def _run(program: Program, plays: Plays) -> list[Play]:
+    async with Sandbox.open(Settings.read({})) as sandbox:
+        return [_read(await sandbox.play(program, [Reset(state, CLOCK, 7), *map(Invoke, calls), Look()])) for state, calls in plays]
+
+
+def _read(seen: list[Observation]) -> Play:
+    assert seen[0].outcome == "ok", seen[0]
+    spoken = {"ok": "", "rejection": "{0.code}", "failure": "failure: {0.message}"}
+    results = [[part.get("value") for part in each.parts] for each in seen[1:-1]]
+    return Play([spoken[each.outcome].format(each) for each in seen[1:-1]], results, seen[-1].state or {})
