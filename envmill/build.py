@@ -20,7 +20,7 @@ from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.judge import judge
 from schemas.base import Json, digest
-from schemas.environment import Blueprint, Build, Environment, Test
+from schemas.environment import Blueprint, Build, Effect, Environment, Test
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.scenario import Draft, Scenario
 
@@ -74,7 +74,7 @@ async def _try_version(
 
 
 def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
-    effects = {tool.name: tool.effect for tool in blueprint.tools}
+    effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     tools = KINDS[blueprint.kind].derive_tools(reply.source, reply.class_name, effects)
     planned, written = set(effects), {tool.name for tool in tools}
     if planned != written:

@@ -59,7 +59,7 @@ class Attrition(Record):
     theme: str
     """Domain of its lineage."""
     seconds: float
-    """Time spent on it here."""
+    """Elapsed seconds while it was worked on; subjects share the machine, so sums exceed the wall clock."""
     tokens: int
     """Model tokens spent on it here, replies that were reused not counted."""
     cost: float | None

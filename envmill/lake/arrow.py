@@ -1,6 +1,6 @@
 """Records to Arrow and back: one fixed schema per table, heterogeneous JSON as JSON strings."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # (pyarrow ships no types)
 
 import json
@@ -41,6 +41,11 @@ def arrow_schema(record: type[Record]) -> pa.Schema:
         for name, info in record.model_fields.items()
     ]
     return pa.schema([*columns, *(field for field in _STAMP if field.name not in record.model_fields)], metadata={"table": record.table})
+
+
+def make_empty(record: type[Record]) -> object:
+    """A table without rows, in its one shape."""
+    return arrow_schema(record).empty_table()
 
 
 def to_arrow(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:

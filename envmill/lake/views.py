@@ -4,13 +4,14 @@ from pathlib import Path
 
 import duckdb
 
-from envmill.lake.arrow import arrow_schema
+from envmill.lake.arrow import make_empty
 from envmill.lake.lake import Lake
 from schemas.tables import TABLES
 
 VIEWS: dict[str, str] = {
     "runs": """
-        select run, min(happened_at) as started, arg_max(event, happened_at) as state, max(happened_at) as last_event, count(*) filter (event = 'started') as starts,
+        select run, min(happened_at) as started, arg_max(event, happened_at) as state, max(happened_at) as last_event,
+               count(*) filter (event = 'started') as starts,
                any_value(detail) filter (event = 'started') as config
         from run_events group by run order by started""",
     "exits": """
@@ -64,7 +65,7 @@ def _create_table_view(connection: duckdb.DuckDBPyConnection, table: str, files:
         listed = ", ".join(_quote(str(file)) for file in files)
         source = f"read_parquet([{listed}], hive_partitioning = false)"
     else:
-        connection.register(f"_empty_{table}", arrow_schema(TABLES[table]).empty_table())
+        connection.register(f"_empty_{table}", make_empty(TABLES[table]))
         source = f"_empty_{table}"
     newest = "qualify row_number() over (partition by run, id order by try_number desc) = 1"
     connection.execute(f'create view "{table}" as select * from {source} {newest}')

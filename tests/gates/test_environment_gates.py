@@ -87,7 +87,7 @@ async def test_w2_keeps_near_misses(sandbox: Sandbox, old: str, new: str) -> Non
     [
         ('if not self.tools[tool_id]["free"]:', "if False:"),
         ('raise Rejection("unknown", "No such tool or member.")', 'raise KeyError("unknown")'),
-        ('if tool_id not in self.tools or member_id not in self.members:', "while True:"),
+        ("if tool_id not in self.tools or member_id not in self.members:", "while True:"),
         ('return {"loan": key}', "return {key}"),
         ("return dict(self.members[member_id])", "return self.members[member_id].name"),
     ],

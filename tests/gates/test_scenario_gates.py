@@ -31,7 +31,9 @@ async def test_s1_drops_an_oracle_that_is_rejected_or_fails(sandbox: Sandbox, or
     assert (finding.outcome, finding.reason) == ("dropped", reason)
 
 
-@pytest.mark.parametrize("oracle", [[LEND], [LEND, Call(name="list_tools")], [Call(name="get_member", arguments={"member_id": "M2"}), LEND]])
+@pytest.mark.parametrize(
+    "oracle", [[LEND], [LEND, Call(name="list_tools")], [Call(name="get_member", arguments={"member_id": "M2"}), LEND]]
+)
 async def test_s1_keeps_every_right_oracle(sandbox: Sandbox, oracle: list[Call]) -> None:
     shed = make_environment()
     assert (await replay_oracle(make_scenario(shed, oracle=oracle), shed, sandbox)).outcome == "kept"

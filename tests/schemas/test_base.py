@@ -19,7 +19,9 @@ def test_id_is_stable_across_processes_and_hash_seeds() -> None:
         "print(Seed(recipe='envscaler', brief=Brief(theme='clinic', text='A clinic. Ümlaut.', number=1), licence='CC0-1.0').id)"
     )
     ids = {
-        subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout.strip()
         for seed in ("1", "2")
     }
     assert ids == {_SEED.id}

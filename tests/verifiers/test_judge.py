@@ -81,6 +81,8 @@ def test_a_row_that_changes_only_by_chance_is_no_goal() -> None:
     assert derive_verifier(START, diff_states(START, touched), diff_states(START, again)).goals == []
 
 
-@pytest.mark.parametrize(("left", "right", "equal"), [(1, 1.0, True), (True, 1, False), ("1", 1, False), ([1], [1.0], True), ({}, [], False)])
+@pytest.mark.parametrize(
+    ("left", "right", "equal"), [(1, 1.0, True), (True, 1, False), ("1", 1, False), ([1], [1.0], True), ({}, [], False)]
+)
 def test_json_equality(left: Any, right: Any, equal: bool) -> None:
     assert same(left, right) is equal

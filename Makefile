@@ -1,0 +1,71 @@
+# setup check test demo do the work; bench and soak measure; lock renews the pins. Each does the set-up it needs, inside this folder.
+PYTHON ?= python3
+PY := .venv/bin/python
+AREA ?=
+ARGS ?=
+
+# A caller's own Python settings would put other packages before ours, or make every process compile Prefect anew.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test demo bench soak lock FORCE
+
+help:
+	@echo "make setup                 the virtual environment, from requirements.lock"
+	@echo "make check                 format, lint, types, architecture"
+	@echo "make test  [ARGS=...]      every test; ARGS goes to pytest"
+	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
+	@echo "make bench [AREA=...]      measurements against their targets"
+	@echo "make soak  [AREA=...]      failure scenarios at full count"
+	@echo "make lock                  pin the newest versions that pyproject.toml allows"
+
+setup: .stamps/complete
+
+# The stamp holds this folder's path: a folder that was moved or copied, or has lost its environment, is set up anew.
+ifneq "$(shell cat .stamps/venv 2>/dev/null; test -x $(PY) || echo gone)" "$(CURDIR)"
+.stamps/venv: FORCE
+endif
+
+.stamps/venv:
+	@command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here. Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "'$(PYTHON)' is $$("$(PYTHON)" --version 2>&1); EnvMill needs 3.11 or newer: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "'$(PYTHON)' has no venv module. On Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@rm -rf .venv .stamps && mkdir .stamps
+	@"$(PYTHON)" -m venv .venv
+	@pwd -P > $@
+
+# The locked pip comes first: the one that venv brings unpacks at half the speed. --no-deps: the lock is complete, `pip check` proves it.
+# --no-compile: bytecode is written when a module is first used, which halves the time again.
+.stamps/installed: .stamps/venv requirements.lock pyproject.toml
+	@echo "Installing requirements.lock into .venv (about a minute)"
+	@sed -n '/^pip==/,/# via/p' requirements.lock > .stamps/pip.txt
+	@$(PY) -m pip install -qq --no-deps --require-hashes -r .stamps/pip.txt
+	@$(PY) -m pip install -qq --no-deps --no-compile --require-hashes -r requirements.lock
+	@$(PY) -m pip install -qq --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.stamps/complete: .stamps/installed
+	@$(PY) -m pip check >/dev/null || { $(PY) -m pip check >&2; echo "requirements.lock lacks what pyproject.toml or this Python needs: make lock" >&2; exit 1; }
+	@touch $@
+
+check: setup
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m pyright --pythonpath $(PY)
+	@$(PY) -m pytest -q tests/architecture
+
+test: setup
+	@$(PY) -m pytest $(ARGS)
+
+demo: setup
+	@$(PY) -m flows.cli demo $(ARGS)
+
+bench: setup
+	@$(PY) -m tests.bench $(AREA)
+
+soak: setup
+	@ENVMILL_SOAK=1 $(PY) -m pytest -m "soak$(if $(AREA),(area='$(AREA)'))" $(ARGS) || { code=$$?; [ $$code -ne 5 ] || echo "No soak test$(if $(AREA), for area '$(AREA)')." >&2; exit $$code; }
+
+lock: .stamps/installed
+	@CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --upgrade --extra dev --generate-hashes --strip-extras --allow-unsafe \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml

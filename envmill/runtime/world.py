@@ -1,0 +1,91 @@
+"""Virtual time, ids and randomness of the running session: one instance per process, set back at every reset."""
+
+import datetime
+from random import Random
+from typing import Literal
+
+Source = Literal["clock", "ids", "randomness"]
+
+MICRO = 1_000_000
+"""Microseconds in a second; the clock counts in them, so that no float rounding enters a state."""
+
+
+class SeededRandom(Random):
+    """A generator that counts its draws in the world it belongs to."""
+
+    def __new__(cls, world: "World", seed: int) -> "SeededRandom":  # noqa: ARG004
+        return super().__new__(cls)
+
+    def __init__(self, world: "World", seed: int) -> None:
+        self.world = world
+        super().__init__(seed)
+
+    def random(self) -> float:
+        self.world.uses["randomness"] += 1
+        return super().random()
+
+    def getrandbits(self, k: int, /) -> int:
+        self.world.uses["randomness"] += 1
+        return super().getrandbits(k)
+
+
+class World:
+    """What a program may not take from the machine. Ids and draws are separate streams: neither shifts the other."""
+
+    def __init__(self) -> None:
+        self.reset(0, 0)
+
+    def reset(self, clock: int, seed: int) -> None:
+        """Start over at a clock (microseconds since 1970 UTC) and a seed."""
+        self.clock = clock
+        self.seed = seed
+        self.uses: dict[Source, int] = {"clock": 0, "ids": 0, "randomness": 0}
+        self._ids: Random | None = None
+        self._rng: SeededRandom | None = None
+
+    def read_clock(self) -> int:
+        """The virtual time, counted as a use."""
+        self.uses["clock"] += 1
+        return self.clock
+
+    def advance(self, seconds: float) -> None:
+        self.clock += round(seconds * MICRO)
+
+    def draw_id(self) -> str:
+        self.uses["ids"] += 1
+        if self._ids is None:
+            self._ids = Random(f"{self.seed}/ids")
+        return f"{self._ids.getrandbits(32):08x}"
+
+    def rng(self) -> SeededRandom:
+        if self._rng is None:
+            self._rng = SeededRandom(self, self.seed)
+        return self._rng
+
+
+WORLD = World()
+
+
+def now() -> datetime.datetime:
+    """The virtual time, aware, UTC."""
+    # `datetime.datetime` is looked up at each call: in the jail it is the virtual class.
+    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return epoch + datetime.timedelta(microseconds=WORLD.read_clock())
+
+
+def new_id(prefix: str) -> str:
+    """A fresh id such as `loan_3f9c1a2b`; the same seed gives the same ids in the same order."""
+    return f"{prefix}_{WORLD.draw_id()}"
+
+
+def rng() -> Random:
+    """The session's random generator."""
+    return WORLD.rng()
+
+
+def parse_clock(text: str) -> int:
+    """Microseconds since 1970 UTC of an ISO 8601 text; one without an offset is taken as UTC."""
+    moment = datetime.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)

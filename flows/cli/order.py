@@ -1,0 +1,68 @@
+"""An order: options made into a run's one parameter, given to the server, followed to its end."""
+
+from typing import Any
+from uuid import uuid4
+
+import typer
+from pydantic import ValidationError
+
+from envmill.errors import SettingsError
+from envmill.lake.lake import Lake
+from flows.cli.progress import Progress
+from flows.local.api import Api
+from flows.local.home import Home
+from flows.local.service import find_server
+from schemas.run import RunConfig
+
+
+def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunConfig:
+    """Options as the run's one parameter; what was not given keeps its default."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if resume is not None:
+        _check_resume(resume, chosen, home)
+        chosen = {"run": resume}
+    try:
+        return RunConfig.model_validate(chosen)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from error
+
+
+def _check_resume(resume: str, chosen: dict[str, Any], home: Home) -> None:
+    if chosen:
+        named = ", ".join(f"--{name}" for name in chosen)
+        raise SettingsError(f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run.")
+    known = Lake(home.settings.lake).runs()
+    if resume not in known:
+        raise SettingsError(f"No run {resume} in {home.settings.lake}. Known runs: {', '.join(known[-10:]) or 'none'}.")
+
+
+def _explain(problem: Any) -> str:
+    name = ".".join(map(str, problem["loc"]))
+    if problem["type"] == "literal_error":
+        return f"Unknown {name} {problem['input']!r}. Known: {problem['ctx']['expected']}."
+    return f"--{name} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+
+
+def run_factory(home: Home, config: RunConfig, wait: bool = True) -> bool:
+    """Create a flow run of the factory; whether it completed (or, not waiting, was created)."""
+    url = find_server(home)
+    with Api(url) as api:
+        deployment = api.find_deployment("factory/factory")
+        parameters = {"config": config.model_dump(mode="json", exclude_unset=True)}
+        # The key keeps a request that is sent twice, after a lost answer, from becoming two runs.
+        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": str(uuid4())}
+        created = api.post(f"/deployments/{deployment}/create_flow_run", asked)
+        link = f"{url}/runs/flow-run/{created['id']}"
+        typer.echo(f"run {config.run or created['id']}: {link}")
+        if not wait:
+            return True
+        ended = Progress(api, created["id"], typer.echo).follow()
+    if ended["state_type"] == "COMPLETED":
+        return True
+    _explain_end(ended, config.run or created["id"], link)
+    return False
+
+
+def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
+    typer.echo(f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True)
+    typer.echo(f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.", err=True)

@@ -1,0 +1,183 @@
+"""Up and down: server, work pool, worker and deployments, each brought up only as far as it lacks.
+
+    claim port ─► server healthy ─► work pool ─► worker ─► deployments of prefect.yaml
+
+Killed at any point, the next `up` goes on from what it finds.
+"""
+
+import contextlib
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from envmill.errors import EnvMillError
+from envmill.settings import ROOT
+from flows.local.api import Api
+from flows.local.errors import NoServer, Refused
+from flows.local.home import Home
+from flows.local.process import Process, end, find_marked
+from flows.local.runs import POOL, close_lost_runs
+
+SERVER_DEADLINE = 120.0  # 16 s on an idle machine of two cores
+WORKER_DEADLINE = 60.0
+Say = Callable[[str], None]
+
+SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
+# No --limit: with a limit, the retry of a run whose process still lives kills the worker.
+WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", "local"]
+
+
+def bring_up(home: Home, say: Say) -> str:
+    """Make everything run; returns the server's address."""
+    with home.lock():
+        url = _ensure_server(home, say)
+        with Api(url) as api:
+            _ensure_pool(api)
+            _ensure_worker(home, api, say)
+            _ensure_deployments(home, api, say)
+            _wait_for_worker(home, api)
+    return url
+
+
+def bring_down(home: Home, say: Say) -> None:
+    """Worker first: it ends its runs and still can tell the server so. Orphans of a killed worker end too."""
+    with home.lock():
+        _stop(home, "worker", 20, say)
+        _end_orphans(home, say)
+        if server := Process(home, "server").running():
+            with Api(server.url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
+                _close_lost_runs(home, api, say)
+        _stop(home, "server", 15, say)
+
+
+def find_server(home: Home) -> str:
+    """Address of this home's own server; a stranger on the same port never counts."""
+    record = Process(home, "server").running()
+    if record is None:
+        raise NoServer(f"No server runs for {home.folder}. Start it with `envmill up`.")
+    return record.url
+
+
+def _ensure_server(home: Home, say: Say) -> str:
+    server = Process(home, "server")
+    if server.forget_stale():
+        say("server: its process is gone; clearing its record")
+    record = server.running()
+    if record is None:
+        with home.claim_port() as listener:
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            say(f"server: starting at {url} (about 20 s)")
+            record = server.start([*SERVER, "--fd", str(listener.fileno())], url, (listener.fileno(),))
+        state = "started"
+    else:
+        state = "already running"
+    _wait_for_health(server, record.url)
+    say(f"server: {state}, {record.url} (pid {record.pid})")
+    return record.url
+
+
+def _wait_for_health(server: Process, url: str) -> None:
+    deadline = time.monotonic() + SERVER_DEADLINE
+    with Api(url, patience=0) as api:
+        while True:
+            try:
+                return api.get("/health")
+            except (NoServer, Refused) as error:
+                if server.running() is None:
+                    raise EnvMillError(f"The server ended while starting. {server.last_words()}") from error
+                if time.monotonic() > deadline:
+                    raise EnvMillError(
+                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: {error.message} {server.last_words()}\n"
+                        "Try `envmill down`, then `envmill up`."
+                    ) from error
+            time.sleep(0.2)
+
+
+def _ensure_pool(api: Api) -> None:
+    try:
+        api.post("/work_pools/", {"name": POOL, "type": "process"})
+    except Refused as error:
+        if error.facts["status"] != 409:  # 409: it is there
+            raise
+
+
+def _ensure_worker(home: Home, api: Api, say: Say) -> None:
+    worker = Process(home, "worker")
+    record = worker.running()
+    if record and record.url == api.url:
+        say(f"worker: already running (pid {record.pid})")
+        return
+    if record:
+        worker.stop(20)
+        say("worker: belonged to another address; stopped")
+    if worker.forget_stale():
+        say("worker: its process is gone; clearing its record")
+    _close_lost_runs(home, api, say)
+    record = worker.start(WORKER, api.url)
+    say(f"worker: started (pid {record.pid})")
+
+
+def _wait_for_worker(home: Home, api: Api) -> None:
+    """Until the pool has heard from it."""
+    worker = Process(home, "worker")
+    deadline = time.monotonic() + WORKER_DEADLINE
+    while not api.post(f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}):
+        if worker.running() is None or time.monotonic() > deadline:
+            raise EnvMillError(f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then `envmill up`.")
+        time.sleep(0.2)
+
+
+def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
+    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends on changed or went missing."""
+    stamp = home.prefect / "deployed.json"
+    digest = _digest_deployments()
+    made = json.loads(stamp.read_text()) if stamp.exists() else {}
+    if made.get("digest") == digest and set(made["names"]) <= set(_list_deployments(api)):
+        say(f"deployments: {len(made['names'])}, unchanged")
+        return
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
+        env=home.child_environ(api.url),
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise EnvMillError(f"prefect.yaml could not be deployed:\n{(done.stdout + done.stderr)[-2000:]}")
+    names = _list_deployments(api)
+    stamp.write_text(json.dumps({"digest": digest, "names": names}))
+    say(f"deployments: {len(names)} made from prefect.yaml")
+
+
+def _list_deployments(api: Api) -> list[str]:
+    return [deployment["name"] for deployment in api.post("/deployments/filter", {})]
+
+
+def _digest_deployments() -> str:
+    """What a deployment is made of: the file, the flows, and the form their parameter is drawn from."""
+    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", *sorted((ROOT / "flows").glob("*.py"))]
+    return hashlib.blake2b(b"\0".join([bytes(ROOT), *map(Path.read_bytes, sources)])).hexdigest()
+
+
+def _close_lost_runs(home: Home, api: Api, say: Say) -> None:
+    for flow_run in close_lost_runs(home, api):
+        say(f"run {flow_run}: its process is gone; it can be retried")
+
+
+def _stop(home: Home, name: str, grace: float, say: Say) -> None:
+    stopped = Process(home, name).stop(grace)
+    say(f"{name}: {'stopped' if stopped else 'was not running'}")
+
+
+def _end_orphans(home: Home, say: Say) -> None:
+    server = Process(home, "server").running()
+    orphans = [pid for pid in find_marked(home) if server is None or pid != server.pid]
+    if orphans:
+        end(orphans, grace=10)
+        say(f"flow runs: ended {len(orphans)} process(es) that were left")

@@ -1,0 +1,70 @@
+"""Names and sizes: no module named after nothing, and nothing long without a reason written here."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from envmill.settings import ROOT
+from tests.architecture.floors import PACKAGES
+
+BANNED = {"utils", "util", "helpers", "helper", "manager", "misc", "common", "core", "stuff"}
+FUNCTION_LINES, FILE_LINES = 40, 400
+LONG: dict[str, str] = {}
+"""`path` or `path:function` → the reason it is long."""
+
+
+def _sources(root: Path) -> Iterator[tuple[str, str]]:
+    for package in (*PACKAGES, "tests"):
+        for path in sorted((root / package).rglob("*.py")):
+            yield str(path.relative_to(root)), path.read_text(encoding="utf-8")
+
+
+def find_banned(root: Path) -> list[str]:
+    return [name for name, _ in _sources(root) if BANNED & set(Path(name).with_suffix("").parts)]
+
+
+def find_long(root: Path) -> Iterator[str]:
+    for name, text in _sources(root):
+        if text.count("\n") > FILE_LINES:
+            yield name
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES:
+                yield f"{name}:{node.name}"
+
+
+def find_environment_reads(root: Path) -> Iterator[str]:
+    """The engine is handed its settings. Flows and the command line read the process's environment once, at the top."""
+    for name, text in _sources(root):
+        if name.startswith(("envmill", "schemas", "tasks", "quality")):
+            reads = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")]
+            yield from (f"{name}:{node.lineno}" for node in reads if isinstance(node.value, ast.Name) and node.value.id == "os")
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    assert find_banned(ROOT) == []
+
+
+def test_what_is_long_says_why() -> None:
+    assert sorted(set(find_long(ROOT))) == sorted(LONG)
+
+
+def test_only_the_top_reads_the_environment() -> None:
+    assert list(find_environment_reads(ROOT)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        pytest.param("envmill/utils/a.py", "", "envmill/utils/a.py", id="banned"),
+        pytest.param("tasks/a.py", "\n" * 401, "tasks/a.py", id="long-file"),
+        pytest.param("flows/a.py", "def f():\n" + "    pass\n" * 40, "flows/a.py:f", id="long-function"),
+        pytest.param("envmill/a.py", "import os\nx = os.environ['X']\n", "envmill/a.py:2", id="environment"),
+    ],
+)
+def test_a_breach_is_seen(tmp_path: Path, name: str, text: str, found: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert found in [*find_banned(tmp_path), *find_long(tmp_path), *find_environment_reads(tmp_path)]

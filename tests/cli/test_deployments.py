@@ -1,0 +1,14 @@
+"""prefect.yaml and the line name the same steps. What the server makes of the file is tests/e2e's."""
+
+import re
+
+from envmill.line import STEPS
+from envmill.settings import ROOT
+
+ENTRY = re.compile(r"  - name: (\S+)\n    entrypoint: (\S+)\n")
+
+
+def test_factory_nightly_and_every_step_are_deployed() -> None:
+    found = dict(ENTRY.findall((ROOT / "prefect.yaml").read_text()))
+    wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEPS}
+    assert found == wanted | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}
