@@ -64,7 +64,8 @@ async def walk_step(walk: Walk, step: Step) -> None:
 
 def run_name() -> str:
     """The run's name in the UI."""
-    return flow_run.get_parameters()["config"].get("run") or flow_run.get_id() or "run"
+    config: RunConfig = flow_run.get_parameters()["config"]
+    return config.run or flow_run.get_id() or "run"
 
 
 @asynccontextmanager

@@ -21,10 +21,10 @@ class Policy(TypedDict):
     log_prints: bool
 
 
-def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:  # noqa: ARG001  Prefect's signature
+async def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:  # noqa: ARG001  Prefect's signature
     """Items in error may come right; a damaged lake or a wrong setting will not."""
     try:
-        state.result()
+        await state.aresult()
     except StepFailed:
         return True
     except Exception:  # noqa: BLE001  whatever it is, it is not ours to repeat

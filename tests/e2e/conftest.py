@@ -1,0 +1,55 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.e2e.author_server import AuthorServer, serve_author
+from tests.e2e.plant import Plant
+
+CHROMIUM = Path("/usr/bin/chromium")
+QUIET = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def author_server() -> Iterator[AuthorServer]:
+    with serve_author() as author:
+        yield author
+
+
+@pytest.fixture(scope="session")
+def plant(tmp_path_factory: pytest.TempPathFactory, author_server: AuthorServer) -> Iterator[Plant]:
+    """One server and worker for all tests here: bringing them up takes half a minute."""
+    plant = Plant.at(tmp_path_factory.mktemp("plant"), author_server.url)
+    try:
+        plant.envmill("up")
+        yield plant
+    finally:
+        plant.envmill("down")
+
+
+@pytest.fixture(autouse=True)
+def _well_author(author_server: AuthorServer) -> Iterator[None]:
+    yield
+    author_server.heal()
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A page of Debian's Chromium. Where it must not be missing, it is not skipped."""
+    if not CHROMIUM.exists() and not os.environ.get("CI"):
+        pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the UI")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
+        yield browser.new_page(viewport={"width": 1400, "height": 1000})
+        browser.close()

@@ -1,0 +1,105 @@
+"""A plant: a home with a real server and worker, driven as a user drives it, by command line and HTTP."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envmill.settings import ROOT
+from flows.cli.question import ask
+from flows.local.api import Api
+from flows.local.home import Home
+from flows.local.process import Process, Record
+from flows.local.runs import find_walked
+
+
+@dataclass(frozen=True)
+class Plant:
+    """One home."""
+
+    home: Home
+
+    @classmethod
+    def at(cls, folder: Path, author_url: str = "", port: int = 0) -> "Plant":
+        """Hostile surroundings on purpose: no program on the PATH, called from elsewhere, and a user who works with another Prefect."""
+        own = {
+            "ENVMILL_HOME": folder,
+            "ENVMILL_LAKE": folder / "lake",
+            "ENVMILL_BUNDLES": folder / "bundles",
+            "ENVMILL_PORT": port,
+            "ENVMILL_AUTHOR_URL": author_url,
+            "PREFECT_API_URL": "http://127.0.0.1:1/api",
+            "PREFECT_SERVER_API_PORT": "1",
+            "PATH": "/nonexistent",
+            "PWD": "/nonexistent",
+        }
+        return cls(Home.read(os.environ | {name: str(value) for name, value in own.items()}))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "flows.cli", *arguments],
+            cwd=ROOT,
+            env=dict(self.home.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def envmill(self, *arguments: str, expect: int = 0) -> str:
+        """Everything a command says; its exit code must be the expected one."""
+        with self.start(*arguments) as command:
+            out, err = command.communicate(timeout=200)
+        assert command.returncode == expect, f"envmill {' '.join(arguments)} ended with {command.returncode}\n{out}\n{err}"
+        return out + err
+
+    def record(self, name: str) -> Record:
+        record = Process(self.home, name).running()
+        assert record, f"{name} does not run"
+        return record
+
+    def api(self) -> Api:
+        return Api(self.record("server").url)
+
+    def ask(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
+        return ask(self.home, question, values)[1]
+
+    def begin(self, **options: Any) -> str:
+        """Ask for a factory run without waiting; its id."""
+        said = self.envmill("run", "--no-wait", *(f"--{name}={value}" for name, value in options.items()))
+        return said.split("run ")[1].split(":")[0]
+
+    def wait_for(self, run: str, *states: str, seconds: float = 90) -> dict[str, Any]:
+        """Until the flow run is in one of the states."""
+        found: dict[str, Any] = {}
+
+        def arrived() -> bool:
+            found.update(api.get(f"/flow_runs/{run}"))
+            return found["state_type"] in states
+
+        with self.api() as api:
+            wait_until(arrived, seconds, lambda: f"{found.get('state_name')}: {self.tail('worker')}")
+        return found
+
+    def tail(self, name: str) -> str:
+        return Process(self.home, name).last_words(60)
+
+    def find_flow(self, run: str) -> int:
+        """Pid of the process that walks a run."""
+        return find_walked(self.home)[run]
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, describe: Callable[[], str] = lambda: "it never came true") -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, describe()
+        time.sleep(0.1)

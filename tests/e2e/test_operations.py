@@ -1,0 +1,72 @@
+"""Up, down and what users run into between them, on a real server."""
+
+from pathlib import Path
+
+from flows.local.process import Process, find_marked
+from tests.e2e.author_server import AuthorServer
+from tests.e2e.plant import Plant, kill, wait_until
+
+STEPS = 10
+
+
+def test_a_second_up_finds_everything_running(plant: Plant) -> None:
+    before = (plant.record("server"), plant.record("worker"))
+    said = plant.envmill("up")
+    assert said.count("already running") == 2
+    assert before[0].url in said
+    assert (plant.record("server"), plant.record("worker")) == before
+
+
+def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
+    said = plant.envmill("status")
+    assert plant.record("server").url in said
+    assert "1 worker(s) online" in said
+
+
+def test_another_clone_neither_takes_the_port_nor_meets_the_server(plant: Plant, tmp_path: Path) -> None:
+    port = plant.record("server").url.rsplit(":", 1)[1]
+    other = Plant.at(tmp_path, port=int(port))
+    assert f"Port {port} is taken" in other.envmill("up", expect=2)
+    assert "envmill up" in other.envmill("run", expect=3)
+    assert not find_marked(other.home)
+
+
+def test_unknown_recipe_and_bad_numbers_are_told_before_anything_runs(plant: Plant) -> None:
+    said = plant.envmill("run", "--recipe=unheard-of", "--environments=0", expect=2)
+    assert "Unknown recipe 'unheard-of'. Known:" in said
+    assert "envscaler" in said
+    assert "--environments is 0" in said
+
+
+def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
+    """The scheduler can fail without a word, and then no cron ever fires."""
+    with plant.api() as api:
+        nightly = api.get("/deployments/name/factory/factory-nightly")
+        wanted = {"deployments": {"id": {"any_": [nightly["id"]]}}, "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
+        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 60)
+        planned = [run["expected_start_time"][11:16] for run in api.post("/flow_runs/filter", wanted)]
+        deployed = {deployment["name"] for deployment in api.post("/deployments/filter", {})}
+    assert set(planned) == {"02:00"}
+    assert nightly["global_concurrency_limit"]["limit"] == 1
+    assert nightly["concurrency_options"]["collision_strategy"] == "ENQUEUE"
+    assert len(deployed) == STEPS + 2
+
+
+def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_server: AuthorServer) -> None:
+    url = plant.record("server").url
+    author_server.go_slow("blueprint", pace=10)
+    run = plant.begin(environments=1)
+    plant.wait_for(run, "RUNNING")
+    for pid in (plant.record("worker").pid, plant.find_flow(run), plant.record("server").pid):
+        kill(pid)
+    assert "stale" in plant.envmill("status")
+    with plant.start("up") as half:
+        wait_until(lambda: Process(plant.home, "server").running() is not None, 20)
+        half.kill()
+    said = plant.envmill("up")
+    assert "server: already running" in said
+    assert "worker: its process is gone" in said
+    assert "unchanged" in said
+    assert f"run {run}: its process is gone" in said
+    assert plant.record("server").url == url
+    assert plant.wait_for(run, "CRASHED", seconds=1)

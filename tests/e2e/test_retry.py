@@ -1,0 +1,56 @@
+"""Retry, clicked in the UI: exactly what is unfinished is done again."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from envmill.settings import ROOT
+from tests.e2e.author_server import AuthorServer
+from tests.e2e.plant import Plant
+
+SCREENSHOTS = ROOT / ".envmill/screenshots"
+BUILT = "select subject, outcome, try_number from attrition where run = ? and lap = 'environments' and stage = 'build' and gate = 'exit'"
+
+
+def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(plant: Plant, author_server: AuthorServer, page: Page) -> None:
+    author_server.go_down("program")
+    said = plant.envmill("run", "--environments=4", "--scenarios=2", "--attempts=2", "--seed=3", expect=1)
+    link = re.search(r"http://\S+/runs/flow-run/([0-9a-f-]+)", said)
+    assert link, said
+    run = link[1]
+    assert f"envmill run --resume {run}" in said
+    assert "environments-build failed" in said
+    built = {subject for subject, outcome, _ in plant.ask(BUILT, run) if outcome != "error"}
+    assert author_server.down
+    assert built
+    assert not built & author_server.down
+
+    author_server.heal()
+    asked = len(author_server.asked)
+    click_retry(page, link[0])
+    plant.wait_for(run, "COMPLETED")
+    page.reload()
+    expect(page.get_by_text("Completed").first).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(2000)  # the graph draws itself
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "retried-run.png")
+
+    again = {ask.subject for ask in author_server.asked[asked:] if ask.prompt in ("program", "tests")}
+    assert again == author_server.down
+    rows = plant.ask(BUILT, run)
+    assert {subject for subject, outcome, _ in rows if outcome == "error"} == author_server.down
+    assert sorted(subject for subject, _, _ in rows if subject in built) == sorted(built)
+    assert {subject for subject, outcome, _ in rows if outcome == "kept"} >= author_server.down - dropped(rows)
+    assert plant.ask("select count(*) from bundles where run = ?", run) == [(1,)]
+
+
+def dropped(rows: list[tuple[str, str, int]]) -> set[str]:
+    return {subject for subject, outcome, _ in rows if outcome == "dropped"}
+
+
+def click_retry(page: Page, url: str) -> None:
+    """The button of the page, then the one of the dialog."""
+    page.goto(url)
+    page.get_by_role("button", name="Retry").click(timeout=30_000)
+    page.get_by_role("dialog").get_by_role("button", name="Retry").click()
+    expect(page.get_by_text("Retrying run").first).to_be_visible()
