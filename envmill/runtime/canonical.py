@@ -18,6 +18,8 @@ MAX_REPLY = 1024 * 1024
 MAX_INTEGER = 2**63
 """Larger integers do not survive other JSON readers unchanged."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 class NotJson(ValueError):
     """A value that JSON cannot carry, with the path that leads to it."""
@@ -33,7 +35,7 @@ class NotJson(ValueError):
 
 def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
     """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings already."""
-    if value is None or value is True or value is False:
+    if value is None or value is True or value is False or type(value) is str:
         return value
     if isinstance(value, str):
         return str.__str__(value)
@@ -89,9 +91,8 @@ def _plain_array(value: list[Json] | tuple[Json, ...], depth: int) -> list[Json]
 
 def spell(value: Json, limit: int = MAX_STATE) -> bytes:
     """The canonical bytes of a plain value, or NotJson when they exceed the limit."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     try:
-        spelled = text.encode()
+        spelled = _ENCODER.encode(value).encode()
     except UnicodeEncodeError:
         raise NotJson("a string holds a lone surrogate, which is no text") from None
     if len(spelled) > limit:

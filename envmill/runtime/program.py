@@ -21,6 +21,7 @@ class Source(MetaPathFinder, Loader):
         module, _, self.class_name = entry.partition(":")
         self.module = module
         self.codes: dict[str, CodeType] = {}
+        self._packages = {_module_name(path) for path in files if path.endswith("/__init__.py")}
         for path, text in files.items():
             if path.endswith(".py"):
                 self.codes[_module_name(path)] = compile_source(path, text)
@@ -40,14 +41,14 @@ class Source(MetaPathFinder, Loader):
         return found
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
-        return ModuleSpec(fullname, self) if fullname in self.codes else None
+        return ModuleSpec(fullname, self, is_package=fullname in self._packages) if fullname in self.codes else None
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self.codes[module.__name__], module.__dict__)
 
 
 def _module_name(path: str) -> str:
-    name = path.removesuffix(".py").replace("/", ".")
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     if name in sys.modules or name in sys.stdlib_module_names:
         raise ProgramFault(f"{path} would hide the module {name!r}: give the file another name.")
     return name

@@ -9,7 +9,7 @@ program) or `failure` (the program's fault), and the code says which.
 import marshal
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from envmill.runtime import virtual
 from envmill.runtime.canonical import MAX_REPLY, Json, NotJson, fingerprint, plain, spell
@@ -26,14 +26,14 @@ class Error(TypedDict):
     message: str
 
 
-class Reply(TypedDict, total=False):
+class Reply(TypedDict):
     """What a call came to: `parts` when ok, `error` when not."""
 
     ok: bool
     outcome: Outcome
-    parts: list[dict[str, Json]]
+    parts: NotRequired[list[dict[str, Json]]]
     """`{"type": "text", "text": …}` or `{"type": "json", "value": …}`."""
-    error: Error
+    error: NotRequired[Error]
 
 
 class ToolEntry(TypedDict):

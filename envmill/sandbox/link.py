@@ -48,12 +48,13 @@ class Link:
         link = cls(process, *await asyncio.open_connection(sock=mine))
         try:
             hello = await asyncio.wait_for(link._read(), SILENCE)
-        except (OSError, EOFError, BadFrame) as error:
+            if "fatal" in hello:
+                raise SandboxError(f"The sandbox's driver did not start: {hello['fatal']}")
+        except BaseException as error:
             await link.close()
-            raise SandboxError(f"The sandbox's driver did not start ({error!r}). {_MEND}") from None
-        if "fatal" in hello:
-            await link.close()
-            raise SandboxError(f"The sandbox's driver did not start: {hello['fatal']}")
+            if isinstance(error, OSError | EOFError | BadFrame):
+                raise SandboxError(f"The sandbox's driver did not start ({error!r}). {_MEND}") from None
+            raise
         link.layers = hello["layers"]
         link._listener = asyncio.create_task(link._listen())
         return link

@@ -58,9 +58,9 @@ class Sandbox:
             if sandbox._link:
                 await sandbox._link.close()
 
-    async def layers(self) -> dict[str, bool]:
+    def layers(self) -> dict[str, bool]:
         """Which layers hold on this machine."""
-        return dict((await self._driver()).layers)
+        return dict(self._link.layers) if self._link else {}
 
     async def inspect(self, program: Program) -> None:
         """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong."""

@@ -28,7 +28,7 @@ class Library:
             words: What to look for,
                 in any order.
             limit (int): At most
-                so many.
+                so many: really.
             shelf: Shelf: A or B.
 
         Returns:
@@ -70,7 +70,7 @@ def test_parameters() -> None:
         "type": "object",
         "properties": {
             "words": {"type": "string", "description": "What to look for, in any order."},
-            "limit": {"type": "integer", "description": "At most so many.", "default": 10},
+            "limit": {"type": "integer", "description": "At most so many: really.", "default": 10},
             "shelf": {"type": ["string", "null"], "enum": ["A", "B", None], "description": "Shelf: A or B."},
         },
         "required": ["words"],

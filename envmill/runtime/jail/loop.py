@@ -8,9 +8,8 @@ import os
 import signal
 import time
 from types import FrameType
-from typing import Any
 
-from envmill.runtime.canonical import Json, NotJson
+from envmill.runtime.canonical import NotJson
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, encode
 from envmill.runtime.program import ProgramFault, Source
 from envmill.runtime.session import Reply, Session, ToolEntry, fail, quote
@@ -134,11 +133,10 @@ class Loop:
 
 
 def _observation(reply: Reply, state_hash: str = "", state: str | None = None) -> Message:
-    error: Any = reply.get("error", {"code": "", "message": ""})
-    parts: list[Json] = reply.get("parts", [])
+    error = reply.get("error", {"code": "", "message": ""})
     return {
-        "outcome": reply.get("outcome", "failure"),
-        "parts": parts,
+        "outcome": reply["outcome"],
+        "parts": reply.get("parts", []),
         "code": error["code"],
         "message": error["message"],
         "state_hash": state_hash,

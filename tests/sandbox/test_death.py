@@ -1,0 +1,103 @@
+"""Nothing outlives its parent, and a driver that dies is nobody's fault and is replaced."""
+
+import asyncio
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from envmill.errors import SandboxError
+from envmill.sandbox import Observation, Sandbox
+from envmill.settings import ROOT, Settings
+from tests.sandbox.processes import find_processes, wait_until_gone
+from tests.sandbox.programs import RESET, invoke, make_counter
+
+
+def test_a_killed_flow_process_leaves_nothing_behind() -> None:
+    flow = subprocess.Popen([sys.executable, "-m", "tests.sandbox.flow_process"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert flow.stdout is not None
+    with flow, flow.stdout:
+        assert flow.stdout.readline() == "ready\n"
+        # Driver, zygote, template, two sessions: the harness sees what it must miss later.
+        assert len(find_processes(flow.pid)) == 5
+        flow.send_signal(signal.SIGKILL)
+    assert wait_until_gone(flow.pid) == set()
+
+
+async def test_a_closed_sandbox_leaves_nothing_behind(settings: Settings) -> None:
+    async with Sandbox.open(settings) as sandbox:
+        await sandbox.play(make_counter(), [RESET])
+        assert find_processes(os.getpid())
+    assert await asyncio.to_thread(wait_until_gone, os.getpid()) == set()
+
+
+async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
+    await sandbox.play(make_counter(), [RESET])
+    await asyncio.sleep(0.1)
+    before = find_processes(os.getpid())
+    for _ in range(5):
+        await sandbox.play(make_counter(), [RESET])
+    *_, deaf = await sandbox.play(make_counter(), [RESET, invoke("hang_deaf")])
+    assert deaf.code == "timeout"
+    await asyncio.sleep(0.1)
+    assert len(find_processes(os.getpid())) == len(before) == 3
+
+
+@pytest.mark.parametrize("depth", [pytest.param(0, id="driver"), pytest.param(1, id="zygote"), pytest.param(2, id="template")])
+async def test_a_dead_process_of_ours_is_a_retryable_error_and_replaced(sandbox: Sandbox, depth: int) -> None:
+    async with sandbox.session(make_counter()) as session:
+        await session.step(RESET)
+        # Each is forked by the one before it, so their ids rise; a fresh machine's ids have not wrapped.
+        os.kill(sorted(find_processes(os.getpid()))[depth], signal.SIGKILL)
+        await asyncio.sleep(0.1)
+        with pytest.raises(SandboxError) as lost:
+            await asyncio.wait_for(session.step(invoke("add", name="a")), 5)
+    assert lost.value.retryable
+    (reset,) = await _play_again(sandbox)
+    assert reset.outcome == "ok"
+
+
+async def _play_again(sandbox: Sandbox) -> list[Observation]:
+    try:
+        return list(await sandbox.play(make_counter(), [RESET]))
+    except SandboxError:
+        return list(await sandbox.play(make_counter(), [RESET]))
+
+
+async def test_calls_in_flight_learn_of_the_death(sandbox: Sandbox) -> None:
+    async def die_soon() -> None:
+        await asyncio.sleep(0.2)
+        os.kill(min(find_processes(os.getpid())), signal.SIGKILL)
+
+    plays = [sandbox.play(make_counter(), [RESET, invoke("hang")]) for _ in range(3)]
+    *ends, _ = await asyncio.gather(*plays, die_soon(), return_exceptions=True)
+    assert [type(end) for end in ends] == [SandboxError] * 3
+
+
+def test_a_sandbox_opened_in_a_short_lived_thread_survives_it(settings: Settings) -> None:
+    """The kernel signals the death of the thread that started a process, not of the process."""
+    opened: list[Sandbox] = []
+    loop = asyncio.new_event_loop()
+    manager = Sandbox.open(settings)
+    thread = threading.Thread(target=lambda: opened.append(loop.run_until_complete(manager.__aenter__())))
+    thread.start()
+    thread.join()
+    (reset,) = loop.run_until_complete(opened[0].play(make_counter(), [RESET]))
+    loop.run_until_complete(manager.__aexit__(None, None, None))
+    loop.close()
+    assert reset.outcome == "ok"
+
+
+async def test_without_kernel_layers_generated_code_is_refused_unless_trusted(settings: Settings) -> None:
+    with pytest.raises(SandboxError, match="ENVMILL_TRUST_GENERATED_CODE=1"):
+        async with Sandbox.open(settings, without=("seccomp", "landlock")):
+            pass
+    assert await asyncio.to_thread(wait_until_gone, os.getpid()) == set()
+    async with Sandbox.open(dataclasses.replace(settings, trust_generated_code=True), without=("seccomp", "landlock")) as sandbox:
+        (reset,) = await sandbox.play(make_counter(), [RESET])
+        assert reset.outcome == "ok"
+        assert not sandbox.layers()["seccomp"]

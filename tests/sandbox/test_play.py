@@ -1,0 +1,168 @@
+"""Plans and sessions: one observation per step, whatever the program does."""
+
+import asyncio
+import dataclasses
+import os
+
+import pytest
+
+from envmill.errors import BuildError
+from envmill.runtime.jail.template import KEPT
+from envmill.sandbox import Advance, Invoke, Look, Program, Reset, Sandbox, Step
+from envmill.settings import Settings
+from schemas.base import digest
+from schemas.environment import Call
+from tests.sandbox.processes import find_processes
+from tests.sandbox.programs import CLOCK, COUNTER, RESET, invoke, make_counter, make_program
+
+
+async def test_outcomes_state_and_hashes(sandbox: Sandbox) -> None:
+    reset, added, refused, crashed, look = await sandbox.play(
+        make_counter(), [RESET, invoke("add", name="a"), invoke("add", name=""), invoke("crash"), Look()]
+    )
+    assert [seen.outcome for seen in (reset, added, refused, crashed, look)] == ["ok", "ok", "rejection", "failure", "ok"]
+    assert (refused.code, refused.message) == ("empty", "Name it.")
+    assert crashed.code == "crash"
+    assert "ZeroDivisionError" in crashed.message
+    assert 'File "program.py", line' in crashed.message
+    assert look.state is not None
+    assert added.parts == [{"type": "json", "value": look.state["items"]}]
+    assert look.state_hash == added.state_hash == refused.state_hash == crashed.state_hash == digest(look.state, 32)
+    assert reset.state_hash != added.state_hash
+
+
+async def test_advance_moves_the_virtual_clock(sandbox: Sandbox) -> None:
+    *_, look = await sandbox.play(make_counter(), [RESET, Advance(60), invoke("add", name="a"), Look()])
+    assert look.state is not None
+    assert [row["at"] for row in look.state["items"].values()] == ["2026-03-01T09:01:00+00:00"]
+
+
+async def test_every_play_starts_afresh(sandbox: Sandbox) -> None:
+    leaky = make_counter("SEEN = []\n" + COUNTER.replace("self.slow = 0", "SEEN.append(1); self.slow = len(SEEN)"))
+    hashes = {seen.state_hash for _ in range(2) for seen in await sandbox.play(leaky, [RESET, RESET])}
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "lost"),
+    [
+        pytest.param("hang", "timeout", False, id="interrupted"),
+        pytest.param("vanish", "killed", True, id="dead"),
+        pytest.param("spoil", "bad_state", False, id="state"),
+        pytest.param("crash_oddly", "<object object", False, id="odd-rejection"),
+    ],
+)
+async def test_one_bad_call_is_one_failed_observation(sandbox: Sandbox, call: str, code: str, lost: bool) -> None:
+    steps: list[Step] = [RESET, invoke("add", name="a"), invoke(call), invoke("crash"), RESET, invoke("add", name="b")]
+    seen = await sandbox.play(make_counter(), steps)
+    assert [one.outcome for one in (*seen[:2], *seen[4:])] == ["ok"] * 4
+    assert seen[2].code.startswith(code)
+    assert (seen[3].code == "session_lost") is lost
+
+
+async def test_a_session_goes_on_after_a_reset(sandbox: Sandbox) -> None:
+    async with sandbox.session(make_counter()) as session:
+        assert (await session.step(invoke("add", name="a"))).code == "session_lost"
+        assert (await session.step(RESET)).outcome == "ok"
+        assert (await session.step(invoke("add", name="a"))).outcome == "ok"
+        assert (await session.step(invoke("vanish"))).code == "killed"
+        assert (await session.step(invoke("add", name="a"))).code == "session_lost"
+        assert (await session.step(RESET)).outcome == "ok"
+        assert (await session.step(invoke("add", name="a"))).outcome == "ok"
+
+
+async def test_sessions_side_by_side_do_not_meet(sandbox: Sandbox) -> None:
+    async def run(name: str) -> set[str]:
+        async with sandbox.session(make_counter()) as session:
+            await session.step(RESET)
+            await session.step(invoke("add", name=name))
+            look = await session.step(Look())
+            assert look.state is not None
+            return {row["name"] for row in look.state["items"].values()}
+
+    assert await asyncio.gather(*(run(str(number)) for number in range(8))) == [{str(number)} for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        pytest.param("class Counter(:\n  pass", "program.py, line 1: SyntaxError", id="syntax"),
+        pytest.param("import numpy\n", "No module named 'numpy'", id="import"),
+        pytest.param("x = 1 / 0", 'File "program.py", line 1', id="raises"),
+        pytest.param("class Other: pass", "defines no class 'Counter'", id="class"),
+        pytest.param("class Counter: pass", "no method for the tool 'add'", id="method"),
+        pytest.param("raise SystemExit", "SystemExit", id="exit"),
+        pytest.param("import os; os._exit(1)", "ended by itself", id="gone"),
+    ],
+)
+async def test_a_program_that_does_not_load(sandbox: Sandbox, source: str, words: str) -> None:
+    with pytest.raises(BuildError, match=words):
+        await sandbox.inspect(make_counter(source))
+    await sandbox.inspect(make_counter())
+
+
+async def test_only_modules_loaded_ahead_are_found_even_where_files_can_be_opened(settings: Settings) -> None:
+    trusting = dataclasses.replace(settings, trust_generated_code=True)
+    async with Sandbox.open(trusting, without=("landlock", "seccomp", "uid")) as loose:
+        with pytest.raises(BuildError, match="No module named 'xmlrpc'"):
+            await loose.inspect(make_counter("import xmlrpc\n" + COUNTER))
+
+
+async def test_a_program_that_does_not_construct(sandbox: Sandbox) -> None:
+    program = make_counter(COUNTER.replace('state["items"]', 'state["rows"]'))
+    await sandbox.inspect(program)
+    reset, added = await sandbox.play(program, [RESET, invoke("add", name="a")])
+    assert (reset.outcome, reset.code, added.code) == ("failure", "build", "build")
+    assert "KeyError: 'rows'" in reset.message
+    compiled, _ = await sandbox.play(make_counter("class Counter(:"), [RESET, Look()])
+    assert (compiled.outcome, compiled.code) == ("failure", "build")
+
+
+async def test_files_import_each_other_afresh(sandbox: Sandbox) -> None:
+    files = {"program.py": "from parts.rules import LIMIT\n" + COUNTER, "parts/__init__.py": ""}
+    program = Program({**files, "parts/rules.py": "LIMIT = 3"}, "program:Counter", make_counter().tools)
+    assert [seen.outcome for seen in await sandbox.play(program, [RESET, RESET, Look()])] == ["ok"] * 3
+
+
+async def test_many_programs_share_a_driver(sandbox: Sandbox) -> None:
+    for number in range(40):
+        (reset,) = await sandbox.play(make_counter(f"# {number}\n{COUNTER}"), [RESET])
+        assert reset.outcome == "ok"
+    # Driver, zygote, and no more templates than are kept; one that was let go may still be ending.
+    assert len(find_processes(os.getpid())) <= KEPT + 5
+
+
+async def test_a_plan_with_large_states_and_many_steps(sandbox: Sandbox) -> None:
+    rows = {str(number): {"name": "x" * 100} for number in range(20_000)}
+    seen = await sandbox.play(make_counter(), [Reset({"items": rows}, CLOCK, 1), Look(), *[invoke("add", name="")] * 300])
+    assert seen[1].state is not None
+    assert seen[1].state["items"] == rows
+    assert {one.outcome for one in seen[2:]} == {"rejection"}
+    assert len(seen) == 302
+
+
+async def test_what_cannot_be_sent_is_the_senders_fault(sandbox: Sandbox) -> None:
+    with pytest.raises(BuildError, match="cannot be sent"):
+        await sandbox.play(make_counter(), [Reset({"items": "x" * (17 << 20)}, CLOCK, 1)])
+    with pytest.raises(BuildError, match="cannot be sent"):
+        await sandbox.play(make_counter(), [Invoke(Call(name="add", arguments={"name": 2**70}))])
+    with pytest.raises(ValueError, match="yesterday"):
+        Reset({}, "yesterday", 1)
+
+
+BUSY = """
+import ctypes
+class Busy:
+    def __init__(self, state):
+        self.n = 0
+
+    def work(self):
+        ctypes.CDLL(None).usleep(350_000)
+        self.n += 1
+        return self.n
+"""
+
+
+async def test_slow_calls_one_after_the_other_are_not_a_hang(sandbox: Sandbox) -> None:
+    seen = await sandbox.play(make_program(BUSY, "Busy", "work"), [Reset({}, CLOCK, 1), *[invoke("work")] * 7])
+    assert [one.parts for one in seen[1:]] == [[{"type": "json", "value": number}] for number in range(1, 8)]
