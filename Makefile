@@ -4,6 +4,9 @@ PY := .venv/bin/python
 AREA ?=
 ARGS ?=
 
+# Random failures fall elsewhere with every commit, and where they fell can be had again.
+export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
+
 # A caller's own Python settings would put other packages before ours, or make every process compile Prefect anew.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 

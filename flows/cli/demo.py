@@ -2,8 +2,10 @@
 
 import json
 import signal
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -75,4 +77,5 @@ def _show_places(home: Home, run: str) -> None:
     for path, files in ask(home, "select path, files from bundles where run = ?", [run])[1]:
         for name, size in json.loads(files).items():
             typer.echo(f"bundle   {home.settings.bundles / path / name} ({size} bytes)")
-    typer.echo(f"ask more with ENVMILL_LAKE={home.settings.lake} envmill sql 'select * from failures'")
+    envmill = Path(sys.executable).with_name("envmill")
+    typer.echo(f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'")

@@ -52,6 +52,23 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     assert len(deployed) == STEPS + 2
 
 
+def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(plant: Plant, author_server: AuthorServer) -> None:
+    run = plant.begin(environments=1, scenarios=1, attempts=1, mistakes=0)
+    plant.wait_for(run, "COMPLETED")
+    asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
+    again = start_step(plant, "scenarios-generate", run)
+    without = start_step(plant, "scenarios-generate", "")
+    plant.wait_for(again, "COMPLETED")
+    assert "set `run` to its id" in plant.wait_for(without, "FAILED")["state"]["message"]
+    assert (len(author_server.asked), plant.ask("select count(*) from attrition")) == (asked, rows)
+
+
+def start_step(plant: Plant, step: str, run: str) -> str:
+    with plant.api() as api:
+        deployment = api.find_deployment(f"{step}/{step}")
+        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": {"config": {"run": run}}})["id"]
+
+
 def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_server: AuthorServer) -> None:
     url = plant.record("server").url
     author_server.go_slow("blueprint", pace=10)
