@@ -45,7 +45,7 @@ def answered(settings: Settings) -> Counter[tuple[str, int]]:
     return Counter((call.request, call.sample) for call in kept if not call.reused)
 
 
-@pytest.mark.soak("operations")
+@pytest.mark.soak(area="operations")
 @pytest.mark.parametrize("number", range(count(3, 40)))
 def test_a_killed_walk_ends_equal(undisturbed: tuple[Settings, float], tmp_path: Path, number: int) -> None:
     settings, seconds = undisturbed
