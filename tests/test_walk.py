@@ -48,7 +48,7 @@ def contents(settings: Settings, run: str = "r1") -> dict[str, Any]:
     views = open_views(Lake(settings.lake))
     found: dict[str, Any] = {}
     for table in CONTENT:
-        stamps = "run, step, fingerprint, bucket, code_version, written_at" + ("" if table == "rollouts" else ", try_number")
+        stamps = "run, step, fingerprint, bucket, try_number, code_version, written_at"
         found[table] = views.execute(f"select * exclude ({stamps}) from {table} where run = '{run}' order by id").fetchall()
     outcomes = "select lap, stage, gate, subject, outcome, reason, children from attrition where run = ? and gate {} order by all"
     found["exits"] = views.execute(outcomes.format("= 'exit'").replace("attrition", "exits"), [run]).fetchall()
