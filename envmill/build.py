@@ -8,7 +8,7 @@ write ─► load in the jail ─► tests ─► green: built
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from envmill.errors import BuildError
+from envmill.errors import BadReply, BuildError
 from envmill.gates.base import drop
 from envmill.gates.w3 import find_failures
 from envmill.kinds import KINDS
@@ -16,11 +16,11 @@ from envmill.kinds.start import start
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.sandbox import Invoke, Look, Program, Reset
-from envmill.verifiers.derive import derive_verifier
+from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.judge import judge
 from schemas.base import Json, digest
-from schemas.environment import Blueprint, Build, Effect, Environment, Test
+from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.scenario import Draft, Scenario
 
@@ -42,7 +42,13 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     blueprint, versions, plan = subject.record, list[_Version](), None
     source = failure = ""
     for repair in range(1 + _REPAIRS):
-        reply = await mill.recipe.write_program(blueprint, source, failure, account)
+        try:
+            reply = await mill.recipe.write_program(blueprint, source, failure, account)
+        except BadReply as error:
+            if not versions:
+                raise
+            versions.append(_Version(_record(blueprint, repair, source, error.message, "unknown")))
+            break
         version, plan = await _try_version(blueprint, reply, repair, plan, mill, account)
         versions.append(version)
         source, failure = reply.source, version.build.failure
@@ -65,12 +71,13 @@ async def _try_version(
         environment = _assemble(blueprint, reply, account)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return _Version(_record(blueprint, repair, reply, error.message)), plan
+        return _Version(_record(blueprint, repair, reply.source, error.message, "code")), plan
     plan = plan or await mill.recipe.write_tests(environment, account)
     tests = _store_tests(environment, plan)
     failures = await find_failures(environment, tests, mill.sandbox)
     quoted = "\n".join(str(failure["seen"]) for failure in failures[:5])
-    return _Version(_record(blueprint, repair, reply, quoted), environment, tests, len(failures)), plan
+    fault: Fault = "unknown" if failures else "none"
+    return _Version(_record(blueprint, repair, reply.source, quoted, fault), environment, tests, len(failures)), plan
 
 
 def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
@@ -111,14 +118,14 @@ def _store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]
     )
 
 
-def _record(blueprint: Blueprint, repair: int, reply: ProgramReply, failure: str) -> Build:
+def _record(blueprint: Blueprint, repair: int, source: str, failure: str, fault: Fault) -> Build:
     return Build(
         subject=blueprint.id,
         repair=repair,
         outcome="failed" if failure else "built",
         failure=failure,
-        fault="code" if failure else "none",
-        content_hash=digest(reply.source),
+        fault=fault,
+        content_hash=digest(source),
     )
 
 
@@ -129,10 +136,15 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
     elsewhere = await _play_oracle(draft, subject.record.environment, mill, _start_elsewhere(draft))
     if final is None or elsewhere is None:
         return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
-    verifier = derive_verifier(draft.initial_state, draft.changes, diff_states(draft.initial_state, elsewhere))
-    if not verifier.goals:
+    try:
+        verifier = derive_verifier(draft.initial_state, draft.changes, diff_states(draft.initial_state, elsewhere))
+    except BuildError as error:
+        return Result(findings=(drop("verifier", "no_verifier", error.message),))
+    if not asks_for_something(verifier):
         return Result(findings=(drop("verifier", "no_goal", "nothing the oracle changes can be asked for"),))
-    kept = draft.model_dump(include={"environment", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "origin"})
+    kept = draft.model_dump(
+        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "origin"}
+    )
     scenario = Scenario.model_validate(
         kept
         | {

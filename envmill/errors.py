@@ -64,3 +64,5 @@ class LakeError(EnvMillError):
 
 class StepFailed(EnvMillError):
     """A step ended with items in error; everything else in it is saved."""
+
+    retryable = True

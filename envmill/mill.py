@@ -88,5 +88,5 @@ class Result:
 
     @property
     def stopped_by(self) -> Finding | None:
-        """The finding that ends this candidate here."""
-        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error")), None)
+        """The finding that ends this candidate here. What a gate could not measure does not go on either."""
+        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error", "not_measured")), None)

@@ -27,6 +27,7 @@ from schemas.run import RunConfig
 async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Author = author.answer) -> AsyncGenerator[Walk]:
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(settings.lake)
+    _check_recording(config, lake)
     config = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", config.model_dump(mode="json"))
     folder = settings.home / "journal" / run
@@ -47,9 +48,14 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
 def _open_provider(config: RunConfig, settings: Settings, lake: Lake, answer: Author) -> Provider:
     if config.provider == "offline":
         return Offline(answer, config.mistakes, settings.author_url)
-    if config.recording not in lake.runs():
+    journals = settings.home / "journal" / config.recording
+    return Replay([*lake.read(ModelCall, config.recording), *read_calls(journals)])
+
+
+def _check_recording(config: RunConfig, lake: Lake) -> None:
+    """Before anything is fixed: a run that cannot start must not take its id along."""
+    if config.provider == "replay" and config.recording not in lake.runs():
         raise SettingsError(f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.root}.")
-    return Replay(lake.read(ModelCall, config.recording))
 
 
 def _answers(call: ModelCall) -> bool:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from envmill import __version__
-from envmill.errors import BadReply, BuildError, EnvMillError, LakeError, SettingsError, StepFailed
+from envmill.errors import BadReply, BuildError, EnvMillError, LakeError, StepFailed
 from envmill.gates.base import Finding
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake, Mark
@@ -72,9 +72,10 @@ class Walk:
             lacking = [one for one in self._lacking(step, subjects) if bucket_of(one.id, buckets) == bucket]
             if not lacking:
                 return 0
-            done = await asyncio.gather(*(self._process(step, subject) for subject in lacking))
+            ended = await asyncio.gather(*(self._process(step, subject) for subject in lacking), return_exceptions=True)
+            done = [one for one in ended if isinstance(one, Done)]
             self._save(step, bucket, done)
-        _raise_errors(step, done)
+        _raise_errors(step, done, [one for one in ended if isinstance(one, BaseException)])
         return len(done)
 
     async def walk(self, steps: Sequence[Step] = STEPS) -> None:
@@ -123,7 +124,7 @@ class Walk:
             return end("dropped", decided.reason, decided.detail, Result(findings=(decided,)))
         try:
             result = await step.work(subject, self.mill, account)
-        except (LakeError, SettingsError):
+        except LakeError:
             raise
         except EnvMillError as error:
             exit: Exit = "dropped" if type(error) in _DROPS else "error"
@@ -213,7 +214,10 @@ def _evidence_rows(done: Done) -> list[Evidence]:
     return [row for finding in done.result.findings if (row := _evidence(finding, done))]
 
 
-def _raise_errors(step: Step, done: Sequence[Done]) -> None:
+def _raise_errors(step: Step, done: Sequence[Done], broken: Sequence[BaseException]) -> None:
+    """A damaged lake comes before items in error: it needs somebody's hands."""
+    if broken:
+        raise broken[0]
     failed = [one for one in done if one.exit == "error"]
     if failed:
         named = "; ".join(f"{one.subject.id}: {one.reason}: {one.detail}" for one in failed[:5])

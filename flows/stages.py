@@ -6,7 +6,9 @@ from typing import Any
 from prefect import Flow, flow
 
 from envmill.errors import SettingsError
+from envmill.lake.lake import Lake
 from envmill.line import STEP
+from flows.surroundings import read_settings
 from flows.walking import run_name, walk_run
 from schemas.run import RunConfig
 
@@ -15,8 +17,8 @@ StepFlow = Flow[[RunConfig], Coroutine[Any, Any, None]]
 
 def _flow_of(name: str) -> StepFlow:
     async def step(config: RunConfig) -> None:
-        if not config.run:
-            raise SettingsError(f"{name} goes on with a run: set `run` to its id (see `envmill status`).")
+        if not config.run or config.run not in Lake(read_settings().lake).runs():
+            raise SettingsError(f"{name} goes on with a run: set `run` to its id (see `envmill status`). {config.run!r} is none.")
         await walk_run(config, [STEP[name]])
 
     step.__name__ = name.replace("-", "_")

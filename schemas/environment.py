@@ -8,7 +8,7 @@ from schemas.seed import Brief
 
 Effect = Literal["query", "change"]
 Kind = Literal["stateful"]
-Fault = Literal["none", "code", "test", "state", "spec"]
+Fault = Literal["none", "unknown", "code", "test", "state", "spec"]
 
 
 class ToolPlan(Contract):
@@ -69,7 +69,7 @@ class Environment(Record):
 
     table: ClassVar[str] = "environments"
     prefix: ClassVar[str] = "env"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "files", "entry", "tools", "rules", "policy_document")
+    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "files", "entry", "tools", "rules", "policy_document")
 
     kind: Kind
     """What it is."""
@@ -144,10 +144,10 @@ class Build(Record):
     repair: int
     """0 is the first version, then one per repair."""
     outcome: Literal["built", "failed"]
-    """Whether this version ran."""
+    """Built: it ran and its tests were green."""
     failure: str
     """What failed, as quoted to the author; empty when it ran."""
     fault: Fault
-    """Whom the failure is attributed to."""
+    """Whom the failure is attributed to; a red test alone does not say whether it or the program is wrong."""
     content_hash: str
     """Hash of the version tried, so that "nothing changed" shows."""

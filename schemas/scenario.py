@@ -37,7 +37,17 @@ class Draft(Record):
 
     table: ClassVar[str] = "drafts"
     prefix: ClassVar[str] = "dft"
-    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed")
+    identity: ClassVar[tuple[str, ...]] = (
+        "environment",
+        "number",
+        "initial_state",
+        "request",
+        "user",
+        "oracle",
+        "polarity",
+        "clock",
+        "seed",
+    )
 
     environment: str
     """Environment id."""
@@ -71,11 +81,11 @@ class Check(Contract):
     name: str
     """What it asserts, in words."""
     op: Literal["equals", "present", "absent"]
-    """Comparison at the path."""
+    """`equals` and `absent` look at the path; `present` asks for one new row below it, under any key."""
     path: list[str]
     """Keys from the root."""
     value: Json = None
-    """Expected value (equals, present with a value of unknown parts left out)."""
+    """Expected value; `{"$any": type}` stands for what chance decides, `{"$row": n}` for the key of the row goal n found."""
     weight: float = 1.0
     """Share among the goals."""
 
@@ -113,6 +123,7 @@ class Scenario(Record):
     prefix: ClassVar[str] = "scn"
     identity: ClassVar[tuple[str, ...]] = (
         "environment",
+        "number",
         "initial_state",
         "request",
         "user",
@@ -125,6 +136,8 @@ class Scenario(Record):
 
     environment: str
     """Environment id."""
+    number: int
+    """Which scenario of its environment."""
     draft: str
     """Draft id."""
     initial_state: dict[str, Json]

@@ -6,7 +6,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
-from envmill.errors import StepFailed
+from envmill.errors import EnvMillError
 
 
 class Policy(TypedDict):
@@ -25,8 +25,8 @@ async def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[An
     """Items in error may come right; a damaged lake or a wrong setting will not."""
     try:
         await state.aresult()
-    except StepFailed:
-        return True
+    except EnvMillError as error:
+        return error.retryable
     except Exception:  # noqa: BLE001  whatever it is, it is not ours to repeat
         return False
     return False

@@ -123,7 +123,7 @@ LEND = Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"})
 VERIFIER = Verifier(
     goals=[
         Check(name="the drill is lent", op="equals", path=["tools", "T1", "free"], value=False),
-        Check(name="Ada has it", op="present", path=["loans"], value={"tool": "T1", "member": "M1"}),
+        Check(name="Ada has it", op="present", path=["loans"], value={"tool": "T1", "member": "M1", "since": {"$any": "string"}}),
     ],
     guards=[],
     frame=[["tools", "T1", "free"]],
@@ -134,6 +134,7 @@ def make_scenario(environment: Environment, **changes: Any) -> Scenario:
     """Lend the drill to Ada."""
     fields: dict[str, Any] = {
         "environment": environment.id,
+        "number": 0,
         "draft": "dft_x",
         "initial_state": STATE,
         "request": "Please lend the drill to Ada.",

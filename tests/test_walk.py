@@ -4,13 +4,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from envmill import author
-from envmill.errors import Outage, StepFailed
+from envmill.errors import Outage, SettingsError, StepFailed
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.line import STEP, STEPS, Step
@@ -74,10 +75,67 @@ def ask(settings: Settings, question: str) -> list[Any]:
     return open_views(Lake(settings.lake)).execute(question).fetchall()
 
 
-def test_every_step_accounts_for_everything_that_entered(finished: tuple[Settings, Counting]) -> None:
-    rows = ask(finished[0], "select lap || '-' || stage, entered, kept, dropped, error from funnel")
-    assert {row[0] for row in rows} == set(STEP)
-    assert all(entered == kept + dropped and error == 0 for _, entered, kept, dropped, error in rows)
+def test_nobody_is_lost_between_two_steps(finished: tuple[Settings, Counting]) -> None:
+    rows = ask(finished[0], "select lap || '-' || stage, entered, kept, dropped, error, made from funnel")
+    found = {name: dict(zip(("entered", "kept", "dropped", "error", "made"), counts, strict=True)) for name, *counts in rows}
+    assert set(found) == set(STEP)
+    assert found["environments-generate"]["entered"] == CONFIG.environments
+    assert found["scenarios-generate"]["entered"] == found["environments-filter"]["kept"] * CONFIG.scenarios
+    for before, after in pairwise(STEPS):
+        if after.stage != "export" and after.lap == before.lap:
+            left = "made" if before.stage in ("generate", "build") else "kept"
+            assert found[after.name]["entered"] == found[before.name][left], after.name
+
+
+class Repeating(Counting):
+    """Writes the same scenario for every place of an environment."""
+
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+        if prompt == "scenario":
+            inputs = inputs | {"number": 0}
+        return author.answer(prompt, inputs, seed, sample, 0.0)
+
+
+async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    await walk_line(settings, answer=Repeating())
+    assert ask(settings, "select distinct reason from exits where lap = 'scenarios' and outcome = 'dropped'") == [("repeat",)]
+    assert ask(settings, "select entered, kept from funnel where lap = 'scenarios' and stage = 'filter'") == [(6, 3)]
+
+
+class Fussy(Counting):
+    """Cannot place one theme."""
+
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+        if prompt == "blueprint" and inputs["brief"]["theme"] == "tool_lending":
+            raise SettingsError("no such thing here")
+        return super().__call__(prompt, inputs, seed, sample, mistakes)
+
+
+async def test_one_item_that_nobody_can_place_does_not_take_the_others_along(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    with pytest.raises(StepFailed, match="no such thing here"):
+        await walk_line(settings, answer=Fussy())
+    outcomes = ask(settings, "select outcome, count(*) from exits where stage = 'generate' group by all order by all")
+    assert outcomes == [("error", 1), ("kept", 2)]
+
+
+async def test_a_run_that_cannot_start_leaves_its_id_free(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    with pytest.raises(SettingsError, match="no run 'nope'"):
+        async with open_walk("r1", CONFIG.model_copy(update={"provider": "replay", "recording": "nope"}), settings):
+            pass
+    assert Lake(settings.lake).runs() == []
+    async with open_walk("r1", CONFIG, settings) as walk:
+        assert walk.mill.config == CONFIG
+
+
+async def test_a_gap_in_a_recording_is_an_error_and_no_drop(finished: tuple[Settings, Counting]) -> None:
+    config = CONFIG.model_copy(update={"provider": "replay", "recording": "r1", "seed": 12})
+    async with open_walk("gap", config, finished[0]) as walk:
+        with pytest.raises(StepFailed, match="recording holds no reply"):
+            await walk.walk()
+    assert ask(finished[0], "select distinct outcome from exits where run = 'gap'") == [("error",)]
 
 
 def test_what_is_kept_keeps_its_promises(finished: tuple[Settings, Counting]) -> None:

@@ -14,7 +14,7 @@ NAME = "sft"
 
 
 def export_sft(trajectories: Sequence[Trajectory], splits: Mapping[str, str], folder: Path) -> Bundle:
-    """Write the bundle's folder in one move, so that nobody ever loads half of it."""
+    """Write the bundle's folder. Its files appear all at once; for an instant before that there are none."""
     files = {f"{split}.jsonl": _lines(rows) for split, rows in _by_split(trajectories, splits).items()}
     files["manifest.json"] = orjson.dumps(_manifest(trajectories, splits), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
     _replace_folder(folder / NAME, files)
@@ -71,5 +71,9 @@ def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
     part.mkdir(parents=True)
     for name, content in files.items():
         (part / name).write_bytes(content)
-    shutil.rmtree(target, ignore_errors=True)
-    part.rename(target)
+    if target.exists():
+        target.rename(old := part.with_name(f"{part.name}-old"))
+        part.rename(target)
+        shutil.rmtree(old)
+    else:
+        part.rename(target)

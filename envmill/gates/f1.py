@@ -11,8 +11,6 @@ GATE = "F1"
 def require_solved(probes: Sequence[Rollout]) -> Finding:
     """A probe that ended in error is no evidence either way; where all did, the environment fails whoever plays it."""
     judged = [probe for probe in probes if probe.outcome != "error"]
-    if not probes:
-        return Finding(GATE, "not_measured", "no_probe", "no probe was made")
     if not judged:
         return drop(GATE, "environment_fails", f"all {len(probes)} probes ended in a failure of the environment")
     passed = sum(probe.outcome == "pass" for probe in judged)

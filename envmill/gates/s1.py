@@ -15,6 +15,8 @@ async def replay_oracle(scenario: Scenario, environment: Environment, sandbox: S
     hashes: list[str] = []
     for _ in range(2):
         seen = await sandbox.play(Program.of(environment), [start(scenario), *map(Invoke, scenario.oracle), Look()])
+        if seen[0].outcome != "ok":
+            return drop(GATE, "does_not_construct", f"the initial state is not taken ({seen[0].code}: {seen[0].message})")
         for step, call in zip(seen[1:-1], scenario.oracle, strict=True):
             if step.outcome != "ok":
                 return drop(

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from envmill.gates.base import Finding, drop, keep
+from envmill.kinds.base import is_forbidden
 from schemas.environment import Environment, Tool
 
 GATE = "W1"
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_TAKEN = {"reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"}
 
 
 def lint_interface(environment: Environment) -> Finding:
@@ -28,7 +28,7 @@ def _lint_set(environment: Environment) -> Iterator[str]:
 
 
 def _lint_tool(tool: Tool) -> Iterator[str]:
-    if not _NAME.fullmatch(tool.name) or "__" in tool.name or tool.name in _TAKEN:
+    if not _NAME.fullmatch(tool.name) or is_forbidden(tool.name):
         yield f"{tool.name}: a name consumers cannot use"
     if len(tool.description.split()) < 3:
         yield f"{tool.name}: its description says too little"

@@ -12,15 +12,20 @@ from schemas.environment import Environment, Test
 GATE = "W3"
 
 _PER_TOOL = 3
+_INTERFACE = ("invalid_arguments", "unknown_tool")
+
+Played = tuple[Test, list[Observation]]
 
 
 async def run_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> Finding:
     """All tests, each in a session of its own; too few tests is a fault of its own."""
     if lacking := find_untested(environment, tests):
         return drop(GATE, "too_few_tests", lacking[0], lacking)
-    failures = await find_failures(environment, tests, sandbox)
+    played = [(test, await play_test(environment, test, sandbox)) for test in tests]
+    failures = list_failures(played)
     if not failures:
-        return keep(GATE, {"tests": len(tests)})
+        unruled = find_unruled(environment, played)
+        return drop(GATE, "no_rule_tested", unruled[0], unruled) if unruled else keep(GATE, {"tests": len(tests)})
     return drop(GATE, "test_failed", f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}", failures[:10])
 
 
@@ -33,15 +38,31 @@ def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
     return lacking + [f"{tool.name} takes inputs and has no test that expects a rejection" for tool in takes if tool.name not in rejected]
 
 
+def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:
+    """Changes that no test saw refused for a reason of their own: a wrong type is refused before the program is asked."""
+    ruled = {test.call.name for test, seen in played if seen[-1].outcome == "rejection" and seen[-1].code not in _INTERFACE}
+    changes = [tool for tool in environment.tools if tool.effect == "change" and tool.parameters.get("properties")]
+    return [f"{tool.name} changes state, and no test sees one of its rules refuse" for tool in changes if tool.name not in ruled]
+
+
 async def find_failures(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[Json]:
     """One entry per failing test, worded so that an author can mend it."""
-    program = Program.of(environment)
-    failures: list[Json] = []
-    for test in tests:
-        seen = await sandbox.play(program, [start_test(test), *map(Invoke, test.setup), Invoke(test.call)])
-        if fault := judge_test(test, seen):
-            failures.append({"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": test.expect, "seen": fault})
-    return failures
+    return list_failures([(test, await play_test(environment, test, sandbox)) for test in tests])
+
+
+async def play_test(environment: Environment, test: Test, sandbox: Sandbox) -> list[Observation]:
+    """The test in a session of its own."""
+    return await sandbox.play(Program.of(environment), [start_test(test), *map(Invoke, test.setup), Invoke(test.call)])
+
+
+def list_failures(played: Sequence[Played]) -> list[Json]:
+    """The tests that are red."""
+    judged = [(test, judge_test(test, seen)) for test, seen in played]
+    return [
+        {"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": test.expect, "seen": fault}
+        for test, fault in judged
+        if fault
+    ]
 
 
 def judge_test(test: Test, seen: Sequence[Observation]) -> str:

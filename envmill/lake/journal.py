@@ -33,6 +33,7 @@ class Journal:
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._flusher: asyncio.Task[None] | None = None
         self._lines = 0
+        self._closed = False
 
     def next_ordinal(self) -> str:
         """A place in this journal; no two rows of a run share one."""
@@ -41,6 +42,8 @@ class Journal:
 
     async def append(self, call: ModelCall) -> None:
         """Return once the call is on disk. Calls that arrive meanwhile share the next fsync."""
+        if self._closed:
+            raise LakeError(f"The journal {self.path} is closed: the run has ended in this process.")
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((orjson.dumps(call.model_dump(mode="json")) + b"\n", done))
         if self._flusher is None or self._flusher.done():
@@ -68,7 +71,8 @@ class Journal:
         return None
 
     async def close(self) -> None:
-        """Let the last commit finish and give up the lock."""
+        """Let the last commit finish and give up the lock. Later appends are refused: the number of the closed file is soon another's."""
+        self._closed = True
         if self._flusher is not None:
             await self._flusher
         os.close(self._file)

@@ -93,12 +93,20 @@ class Lake:
         pq.write_table(to_arrow(record, rows, stamp), buffer, compression="zstd")
         return put_if_absent(self._folder(record.table, stamp.run) / f"{stem}.parquet", buffer.getvalue())
 
+    def fixed(self, run: str, name: str) -> dict[str, Any] | None:
+        """What was decided for a run, if it was."""
+        path = self._fixed(run, name)
+        return json.loads(path.read_bytes()) if path.exists() else None
+
     def fix(self, run: str, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """Decide something once for a run: the first writer's value holds for everybody."""
-        path = self.root / "_fixed" / f"run={run}" / f"{name}.json"
+        path = self._fixed(run, name)
         if not path.exists():
             put_if_absent(path, json.dumps(value, sort_keys=True).encode())
         return json.loads(path.read_bytes())
+
+    def _fixed(self, run: str, name: str) -> Path:
+        return self.root / "_fixed" / f"run={run}" / f"{name}.json"
 
     def _folder(self, table: str, run: str) -> Path:
         return self.root / table / f"run={run}"

@@ -1,6 +1,6 @@
 """What a provider is: one question in, one text out, or an outage."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from envmill.models.prompt import Prompt
@@ -65,7 +65,6 @@ class Spent:
 
     tokens: int = 0
     cost: float | None = 0.0
-    models: set[str] = field(default_factory=set[str])
 
     def add(self, completion: Completion) -> None:
         """An unknown price makes the sum unknown."""

@@ -2,8 +2,10 @@
 
 import asyncio
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from envmill.errors import BadReply, Outage
 from envmill.lake.journal import Journal
@@ -20,34 +22,43 @@ _REPAIRS = 2
 _IN_FLIGHT = 64
 
 
+@dataclass(frozen=True)
+class Unusable:
+    """A reply that cannot become a record."""
+
+    text: str
+    complaint: str
+
+
 class Door:
-    """One per process and run. Replies known from before are never asked for again."""
+    """One per process and run. A question that has its reply is never asked again, nor twice at once."""
 
     def __init__(self, provider: Provider, journal: Journal, known: dict[tuple[str, int], ModelCall], seed: int) -> None:
         self.provider, self.seed = provider, seed
         self._journal, self._known = journal, known
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
+        self._asking: WeakValueDictionary[tuple[str, int], asyncio.Lock] = WeakValueDictionary()
 
     def account(self, step: str, subject: str) -> "Account":
         """What one subject of one step asks, and what that costs."""
         return Account(self, step, subject)
 
-    async def complete(self, request: Request, reply: type[C], spent: Spent) -> C | str:
-        """One request; returns its parsed record, or the complaint when the reply cannot become one."""
-        key = request.key(self.provider.model)
-        if call := self._known.get((key, request.sample)):
-            completion, retries, began = Completion(call.reply, cost=0.0), 0, time.monotonic()
-        else:
-            began = time.monotonic()
-            completion, retries = await self._reach(request, key)
-            spent.add(completion)
-        parsed = parse_reply(completion.text, reply)
-        outcome = "failure" if isinstance(parsed, str) else "reply"
-        entry = self._entry(request, key, outcome, completion, retries, time.monotonic() - began, reused=call is not None)
-        await self._journal.append(entry)
-        if call is None:
-            self._known[key, request.sample] = entry
-        return parsed
+    async def complete(self, request: Request, reply: type[C], spent: Spent) -> "C | Unusable":
+        """One request; returns its parsed record, or the reply and what is wrong with it."""
+        key, began = request.key(self.provider.model), time.monotonic()
+        async with self._asking.setdefault((key, request.sample), asyncio.Lock()):
+            known = self._known.get((key, request.sample))
+            if known is not None:
+                completion, retries = Completion(known.reply, cost=0.0), 0
+            else:
+                completion, retries = await self._reach(request, key)
+                spent.add(completion)
+            parsed = parse_reply(completion.text, reply)
+            outcome = "failure" if isinstance(parsed, str) else "reply"
+            entry = self._entry(request, key, outcome, completion, retries, time.monotonic() - began, reused=known is not None)
+            await self._journal.append(entry)
+            self._known.setdefault((key, request.sample), entry)
+        return Unusable(completion.text, parsed) if isinstance(parsed, str) else parsed
 
     async def _reach(self, request: Request, key: str) -> tuple[Completion, int]:
         began = time.monotonic()
@@ -100,16 +111,15 @@ class Account:
 
     async def ask(self, prompt: Prompt, inputs: Contract, reply: type[C]) -> C:
         """A typed record; BadReply once bounded repair has not helped; Outage when nobody answers."""
-        messages = (Message("user", prompt.render(inputs, reply)),)
+        asked = Message("user", prompt.render(inputs, reply))
+        messages: tuple[Message, ...] = (asked,)
         complaint = ""
         for sample in range(1 + _REPAIRS):
             request = Request(prompt, inputs.model_dump(mode="json"), messages, reply, self._door.seed, sample, self._step, self._subject)
-            parsed = await self._door.complete(request, reply, self.spent)
-            if not isinstance(parsed, str):
-                return parsed
-            complaint = parsed
-            messages = (
-                *messages[:1],
-                Message("user", f"Your last reply could not be used. {complaint} Reply again with the whole JSON object."),
-            )
+            answer = await self._door.complete(request, reply, self.spent)
+            if not isinstance(answer, Unusable):
+                return answer
+            complaint = answer.complaint
+            again = f"Your last reply could not be used. {complaint} Reply again with the whole JSON object."
+            messages = (asked, Message("assistant", answer.text), Message("user", again))
         raise BadReply(f"{prompt.name} for {self._subject}: no usable reply after {_REPAIRS} repairs. {complaint}")

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, canonical_json
 
 C = TypeVar("C", bound=Contract)
 
@@ -28,6 +28,7 @@ def _find_object(text: str) -> dict[str, Json] | str:
         return "The reply holds no JSON object."
     try:
         found, _ = json.JSONDecoder().raw_decode(text, start)
+        canonical_json(found).encode()  # NaN and half a surrogate pair are read without a word, and could not be stored
     except (ValueError, RecursionError) as error:
         return f"The JSON object cannot be read: {error}"
     return found

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from envmill.errors import BadReply
+from envmill.errors import SettingsError
 from envmill.models.base import Completion, Request
 from schemas.ledger import ModelCall
 
 
 class Replay:
-    """Strict playback; a question that was never recorded is a typed failure, not an outage."""
+    """Strict playback; a question that was never recorded says nothing about the candidate."""
 
     name = "replay"
 
@@ -21,7 +21,7 @@ class Replay:
     async def complete(self, request: Request) -> Completion:
         call = self._replies.get((request.key(self.model), request.sample))
         if call is None:
-            raise BadReply(
+            raise SettingsError(
                 f"The recording holds no reply to {request.prompt.name} for {request.subject}. "
                 "Play it back with the prompts, seed and settings it was made with."
             )

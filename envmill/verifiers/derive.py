@@ -1,50 +1,67 @@
-"""A verifier from what the oracle changed, run twice: what differs between the runs is chance, and is not asked for."""
+"""A verifier from what the oracle changed, run twice under other seeds and clocks: where the runs differ, chance decides.
 
-from collections.abc import Iterator
+change under the same path in both runs ──► equals / absent, and the path joins the frame
+row under a generated key               ──► present: one row like it, whatever its key
+"""
 
-from envmill.verifiers.diff import same
+from collections.abc import Mapping, Sequence
+
+from envmill.errors import BuildError
 from envmill.verifiers.judge import classify
+from envmill.verifiers.pattern import make_pattern, says_something
 from schemas.base import Json, is_object
 from schemas.scenario import Change, Check, Verifier
 
 
-def derive_verifier(initial: Json, changes: list[Change], elsewhere: list[Change]) -> Verifier:
-    """Checks for one oracle. `elsewhere` is the same oracle under another seed and clock."""
-    twin_by_path = {tuple(change.path): change for change in elsewhere}
-    checks: list[Check] = []
-    frame: list[list[str]] = []
-    for change in changes:
-        twin = twin_by_path.get(tuple(change.path))
-        if twin is None:  # a row under a generated key: any key will do
-            checks.append(_expect_row(change, _strangers(change, elsewhere)))
-            continue
-        frame.append(change.path)
-        checks.extend(_expect_values(change, twin))
+def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change]) -> Verifier:
+    """Checks for one oracle; BuildError when its two runs cannot be laid beside each other."""
+    twins = {(*change.path, change.op): change for change in elsewhere}
+    pairs = [(change, twins[*change.path, change.op]) for change in changes if (*change.path, change.op) in twins]
+    known = {(*change.path, change.op) for change, _ in pairs}
+    strangers = _pair_rows([change for change in changes if (*change.path, change.op) not in known],
+                           [change for change in elsewhere if (*change.path, change.op) not in known])  # fmt: skip
+    rows = {(one.path[-1], other.path[-1]): number for number, (one, other) in enumerate(strangers)}
+    present = [_expect_row(one, other, rows) for one, other in strangers]
+    checks = [_expect_value(one, other, rows) for one, other in pairs]
     goals, guards = classify(checks, initial)
-    return Verifier(goals=goals, guards=guards, frame=frame)
+    return Verifier(goals=[*present, *goals], guards=guards, frame=[change.path for change, _ in pairs])
 
 
-def _expect_values(change: Change, twin: Change) -> Iterator[Check]:
+def asks_for_something(verifier: Verifier) -> bool:
+    """Whether any goal says more than that something must change by chance."""
+    return any(goal.op == "absent" or says_something(goal.value) for goal in verifier.goals)
+
+
+def _pair_rows(ours: list[Change], theirs: list[Change]) -> list[tuple[Change, Change]]:
+    """New rows of both runs, each beside the most alike of the other run."""
+    pairs: list[tuple[Change, Change]] = []
+    left = list(theirs)
+    for change in ours:
+        alike = [other for other in left if other.op == change.op == "add" and other.path[:-1] == change.path[:-1]]
+        if not alike:
+            raise BuildError(f"The oracle changes {'.'.join(change.path)} in one run only: its path depends on chance.")
+        twin = max(alike, key=lambda other: _count_agreement(change.after, other.after))
+        left.remove(twin)
+        pairs.append((change, twin))
+    if left:
+        raise BuildError(f"The oracle changes {'.'.join(left[0].path)} in one run only: its path depends on chance.")
+    return pairs
+
+
+def _count_agreement(one: Json, other: Json) -> int:
+    if is_object(one) and is_object(other):
+        return sum(key in other and other[key] == one[key] for key in one)
+    return int(one == other)
+
+
+def _expect_value(change: Change, twin: Change, rows: Mapping[tuple[str, str], int]) -> Check:
+    place = ".".join(change.path)
     if change.op == "remove":
-        yield Check(name=f"{'.'.join(change.path)} is gone", op="absent", path=change.path)
-    else:
-        yield from _expect_equal(change.path, change.after, twin.after)
+        return Check(name=f"{place} is gone", op="absent", path=change.path)
+    value = make_pattern(change.after, twin.after, rows)
+    return Check(name=f"{place} is {value!r}"[:200], op="equals", path=change.path, value=value)
 
 
-def _expect_equal(path: list[str], value: Json, twin: Json) -> Iterator[Check]:
-    """One check for what both runs agree on; where they differ inside a row, its steady fields."""
-    if same(value, twin):
-        yield Check(name=f"{'.'.join(path)} is {value!r}"[:200], op="equals", path=path, value=value)
-    elif is_object(value) and is_object(twin):
-        for key in sorted(value.keys() & twin.keys()):
-            yield from _expect_equal([*path, key], value[key], twin[key])
-
-
-def _expect_row(change: Change, others: list[Json]) -> Check:
-    row: dict[str, Json] = change.after if is_object(change.after) else {}
-    steady = {key: value for key, value in row.items() if any(is_object(o) and key in o and same(o[key], value) for o in others)}
-    return Check(name=f"a row in {'.'.join(change.path[:-1])} with {steady!r}"[:200], op="present", path=change.path[:-1], value=steady)
-
-
-def _strangers(change: Change, elsewhere: list[Change]) -> list[Json]:
-    return [other.after for other in elsewhere if other.op == "add" and other.path[:-1] == change.path[:-1]]
+def _expect_row(change: Change, twin: Change, rows: Mapping[tuple[str, str], int]) -> Check:
+    value = make_pattern(change.after, twin.after, rows)
+    return Check(name=f"a row in {'.'.join(change.path[:-1])} like {value!r}"[:200], op="present", path=change.path[:-1], value=value)

@@ -9,7 +9,7 @@ from envmill.gates.w2 import construct
 from envmill.gates.w3 import run_tests
 from envmill.gates.w10 import find_duplicates
 from envmill.sandbox import Sandbox
-from schemas.environment import Environment
+from schemas.environment import Call, Environment
 from tests.specimens import PROGRAM, make_environment, make_tests
 
 
@@ -111,6 +111,22 @@ async def test_w3_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sa
     assert (await run_tests(shed, tests[1:], sandbox)).reason == "too_few_tests"
     fearless = [test for test in tests if test.expect == "success" or test.call.name != "lend"]
     assert "rejection" in (await run_tests(shed, [*fearless, fearless[-1], fearless[-1]], sandbox)).detail
+
+
+async def test_w3_wants_a_rule_of_the_programs_own_to_refuse(sandbox: Sandbox) -> None:
+    lawless = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:").replace("tool_id not in self.tools or", "False and")
+    environment = make_environment(lawless)
+    typed = [test for test in make_tests(environment) if test.expect == "success" or test.call.name != "lend"]
+    lend = next(test for test in typed if test.call.name == "lend")
+    mistyped = Call(name="lend", arguments={"tool_id": 7, "member_id": "M1"})
+    again = lend.model_copy(update={"id": "", "call": mistyped, "expect": "rejection"})
+    finding = await run_tests(environment, [*typed, lend, again], sandbox)
+    assert finding.reason == "no_rule_tested", finding
+
+
+def test_w10_takes_a_program_deeper_than_our_stack() -> None:
+    deep = "def pick(x):\n    if x == 0: return 0\n" + "".join(f"    elif x == {n}: return {n}\n" for n in range(1, 3000))
+    assert find_duplicates([make_environment(PROGRAM + deep), make_environment()]).values()
 
 
 def test_w10_keeps_the_first_of_a_structure_in_id_order() -> None:

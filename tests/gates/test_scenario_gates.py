@@ -40,7 +40,7 @@ async def test_s1_keeps_every_right_oracle(sandbox: Sandbox, oracle: list[Call])
 
 
 _FREE = Check(name="the saw is free", op="equals", path=["tools", "T2", "free"], value=True)
-_ANY_LOAN = Check(name="some loan", op="present", path=["loans"], value={})
+_ANY_LOAN = Check(name="some loan", op="present", path=["loans"], value={"$any": "object"})
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,6 @@ def make_probe(outcome: str, attempt: int) -> Rollout:
         (["fail", "error"], "dropped"),
         (["fail"], "dropped"),
         (["error", "error"], "dropped"),
-        ([], "not_measured"),
     ],
 )
 def test_f1_counts_only_judged_probes(outcomes: list[str], expected: str) -> None:

@@ -96,6 +96,16 @@ def test_after_kill_everything_returned_is_there(tmp_path: Path) -> None:
     assert {int(call.ordinal) for call in read_calls(tmp_path)} >= set(range(returned + 1))
 
 
+async def test_a_closed_journal_writes_into_nobody_elses_file(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    await journal.close()
+    victim = os.open(tmp_path / "victim", os.O_WRONLY | os.O_CREAT)  # takes the number the journal had
+    with pytest.raises(LakeError, match="closed"):
+        await journal.append(make_call("1"))
+    os.close(victim)
+    assert (tmp_path / "victim").read_bytes() == b""
+
+
 async def test_a_disk_that_is_full_fails_the_append_and_leaves_the_journal_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

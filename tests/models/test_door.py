@@ -1,5 +1,6 @@
 """The door: typed reply or typed failure, journalled first, outages told apart, nothing asked twice."""
 
+import asyncio
 import json
 import threading
 from collections.abc import AsyncGenerator, Iterator
@@ -26,6 +27,7 @@ class Question(Contract):
 
 class Answer(Contract):
     length: int
+    note: Json = None
 
 
 PROMPT = Prompt("count", "How long is {{word}}? Answer as {{reply_schema}}", "hash")
@@ -67,7 +69,18 @@ async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again
     assert [(call.subject, call.reused, call.outcome) for call in read_calls(tmp_path)] == [("a", False, "reply"), ("b", True, "reply")]
 
 
-@pytest.mark.parametrize("bad", ["no json at all", '{"length": 3', '{"length": "long"}', '{"length": 3, "extra": 1}', "[1]"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "no json at all",
+        '{"length": 3',
+        '{"length": "long"}',
+        '{"length": 3, "extra": 1}',
+        "[1]",
+        '{"length": NaN}',
+        '{"length": 3, "note": "\\ud800"}',
+    ],
+)
 async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(journal: Journal, tmp_path: Path, bad: str) -> None:
     author = Scripted(bad, '{"length": 3}')
     account = Door(Offline(author, 0.0), journal, {}, 1).account("s", "a")
@@ -126,6 +139,13 @@ async def test_an_outage_is_retried_then_told_apart_from_a_bad_reply(
     await provider.close()
 
 
+async def test_one_question_asked_by_two_at_once_is_asked_once(journal: Journal) -> None:
+    author = Scripted('{"length": 3}')
+    door = Door(Offline(author, 0.0), journal, {}, 1)
+    await asyncio.gather(*(door.account("s", subject).ask(PROMPT, Question(word="cat"), Answer) for subject in "abc"))
+    assert author.asked == [0]
+
+
 async def test_nobody_listening_is_an_outage(journal: Journal) -> None:
     provider = Offline(Scripted(), 0.0, "http://127.0.0.1:9/")
     with pytest.raises(Outage):
@@ -137,9 +157,9 @@ async def test_a_recording_answers_what_was_asked_and_nothing_else(journal: Jour
     await Door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
     replay = Replay(list(read_calls(tmp_path)))
     assert await Door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
-    with pytest.raises(BadReply, match="recording holds no reply"):
+    with pytest.raises(SettingsError, match="recording holds no reply"):
         await Door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="dog"), Answer)
-    with pytest.raises(BadReply, match="recording holds no reply"):
+    with pytest.raises(SettingsError, match="recording holds no reply"):
         await Door(replay, journal, {}, 2).account("s", "z").ask(PROMPT, Question(word="cat"), Answer)
 
 

@@ -23,7 +23,7 @@ RUN = TaskRun.model_construct()
         (StepFailed("items in error"), True),
         (LakeError("damaged"), False),
         (SettingsError("wrong"), False),
-        (Outage("the door itself has tried already"), False),
+        (Outage("nobody answers"), True),
         (ZeroDivisionError(), False),
     ],
 )

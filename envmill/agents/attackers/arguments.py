@@ -8,6 +8,19 @@ from schemas.base import Json, is_array, is_object
 from schemas.environment import Call, Tool
 
 
+def list_calls(tool: Tool, state: dict[str, Json], most: int) -> list[Call]:
+    """A call for every value its first text parameter might take; a plain call when it has none."""
+    dice = random.Random(0)
+    base = draw_call(tool, state, dice)
+    texts = [
+        name for name, schema in tool.parameters.get("properties", {}).items() if _first_type(schema) == "string" and "enum" not in schema
+    ]
+    if not texts:
+        return [base]
+    values = sorted({*_namesakes(texts[0], state), *_keys(state)})[:most]
+    return [base.model_copy(update={"arguments": base.arguments | {texts[0]: value}}) for value in values] or [base]
+
+
 def draw_call(tool: Tool, state: dict[str, Json], dice: random.Random) -> Call:
     """A call that passes validation and names things that exist, as far as names and types tell."""
     properties: dict[str, Any] = tool.parameters.get("properties", {})
@@ -24,6 +37,8 @@ def _draw(name: str, schema: dict[str, Any], state: dict[str, Json], dice: rando
         return dice.choice(sorted(_namesakes(name, state)) or sorted(_keys(state)) or ["x"])
     if kind == "array":
         return [_draw(name, schema.get("items", {}), state, dice)]
+    if kind == "object":
+        return {part: _draw(part, inner, state, dice) for part, inner in schema.get("properties", {}).items()}
     numbers: dict[str, Json] = {"integer": dice.randint(1, 5), "number": float(dice.randint(1, 50)), "boolean": dice.random() < 0.5}
     return numbers.get(kind)
 

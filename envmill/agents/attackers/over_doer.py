@@ -1,4 +1,4 @@
-"""Calls every tool that changes something, on everything it finds."""
+"""Calls every tool that changes something, several times each on whatever it finds."""
 
 import random
 

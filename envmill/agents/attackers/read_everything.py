@@ -1,12 +1,10 @@
-"""Calls every query with every key it might take, and changes nothing."""
+"""Calls every query with every key of the state it might take, up to a bound, and changes nothing."""
 
-import random
-
-from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.arguments import list_calls
 from schemas.base import Json
 from schemas.environment import Call, Tool
 
-_DRAWS = 3
+_MOST = 50
 
 
 class ReadEverything:
@@ -15,6 +13,5 @@ class ReadEverything:
     name = "read_everything"
     random = False
 
-    def plan(self, state: dict[str, Json], tools: list[Tool], seed: int) -> list[Call]:
-        dice = random.Random(seed)
-        return [draw_call(tool, state, dice) for tool in tools if tool.effect == "query" for _ in range(_DRAWS)]
+    def plan(self, state: dict[str, Json], tools: list[Tool], seed: int) -> list[Call]:  # noqa: ARG002  nothing is left to chance
+        return [call for tool in tools if tool.effect == "query" for call in list_calls(tool, state, _MOST)]
