@@ -8,7 +8,7 @@ ARGS ?=
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak lock FORCE
+.PHONY: help setup check test demo bench soak docs lock FORCE
 
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
@@ -17,6 +17,7 @@ help:
 	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
 	@echo "make bench [AREA=...]      measurements against their targets"
 	@echo "make soak  [AREA=...]      failure scenarios at full count"
+	@echo "make docs                  renew the pages that are written from the code"
 	@echo "make lock                  pin the newest versions that pyproject.toml allows"
 
 setup: .stamps/complete
@@ -65,6 +66,9 @@ bench: setup
 
 soak: setup
 	@ENVMILL_SOAK=1 $(PY) -m pytest -m "soak$(if $(AREA),(area='$(AREA)'))" $(ARGS) || { code=$$?; [ $$code -ne 5 ] || echo "No soak test$(if $(AREA), for area '$(AREA)')." >&2; exit $$code; }
+
+docs: setup
+	@$(PY) -m schemas.reference > docs/tables.md
 
 lock: .stamps/installed
 	@CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --upgrade --extra dev --generate-hashes --strip-extras --allow-unsafe \
