@@ -11,7 +11,7 @@ export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak lock FORCE
+.PHONY: help setup check test demo bench soak docs lock FORCE
 
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
@@ -20,6 +20,7 @@ help:
 	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
 	@echo "make bench [AREA=...]      measurements against their targets"
 	@echo "make soak  [AREA=...]      failure scenarios at full count"
+	@echo "make docs                  renew the pages that are written from the code"
 	@echo "make lock                  pin the newest versions that pyproject.toml allows"
 
 setup: .stamps/complete
@@ -68,6 +69,11 @@ bench: setup
 
 soak: setup
 	@ENVMILL_SOAK=1 $(PY) -m pytest -m "soak$(if $(AREA),(area='$(AREA)'))" $(ARGS) || { code=$$?; [ $$code -ne 5 ] || echo "No soak test$(if $(AREA), for area '$(AREA)')." >&2; exit $$code; }
+
+docs: setup
+	@$(PY) -m schemas.reference > docs/tables.md
+	@$(PY) -m tests.lake.views.pages
+	@$(PY) -m tests.cli.pages > docs/cli.md
 
 lock: .stamps/installed
 	@CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --upgrade --extra dev --generate-hashes --strip-extras --allow-unsafe \

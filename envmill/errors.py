@@ -6,6 +6,7 @@ EnvMillError
 ├── SandboxError    the jail could not be started or broke
 ├── BuildError      a program cannot be made to run
 ├── LakeError       a file of the lake is missing, damaged or of a foreign shape
+├── Refused         a question to the lake does more than read, or took more than it may
 └── StepFailed      items of a step ended in error
 """
 
@@ -60,6 +61,10 @@ class BuildError(EnvMillError):
 
 class LakeError(EnvMillError):
     """A lake file is missing, damaged or of another shape."""
+
+
+class Refused(EnvMillError):
+    """A question to the lake was refused by the lock, or cut off by a limit."""
 
 
 class StepFailed(EnvMillError):

@@ -10,6 +10,7 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
+from envmill.lake.stores import open_store
 from envmill.mill import Mill
 from envmill.models.base import Provider
 from envmill.models.door import Door
@@ -26,13 +27,14 @@ from schemas.run import RunConfig
 @asynccontextmanager
 async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Author = author.answer) -> AsyncGenerator[Walk]:
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
-    lake = Lake(settings.lake)
+    lake = Lake(open_store(settings.lake))
     _check_recording(config, lake)
     config = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", config.model_dump(mode="json"))
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
-    known = {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *read_calls(folder)) if _answers(call)}
+    journalled = list(read_calls(folder))  # before the lake: a journal sealed between the two is then seen twice, never missed
+    known = {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *journalled) if _answers(call)}
     provider, journal = _open_provider(config, settings, lake, answer), Journal(folder)
     try:
         async with Sandbox.open(settings) as sandbox:
@@ -55,7 +57,7 @@ def _open_provider(config: RunConfig, settings: Settings, lake: Lake, answer: Au
 def _check_recording(config: RunConfig, lake: Lake) -> None:
     """Before anything is fixed: a run that cannot start must not take its id along."""
     if config.provider == "replay" and config.recording not in lake.runs():
-        raise SettingsError(f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.root}.")
+        raise SettingsError(f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.url}.")
 
 
 def _answers(call: ModelCall) -> bool:

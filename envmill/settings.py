@@ -15,8 +15,8 @@ class Settings:
 
     home: Path
     """Server, journals, locks, pids, logs."""
-    lake: Path
-    """Parquet tables."""
+    lake: str
+    """Parquet tables: a folder, or a URL like `s3://bucket/prefix`."""
     bundles: Path
     """Exported folders."""
     port: int
@@ -35,9 +35,14 @@ class Settings:
             raise SettingsError(f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535.")
         return cls(
             home=home,
-            lake=Path(environ.get("ENVMILL_LAKE") or ROOT / "data/lake").absolute(),
+            lake=_spell_place(environ.get("ENVMILL_LAKE") or str(ROOT / "data/lake")),
             bundles=Path(environ.get("ENVMILL_BUNDLES") or ROOT / "data/bundles").absolute(),
             port=int(port),
             author_url=environ.get("ENVMILL_AUTHOR_URL", ""),
             trust_generated_code=environ.get("ENVMILL_TRUST_GENERATED_CODE") == "1",
         )
+
+
+def _spell_place(text: str) -> str:
+    """A URL as it is, a path made absolute."""
+    return text if "://" in text else str(Path(text).absolute())

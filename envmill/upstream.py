@@ -9,6 +9,7 @@ from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from schemas.base import Record
 from schemas.environment import Blueprint, Environment, Test
+from schemas.quality import Quarantine
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
@@ -25,8 +26,9 @@ class Upstream:
         self.config, self.recipe = config, recipe
 
     def made(self, record: type[R], step: str) -> list[R]:
-        """Records a step made."""
-        return self._lake.read(record, self.run, self._marks[step])
+        """Records a step made, without those that quality set aside."""
+        aside = {row.row for row in self._lake.read(Quarantine, self.run) if row.table_name == record.table}
+        return [row for row in self._lake.read(record, self.run, self._marks[step]) if row.id not in aside]
 
     def kept(self, step: str) -> set[str]:
         """Subjects a step kept."""

@@ -27,6 +27,7 @@ from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
 
 _BATCH, _MOST_BUCKETS = 16, 40
+_WINNER_POLLS, _WINNER_PAUSE = 50, 0.1  # 5 s: a winner publishes within that, or was killed and never will
 
 _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
 """Errors that say something about the candidate; all others say something about us."""
@@ -74,7 +75,7 @@ class Walk:
                 return 0
             ended = await asyncio.gather(*(self._process(step, subject) for subject in lacking), return_exceptions=True)
             done = [one for one in ended if isinstance(one, Done)]
-            self._save(step, bucket, done)
+            await self._save(step, bucket, done)
         _raise_errors(step, done, [one for one in ended if isinstance(one, BaseException)])
         return len(done)
 
@@ -137,14 +138,28 @@ class Walk:
             return end("kept", "", "", result)
         return end("error" if stop.outcome == "error" else "dropped", stop.reason, stop.detail, result)
 
-    def _save(self, step: Step, bucket: int, done: Sequence[Done]) -> None:
-        number = self.lake.next_attempt(self.mill.run, step.name, bucket)
+    async def _save(self, step: Step, bucket: int, done: Sequence[Done]) -> None:
+        """Publish what still lacks. Whoever loses an attempt to another machine waits for its winner and looks again."""
+        while True:
+            number = self.lake.next_attempt(self.mill.run, step.name, bucket)
+            lacking = {subject.id for subject in self._lacking(step, [one.subject for one in done])}
+            done = [one for one in done if one.subject.id in lacking]
+            if not done or self._publish(step, bucket, number, done):
+                return
+            await self._await_winner(self.stamp(step.name, self.marks[step.name].fingerprint, bucket, number))
+
+    def _publish(self, step: Step, bucket: int, number: int, done: Sequence[Done]) -> bool:
         stamp = self.stamp(step.name, self.marks[step.name].fingerprint, bucket, number)
         evidence = [row for one in done for row in _evidence_rows(one)]
         attrition = [row for one in done for row in _attrition_rows(step, self.mill.config.recipe, one, number)]
         records: list[Record] = [record for one in done for record in one.result.records]
-        if not self.lake.publish([*records, *evidence], attrition, stamp):
-            raise LakeError(f"Another process published {step.name}, bucket {bucket}, attempt {number}. Run again: what it saved is kept.")
+        return self.lake.publish([*records, *evidence], attrition, stamp)
+
+    async def _await_winner(self, stamp: Stamp) -> None:
+        for _ in range(_WINNER_POLLS):
+            if self.lake.is_committed(stamp):
+                return
+            await asyncio.sleep(_WINNER_PAUSE)
 
     def stamp(self, step: str, fingerprint: str, bucket: int, number: int) -> Stamp:
         """Whose work a file is."""

@@ -1,8 +1,8 @@
 """How flows walk: a run id, an opened walk, and one step as a barrier over its tasks."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from prefect import get_run_logger
@@ -24,6 +24,7 @@ from tasks.collect import collect
 from tasks.export import export
 from tasks.filter import filter
 from tasks.generate import generate
+from tasks.quality import check_run, check_step
 from tasks.verify import verify
 from tasks.walking import WALK
 
@@ -38,20 +39,18 @@ TASKS: dict[str, Task[..., Any]] = {
 
 
 async def walk_run(config: RunConfig, steps: Sequence[Step] = STEPS) -> None:
-    """Walk the steps of a run one after the other; the first that fails ends it."""
+    """Walk the steps of a run one after the other; the first that fails ends it. What was made is judged once its calls are sealed."""
     async with _opened(config) as walk:
-        run, lake = walk.mill.run, walk.lake
-        try:
+        with _failure_noted(walk):
             for step in steps:
                 await walk_step(walk, step)
-        except BaseException as error:
-            note(lake, run, "failed", str(error))
-            raise
-        note(lake, run, "finished", [step.name for step in steps])
+    with _failure_noted(walk), _at_hand(walk):
+        await check_run(steps[-1].name)
+    note(walk.lake, walk.mill.run, "finished", [step.name for step in steps])
 
 
 async def walk_step(walk: Walk, step: Step) -> None:
-    """All buckets that lack something, at once; then fail with every item and reason, if any."""
+    """All buckets that lack something, at once; then fail with every item and reason, if any, or with the promises that are broken."""
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
     task = TASKS[step.stage]
@@ -60,6 +59,7 @@ async def walk_step(walk: Walk, step: Step) -> None:
     await _show_failures(step, failures)
     if failures:
         raise _merge(step, failures)
+    await check_step(step.name)
 
 
 def run_name() -> str:
@@ -76,11 +76,27 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Walk]:
         config = config.model_copy(update={"seed": int(flow_run.get_scheduled_start_time().strftime("%Y%m%d"))})
     settings: Settings = read_settings()
     async with open_walk(run, config, settings) as walk:
-        token = WALK.set(walk)
-        try:
+        with _at_hand(walk):
             yield walk
-        finally:
-            WALK.reset(token)
+
+
+@contextmanager
+def _at_hand(walk: Walk) -> Generator[None]:
+    """Tasks of this flow run work on this walk."""
+    token = WALK.set(walk)
+    try:
+        yield
+    finally:
+        WALK.reset(token)
+
+
+@contextmanager
+def _failure_noted(walk: Walk) -> Generator[None]:
+    try:
+        yield
+    except BaseException as error:
+        note(walk.lake, walk.mill.run, "failed", str(error))
+        raise
 
 
 async def _failure_of(state: State[Any]) -> BaseException | None:

@@ -17,7 +17,7 @@ class RunEvent(Record):
     prefix: ClassVar[str] = "evt"
     identity: ClassVar[tuple[str, ...]] = ("event", "happened_at", "detail")
 
-    event: Literal["started", "finished", "failed"]
+    event: Literal["started", "config", "budget", "finished", "failed", "crashed"]
     """What happened."""
     happened_at: str
     """Wall-clock time, ISO 8601 UTC."""

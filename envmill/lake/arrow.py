@@ -4,18 +4,21 @@
 # (pyarrow ships no types)
 
 import json
-import types
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from schemas.base import Record, canonical_json
+from schemas.shapes import Shape, shape_of, version_of
 
 R = TypeVar("R", bound=Record)
 
-_SCALARS: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+_TYPES: dict[str, pa.DataType] = {
+    "string": pa.string(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_(), "json": pa.string(),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,24 @@ class Stamp:
     written_at: str
 
 
-_STAMP = [pa.field(field.name, _SCALARS[field.type if isinstance(field.type, type) else Any], nullable=False) for field in fields(Stamp)]
+_STAMP = [pa.field(field.name, pa.int64() if field.type is int else pa.string(), nullable=False) for field in fields(Stamp)]
 
 
+@cache
 def arrow_schema(record: type[Record]) -> pa.Schema:
     """The table's one schema; a file of any other shape is refused."""
-    columns = [
-        pa.field(name, *_arrow_type(info.annotation), metadata={"description": info.description or ""})
-        for name, info in record.model_fields.items()
-    ]
-    return pa.schema([*columns, *(field for field in _STAMP if field.name not in record.model_fields)], metadata={"table": record.table})
+    return make_schema(record.table, version_of(record), shape_of(record))
+
+
+def make_schema(table: str, version: int, shape: Shape) -> pa.Schema:
+    """A table's columns at one version, then the stamp; the file says which table and version it is.
+
+    Descriptions stay out: they would be a quarter of a small batch's file, and of the time to open it.
+    """
+    columns = [pa.field(one.name, _TYPES[one.type], one.nullable) for one in shape]
+    own = {one.name for one in shape}
+    stamped = [field for field in _STAMP if field.name not in own]
+    return pa.schema([*columns, *stamped], metadata={"table": table, "schema_version": str(version)})
 
 
 def make_empty(record: type[Record]) -> object:
@@ -50,43 +61,34 @@ def make_empty(record: type[Record]) -> object:
 
 def to_arrow(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
     """Rows of one table, stamped."""
-    schema, stamped = arrow_schema(record), asdict(stamp)
-    spelled = _json_columns(record)
-    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-    for row in rows:
-        values = stamped | row.model_dump(mode="json")
-        for name, column in columns.items():
-            value = values[name]
-            column.append(canonical_json(value) if name in spelled and value is not None else value)
-    return pa.table(columns, schema=schema)
+    schema = arrow_schema(record)
+    columns: dict[str, Any] = {one.name: [getattr(row, one.name) for row in rows] for one in shape_of(record) if one.type != "json"}
+    columns |= _spell_json(record, rows)
+    for field in _STAMP:
+        if field.name not in columns:
+            columns[field.name] = pa.repeat(pa.scalar(getattr(stamp, field.name), field.type), len(rows))
+    return pa.table([columns[field.name] for field in schema], schema=schema) if rows else schema.empty_table()
 
 
-def from_arrow(record: type[R], rows: Iterable[dict[str, Any]]) -> list[R]:
+def from_arrow(record: type[R], rows: Iterable[Mapping[str, Any]]) -> list[R]:
     """Records back from rows; the stamp is left behind."""
-    spelled = _json_columns(record)
-    return [
-        record.model_validate({n: json.loads(row[n]) if n in spelled and row[n] is not None else row[n] for n in record.model_fields})
-        for row in rows
-    ]
+    spelled = json_columns(shape_of(record))
+    return [record.model_validate(parse_json({name: row[name] for name in record.model_fields}, spelled)) for row in rows]
 
 
-def _json_columns(record: type[Record]) -> set[str]:
-    return {name for name, info in record.model_fields.items() if _scalar(_strip_none(info.annotation)[0]) is None}
+def json_columns(shape: Shape) -> list[str]:
+    """Columns that hold JSON spelled out."""
+    return [one.name for one in shape if one.type == "json"]
 
 
-def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
-    bare, nullable = _strip_none(annotation)
-    return _scalar(bare) or pa.string(), nullable
+def parse_json(row: dict[str, Any], spelled: Sequence[str]) -> dict[str, Any]:
+    """The row with its JSON columns parsed."""
+    return row | {name: json.loads(row[name]) for name in spelled if row[name] is not None}
 
 
-def _scalar(annotation: Any) -> pa.DataType | None:
-    return pa.string() if get_origin(annotation) is Literal else _SCALARS.get(annotation)
-
-
-def _strip_none(annotation: Any) -> tuple[Any, bool]:
-    if annotation is Any:
-        return Any, True
-    if get_origin(annotation) in (Union, types.UnionType):
-        rest = [part for part in get_args(annotation) if part is not type(None)]
-        return (rest[0] if len(rest) == 1 else Any), len(rest) < len(get_args(annotation))
-    return annotation, False
+def _spell_json(record: type[Record], rows: Sequence[Record]) -> dict[str, list[str | None]]:
+    spelled = json_columns(shape_of(record))
+    if not spelled:
+        return {}
+    values = [row.model_dump(mode="json", include=set(spelled)) for row in rows]
+    return {name: [None if one[name] is None else canonical_json(one[name]) for one in values] for name in spelled}

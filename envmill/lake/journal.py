@@ -1,7 +1,7 @@
 """The journal: model calls on local disk before anyone uses their replies, so that a kill repeats only calls in flight.
 
 append ─► waiting list ─► one write + fsync for all that wait ─► every append returns
-seal   ─► journals of ended processes become `model_calls` files of the lake
+seal   ─► journals of ended processes become `model_calls` files of the lake; replies stay in their rows, which zstd packs
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.lake.lease import try_lock
+from envmill.lake.stores.local import make_folder, sync_folder
 from schemas.ledger import ModelCall
 
 
@@ -25,14 +26,16 @@ class Journal:
     """One process's journal of one run; the file stays locked while the process lives."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.name = uuid.uuid4().hex
         self.path = folder / f"{self.name}.jsonl"
-        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            make_folder(folder)
+            self._file = _create_locked(self.path)
+        except OSError as error:
+            raise LakeError(f"No journal can be opened in {folder} ({error}). Make it writable, or set ENVMILL_HOME elsewhere.") from error
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._flusher: asyncio.Task[None] | None = None
-        self._lines = 0
+        self._lines = self._good = 0
         self._closed = False
 
     def next_ordinal(self) -> str:
@@ -45,7 +48,7 @@ class Journal:
         if self._closed:
             raise LakeError(f"The journal {self.path} is closed: the run has ended in this process.")
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((orjson.dumps(call.model_dump(mode="json")) + b"\n", done))
+        self._waiting.append((call.model_dump_json().encode() + b"\n", done))
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.create_task(self._flush())
         await done
@@ -59,15 +62,18 @@ class Journal:
                     done.set_exception(failure) if failure else done.set_result(None)
 
     def _commit(self, lines: bytes) -> LakeError | None:
-        good = os.fstat(self._file).st_size
+        """All lines or none: half a line in the middle would make the whole journal unreadable."""
         try:
+            os.ftruncate(self._file, self._good)  # the lines of a commit that failed, if any
             view = memoryview(lines)
             while view:
                 view = view[os.write(self._file, view) :]
             os.fsync(self._file)
         except OSError as error:
-            os.ftruncate(self._file, good)  # half a line in the middle would make the whole journal unreadable
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._good)
             return LakeError(f"The journal {self.path} cannot be written ({error}). Free space there, then run again.")
+        self._good += len(lines)
         return None
 
     async def close(self) -> None:
@@ -76,6 +82,16 @@ class Journal:
         if self._flusher is not None:
             await self._flusher
         os.close(self._file)
+
+
+def _create_locked(path: Path) -> int:
+    """Locked before it bears a name that sealing looks for: an unlocked journal would be taken for a dead one's and removed."""
+    young = path.with_suffix(".young")
+    handle = os.open(young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    young.rename(path)
+    sync_folder(path.parent)
+    return handle
 
 
 def read_calls(folder: Path) -> Iterator[ModelCall]:
@@ -105,4 +121,4 @@ def _read_journal(path: Path) -> Iterator[ModelCall]:
         try:
             yield ModelCall.model_validate(orjson.loads(line))
         except ValueError as error:
-            raise LakeError(f"{path}, line {number} is damaged ({error}). Move the file away: its calls are then asked again.") from error
+            raise LakeError(f"{path}, line {number} is damaged ({error}). Delete that line: only its call is then asked again.") from error

@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
-from envmill.errors import EnvMillError, SettingsError
-from flows.cli import demo, query, run, server
+from envmill.errors import EnvMillError, Refused, SettingsError
+from flows.cli import catalog, demo, query, record, run, server, upkeep
 from flows.local.errors import NoServer
 from flows.local.home import Home
 
@@ -21,18 +21,31 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     server.status,
     run.run,
     query.funnel,
+    query.failures,
+    query.cost,
     query.sql,
+    catalog.tables,
+    catalog.views,
+    record.show,
+    upkeep.compact,
+    upkeep.doctor,
     demo.demo,
 )
 
-EXIT_CODES: dict[type[EnvMillError], int] = {SettingsError: 2, NoServer: 3}
+EXIT_CODES: dict[type[EnvMillError], int] = {SettingsError: 2, NoServer: 3, Refused: 4}
 """Any other error exits with 1."""
+
+EPILOG = (
+    "Exit codes: 0 done; 1 failed; 2 wrong usage, setting or question; 3 no server; 4 a question refused by the lock or a limit; "
+    "130 interrupted."
+)
 
 
 def make_app() -> typer.Typer:
     app = typer.Typer(
         name="envmill",
         help="A data factory that manufactures executable, verified environments for training LLM agents.",
+        epilog=EPILOG,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -16,19 +16,21 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         _draw(columns, rows)
     else:
         for row in [columns, *rows]:
-            typer.echo("\t".join(_spell_on_one_line(value) for value in row))
+            typer.echo("\t".join(spell_on_one_line(value) for value in row))
 
 
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(*columns)
     for row in rows:
-        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else _spell(value)) for value in row))
+        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else spell(value)) for value in row))
     Console().print(table)
 
 
-def _spell(value: Any) -> str:
+def spell(value: Any) -> str:
+    """A null is nothing."""
     return "" if value is None else str(value)
 
 
-def _spell_on_one_line(value: Any) -> str:
-    return _spell(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
+def spell_on_one_line(value: Any) -> str:
+    """Tabs and line breaks as `\\t` and `\\n`, so that a row stays a line."""
+    return spell(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -1,17 +1,22 @@
 """The journal: what was returned is on disk, what was torn was never returned."""
 
+# pyright: reportMissingTypeStubs=false
+
 import asyncio
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp
+from envmill.lake.compaction import compact
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
 from schemas.ledger import ModelCall
@@ -124,3 +129,84 @@ async def test_a_disk_that_is_full_fails_the_append_and_leaves_the_journal_reada
     await journal.append(make_call("3"))
     await journal.close()
     assert [call.ordinal for call in read_calls(tmp_path)] == ["1", "3"]
+
+
+async def test_a_full_disk_fails_the_append_and_what_was_returned_stays(small_disk: Path) -> None:
+    journal = Journal(small_disk / "journal")
+    await journal.append(make_call("1"))
+    with pytest.raises(LakeError, match="Free space there"):
+        await journal.append(make_call("2", "x" * 2_000_000))
+    await journal.append(make_call("3"))
+    await journal.close()
+    assert [call.ordinal for call in read_calls(small_disk / "journal")] == ["1", "3"]
+
+
+async def test_lines_that_could_not_be_taken_back_are_gone_before_the_next_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fails the write and the truncation that should undo it."""
+    journal = Journal(tmp_path)
+    await journal.append(make_call("1"))
+
+    real, failing = os.ftruncate, False
+
+    def fail(handle: int) -> None:
+        nonlocal failing
+        failing = True
+        raise OSError(5, "Input/output error")
+
+    def truncate(handle: int, size: int) -> None:
+        if failing:
+            fail(handle)
+        real(handle, size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        patch.setattr(os, "ftruncate", truncate)
+        with pytest.raises(LakeError):
+            await journal.append(make_call("2"))
+    await journal.append(make_call("3"))
+    await journal.close()
+    assert [call.ordinal for call in read_calls(tmp_path)] == ["1", "3"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(LakeError, match=r"No journal can be opened in .*ENVMILL_HOME"):
+        Journal(small_disk / "journal")
+
+
+async def test_sealing_never_takes_a_journal_that_is_being_opened(
+    tmp_path: Path, lake: Lake, make_stamp: Callable[..., Stamp], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process seals between the creation of the file and its lock."""
+    import fcntl
+
+    real = fcntl.flock
+
+    def seal_then_lock(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", real)
+        seal(tmp_path, lake, make_stamp())
+        real(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", seal_then_lock)
+    journal = Journal(tmp_path)
+    await journal.append(make_call("1"))
+    assert [call.ordinal for call in read_calls(tmp_path)] == ["1"]
+    await journal.close()
+
+
+async def test_sealing_again_after_a_kill_adds_no_row_even_when_the_first_was_merged(
+    tmp_path: Path, lake: Lake, make_stamp: Callable[..., Stamp]
+) -> None:
+    for ordinal in ("1", "2"):
+        journal = Journal(tmp_path / "j")
+        await journal.append(make_call(ordinal))
+        await journal.close()
+    kept = {path: path.read_bytes() for path in (tmp_path / "j").iterdir()}
+    assert seal(tmp_path / "j", lake, make_stamp()) == 2
+    compact(lake, "r1", now=time.time() + 9999)
+    compact(lake, "r1", now=time.time() + 9999)
+    for path, content in kept.items():  # the kill came before the journal was removed
+        path.write_bytes(content)
+    seal(tmp_path / "j", lake, make_stamp())
+    assert sorted(call.ordinal for call in lake.read(ModelCall, "r1")) == ["1", "2"]
+    assert sum(len(pq.read_table(file)) for file in lake.files("model_calls", "r1")) == 2

@@ -1,110 +1,98 @@
 """The lake: immutable, committed by the attrition file, the latest attempt counts."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp, arrow_schema, from_arrow, to_arrow
-from envmill.lake.files import BatchName, put_if_absent, sweep_parts
+from envmill.lake.events import note
 from envmill.lake.lake import Lake, Mark
 from schemas.ledger import Attrition
 from schemas.seed import Seed
 
 MARK = Mark("environments-generate", "f" * 20)
 Make = Callable[..., Attrition]
+MakeSeed = Callable[[int], Seed]
+MakeStamp = Callable[..., Stamp]
+PLACES = pytest.mark.parametrize("place", ["file", "s3"], indirect=True)
 
 
-def test_rows_come_back_as_they_went(make_seed: Callable[[int], Seed], make_stamp: Callable[..., Stamp]) -> None:
+def test_rows_come_back_as_they_went(make_seed: MakeSeed, make_stamp: MakeStamp) -> None:
     seeds = [make_seed(number) for number in range(3)]
     table = to_arrow(Seed, seeds, make_stamp())
     assert table.schema.equals(arrow_schema(Seed))
     assert from_arrow(Seed, table.to_pylist()) == seeds
+    assert to_arrow(Seed, [], make_stamp()).schema.equals(arrow_schema(Seed))
 
 
+@PLACES
 def test_a_batch_without_its_attrition_file_is_invisible(
-    lake: Lake, make_seed: Callable[[int], Seed], make_exit: Make, make_stamp: Callable[..., Stamp]
+    place: str, make_seed: MakeSeed, make_exit: Make, make_stamp: MakeStamp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lake.put(Seed, [make_seed(1)], BatchName(MARK.step, 0, MARK.fp8, 1).stem, make_stamp())
+    lake = Lake(place)
+    publish_all_but_the_commit(lake, make_seed(1), make_stamp(), monkeypatch)
     assert lake.read(Seed, "r1") == []
+    assert not lake.is_committed(make_stamp())
     assert lake.next_attempt("r1", MARK.step, 0) == 2  # what a killed writer left is never written over
     assert lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(2))
+    assert lake.is_committed(make_stamp(2))
     assert lake.read(Seed, "r1", MARK) == [make_seed(1)]
 
 
-def test_the_latest_attempt_decides_and_other_fingerprints_are_not_ours(
-    lake: Lake, make_exit: Make, make_stamp: Callable[..., Stamp]
+def test_files_of_two_writers_of_one_attempt_are_never_committed_together(
+    lake: Lake, make_seed: MakeSeed, make_exit: Make, make_stamp: MakeStamp
 ) -> None:
+    assert lake.publish([], [make_exit("a", "kept", 1)], make_stamp())
+    assert not lake.publish([make_seed(1)], [make_exit("a", "kept", 1)], make_stamp())
+    assert lake.read(Seed, "r1") == []
+
+
+def test_the_latest_attempt_decides_and_other_fingerprints_are_not_ours(lake: Lake, make_exit: Make, make_stamp: MakeStamp) -> None:
     lake.publish([], [make_exit("a", "error", 1), make_exit("b", "kept", 1)], make_stamp(1))
     lake.publish([], [make_exit("a", "kept", 2)], make_stamp(2))
     lake.publish([], [make_exit("c", "kept", 3)], make_stamp(3, fingerprint="e" * 20))
     assert lake.outcomes("r1", MARK) == {"a": "kept", "b": "kept"}
 
 
-def test_of_many_writers_of_one_name_exactly_one_wins(tmp_path: Path) -> None:
-    target = tmp_path / "t" / "run=r" / "x.parquet"
-    with ThreadPoolExecutor(16) as pool:
-        won = list(pool.map(lambda number: put_if_absent(target, str(number).encode() * 10_000), range(64)))
-    assert sum(won) == 1
-    assert target.read_bytes() == str(won.index(True)).encode() * 10_000
-    assert [entry.name for entry in target.parent.iterdir()] == ["x.parquet"]
+@PLACES
+def test_a_decision_is_made_once(place: str) -> None:
+    assert Lake(place).fix("r1", "plan", {"buckets": 3}) == {"buckets": 3}
+    assert Lake(place).fix("r1", "plan", {"buckets": 9}) == {"buckets": 3}
 
 
-def test_a_drifted_file_and_a_torn_file_are_named(lake: Lake, make_exit: Make, make_stamp: Callable[..., Stamp]) -> None:
+@PLACES
+def test_runs_are_listed_in_the_order_they_started(place: str) -> None:
+    lake = Lake(place)
+    assert lake.runs() == []
+    for run in ("b", "a", "b"):
+        note(lake, run, "started", {})
+    assert sorted(lake.runs()) == ["a", "b"]
+    if "://" not in place:  # an S3 service tells whole seconds
+        assert lake.runs() == ["b", "a"]
+
+
+def test_a_file_that_counts_and_is_gone_is_named(
+    lake: Lake, make_exit: Make, make_stamp: MakeStamp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lake.publish([], [make_exit("a", "kept", 1)], make_stamp())
-    (file,) = lake.files("attrition", "r1")
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(LakeError, match=file.name):
-        lake.outcomes("r1", MARK)
-    pq.write_table(pa.table({"id": [1]}), file)
-    with pytest.raises(LakeError, match="another shape"):
+    (file,) = lake._names("attrition", "r1", None)
+    monkeypatch.setattr(lake, "_names", lambda *_: [file])
+    lake.store.delete(file)
+    with pytest.raises(LakeError, match=rf"{lake.store.locate(file)} counts and is gone"):
         lake.outcomes("r1", MARK)
 
 
-def test_a_decision_is_made_once(lake: Lake) -> None:
-    assert lake.fix("r1", "plan", {"buckets": 3}) == {"buckets": 3}
-    assert lake.fix("r1", "plan", {"buckets": 9}) == {"buckets": 3}
+def publish_all_but_the_commit(lake: Lake, seed: Seed, stamp: Stamp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a writer leaves that is killed before its attrition file."""
+    real = lake.put
 
+    def put(record: type[Seed] | type[Attrition], *arguments: object) -> bool:
+        if record is Attrition:
+            raise KeyboardInterrupt
+        return real(record, *arguments)  # pyright: ignore[reportArgumentType]
 
-def test_a_full_or_forbidden_disk_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "t").write_text("in the way")
-    with pytest.raises((LakeError, NotADirectoryError, FileExistsError)):
-        put_if_absent(tmp_path / "t" / "x.parquet", b"x")
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from envmill.lake.files import put_if_absent
-number = 0
-print("ready", flush=True)
-while True:
-    put_if_absent(Path(sys.argv[1]) / "t" / "run=r" / f"{number}.parquet", b"x" * 200_000)
-    number += 1
-"""
-
-
-def test_killed_writers_leave_whole_files_and_only_sweepable_litter(tmp_path: Path) -> None:
-    for delay in (0.01, 0.02, 0.03):
-        writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path)], stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        time.sleep(delay)
-        os.kill(writer.pid, signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
-        files = list((tmp_path / "t" / "run=r").glob("*.parquet"))
-        assert files, "the writer must have been at work"
-        assert all(file.stat().st_size == 200_000 for file in files)
-    sweep_parts(tmp_path, time.time() + 1)
-    assert not list(tmp_path.rglob(".part-*"))
+    with monkeypatch.context() as patch:
+        patch.setattr(lake, "put", put)
+        with pytest.raises(KeyboardInterrupt):
+            lake.publish([seed], [], stamp)

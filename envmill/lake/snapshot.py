@@ -1,0 +1,67 @@
+"""A snapshot: the files of a run that counted at one moment, whoever was writing or compacting meanwhile.
+
+merge records ─► attrition files (what is committed) ─► files of each table ─► merge records again
+                        any difference: look again
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from envmill.errors import LakeError
+from envmill.lake.files import BatchName, MergedName, file_name, folder_of
+from envmill.lake.merges import Merge, Merges, unite
+from envmill.lake.stores.base import Entry, Store, ask_each
+
+_TRIES = 100  # one look takes less than a compaction, so a second look nearly always agrees
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Files that count, by table."""
+
+    run: str
+    merges: int
+    """Number of the newest merge record."""
+    files: Mapping[str, tuple[Entry, ...]]
+
+
+@dataclass(frozen=True)
+class _Look:
+    snapshot: Snapshot
+    still: bool
+    """No compaction ended while we looked."""
+    whole: bool
+    """Every folder was small enough to be listed as of one moment."""
+
+
+def take_snapshot(store: Store, merges: Merges, run: str, tables: Iterable[str]) -> Snapshot:
+    """Look until nothing moved. Folders too large for one listing must look the same twice in a row."""
+    wanted, before = list(tables), None
+    for _ in range(_TRIES):
+        look = _look(store, merges, run, wanted)
+        if look.still and (look.whole or look.snapshot == before):
+            return look.snapshot
+        before = look.snapshot if look.still else None
+    raise LakeError(f"Run {run} in {store.url} changed during each of {_TRIES} looks. Ask again when fewer processes write or compact it.")
+
+
+def _look(store: Store, merges: Merges, run: str, tables: Sequence[str]) -> _Look:
+    names = merges.names(run)
+    records = merges.read(names)
+    attrition = store.entries(folder_of("attrition", run))
+    committed = {entry.stem for entry in attrition} | unite([one.replaces for one in records], "attrition")
+    # After the attrition files: whatever they commit has its folder by now.
+    present = set(tables if len(tables) < 3 else store.folders("")).intersection(tables) - {"attrition"}
+    listed = dict(zip(present, ask_each(store, lambda table: store.entries(folder_of(table, run)), present), strict=True))
+    listed["attrition"] = attrition
+    files = {table: _select(run, table, listed.get(table, []), records, committed) for table in tables}
+    whole = max(map(len, listed.values())) <= store.whole_listing
+    return _Look(Snapshot(run, len(names), files), merges.names(run) == names, whole)
+
+
+def _select(run: str, table: str, entries: Sequence[Entry], records: Sequence[Merge], committed: set[str]) -> tuple[Entry, ...]:
+    """A file that a record adds counts even when the listing lacks it: reading it then says what is missing."""
+    replaced, added = unite([one.replaces for one in records], table), unite([one.adds for one in records], table)
+    found = {entry.stem: entry for entry in entries if entry.name.endswith(".parquet")}
+    live = {stem for stem in found if not MergedName.parse(stem) and (stem in committed or not BatchName.parse(stem))} | added
+    return tuple(found.get(stem) or Entry(file_name(table, run, stem), 0, 0.0) for stem in sorted(live - replaced))

@@ -1,0 +1,32 @@
+"""Views: a few questions people ask daily, with stable names. A view may read the tables, and views that stand before it here."""
+
+from collections.abc import Sequence
+
+from duckdb import DuckDBPyConnection
+
+from envmill.lake.lake import Lake
+from envmill.lake.views.base import View
+from envmill.lake.views.cost_per_kept import COST_PER_KEPT
+from envmill.lake.views.exits import EXITS
+from envmill.lake.views.failures import FAILURES
+from envmill.lake.views.funnel import FUNNEL
+from envmill.lake.views.opening import connect
+from envmill.lake.views.pass_rate import PASS_RATE
+from envmill.lake.views.repairs import REPAIRS
+from envmill.lake.views.runs import RUNS
+from envmill.lake.views.trainability import TRAINABILITY
+from envmill.lake.views.yields import YIELD
+
+__all__ = ["VIEWS", "View", "open_views"]
+
+VIEWS: dict[str, View] = {
+    view.name: view for view in (RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, COST_PER_KEPT, REPAIRS, TRAINABILITY, FAILURES)
+}
+
+
+def open_views(lake: Lake, runs: Sequence[str] | None = None, memory: str = "") -> DuckDBPyConnection:
+    """Every table and view of these runs (of all, when none is named) in a database that reads their files and nothing else.
+
+    `memory` bounds what a question may hold, for example `1GB`.
+    """
+    return connect(lake, VIEWS, lake.runs() if runs is None else runs, memory)

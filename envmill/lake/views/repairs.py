@@ -1,0 +1,41 @@
+"""`repairs`: how often a build had to be sent back, and whose fault it was."""
+
+from envmill.lake.views.base import View
+
+REPAIRS = View(
+    name="repairs",
+    sql="""
+        with versions as (
+            select *, content_hash = lag(content_hash) over (partition by run, subject order by repair) as same from builds),
+        lineage as (select run, subject, lap, recipe from exits where stage = 'build')
+        select versions.run, lap, recipe, repair, versions.outcome, fault,
+               count(*) as versions,
+               count(*) filter (same) as unchanged,
+               min(versions.failure) filter (versions.outcome = 'failed') as example
+        from versions left join lineage on lineage.run = versions.run and lineage.subject = versions.subject
+        group by versions.run, lap, recipe, repair, versions.outcome, fault""",
+    about="One row per run, lap, recipe, repair number, outcome and fault: repair 0 is the first version, then one per repair.",
+    columns={
+        "run": "Run id.",
+        "lap": "Environments or scenarios.",
+        "recipe": "Recipe.",
+        "repair": "0 is the first version.",
+        "outcome": "Built or failed.",
+        "fault": "Whom a failure is attributed to: code, test, state, spec; none when it ran.",
+        "versions": "Versions that ended so.",
+        "unchanged": "Of them, versions that are the one before again: the author changed nothing.",
+        "example": "One failure, as quoted to the author; null when it ran.",
+    },
+    questions=(
+        (
+            "How many repairs does a build need?",
+            "select repair, sum(versions) as built from repairs where outcome = 'built' group by repair order by repair",
+        ),
+        (
+            "Whose fault are failures?",
+            "select fault, sum(versions) as failures from repairs where outcome = 'failed' group by fault order by fault",
+        ),
+        ("Where did the author send the same again?", "select run, recipe, repair, unchanged from repairs where unchanged > 0"),
+    ),
+    order="run, lap, recipe, repair, outcome, fault",
+)

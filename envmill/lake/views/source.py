@@ -1,0 +1,57 @@
+"""A table's rows as SQL: files in, one row per id out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+from schemas.base import Record
+from schemas.shapes import ColumnType, shape_of
+
+STAMP = {
+    "run": "VARCHAR",
+    "step": "VARCHAR",
+    "fingerprint": "VARCHAR",
+    "bucket": "BIGINT",
+    "try_number": "BIGINT",
+    "code_version": "VARCHAR",
+    "written_at": "VARCHAR",
+}
+
+_TYPES: dict[ColumnType, str] = {"string": "VARCHAR", "json": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
+
+_WRITTEN_ONCE = ("attrition", "run_events", "model_calls")
+"""Tables whose ids hold what makes a row happen once, attempt or journal line included. Sorting ten million of them would find nothing."""
+
+_NEWEST = "qualify row_number() over (partition by run, id order by try_number desc, bucket, fingerprint) = 1"
+
+
+@cache
+def column_types(record: type[Record]) -> Mapping[str, str]:
+    """Column → SQL type, in the order of the files."""
+    own = {column.name: _TYPES[column.type] for column in shape_of(record)}
+    return own | {name: kind for name, kind in STAMP.items() if name not in own}
+
+
+def select_rows(record: type[Record], sources: Sequence[str]) -> str:
+    """Rows of the sources (SQL relations); of a row written twice the latest attempt counts.
+
+    Types are named, since DuckDB lets the first file decide them, and that may be the one that drifted.
+    """
+    columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in column_types(record).items())
+    rows = " union all ".join(f"select {columns} from {source}" for source in sources) or select_none(record)
+    return rows if record.table in _WRITTEN_ONCE else f"select * from ({rows}) {_NEWEST}"
+
+
+def read_files(files: Iterable[str]) -> str:
+    """Files as a relation."""
+    return f"read_parquet([{', '.join(map(quote, files))}], hive_partitioning = false)"
+
+
+def quote(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def select_none(record: type[Record]) -> str:
+    """A table without rows."""
+    nulls = ", ".join(f"null::{kind} as {name}" for name, kind in column_types(record).items())
+    return f"select {nulls} where false"

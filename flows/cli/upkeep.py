@@ -1,0 +1,38 @@
+"""`compact`, `doctor`: the lake in few files, and whether this machine can do the work."""
+
+from typing import Annotated
+
+import typer
+
+
+def compact(
+    context: typer.Context,
+    run: Annotated[str | None, typer.Argument(help="Run id, or the beginning of one; every run when left out.")] = None,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds that replaced files stay for readers that listed them before.")] = 3600.0,
+) -> None:
+    """Merge each run's many files into few, keep what views say of finished runs, and remove what was replaced long ago.
+
+    Safe at any time, beside running factories too; killed halfway it changes nothing.
+    """
+    from envmill.lake.compaction import compact as compact_run
+    from envmill.lake.lake import Lake
+    from flows.cli.question import find_run
+    from flows.cli.table import show
+
+    lake = Lake(context.obj.settings.lake)
+    done = [compact_run(lake, one, grace=grace) for one in ([find_run(context.obj, run)] if run else lake.runs())]
+    show(["run", "replaced", "added", "deleted", "rollups"], [(one.run, one.replaced, one.added, one.deleted, one.rollups) for one in done])
+
+
+def doctor(context: typer.Context) -> None:
+    """Check what EnvMill stands on, one line each: ok, or short with the mend. Exits with 1 when anything is short."""
+    from flows.cli.examination import examine
+
+    short = 0
+    for finding in examine(context.obj):
+        short += not finding.ok
+        typer.echo(f"{'ok   ' if finding.ok else 'short'}  {finding.what:<10} {finding.seen}")
+        if finding.mend:
+            typer.echo(f"       {'':<10} → {finding.mend}")
+    if short:
+        raise typer.Exit(1)

@@ -1,0 +1,70 @@
+"""What is promised of what was played: rollouts, trajectories, bundles."""
+
+from quality.promise import RowPromise, TablePromises
+from quality.promises.shared import between_0_and_1, json_parses, says, unique_batch_key
+
+_MESSAGES = "coalesce(json_array_length(case when json_valid(messages) then messages end), 0)"
+_FLAGS = "case when loss = '[]' then 0 else 1 + len(loss) - len(replace(loss, ',', '')) end"
+
+_FILES = "try_cast(case when json_valid(files) then files end::json as map(varchar, bigint))"
+
+PLAYED = (
+    TablePromises(
+        "rollouts",
+        (
+            unique_batch_key("rollouts"),
+            json_parses("rollouts"),
+            RowPromise(
+                "scenario_exists",
+                "`scenario` and `environment` name a scenario and the environment it is posed in",
+                "hash(scenario, environment) not in (select hash(id, environment) from scenarios)",
+                "'scenario is ' || scenario || ', environment ' || environment",
+            ),
+            RowPromise(
+                "reward_null_on_error",
+                "reward is null exactly when the outcome is error",
+                "(outcome = 'error') <> (reward is null)",
+                "outcome || ', reward ' || coalesce(reward::varchar, 'null')",
+            ),
+            between_0_and_1("reward_bounded", "a reward lies in [0, 1]", "reward"),
+            RowPromise("steps_counted", "steps and attempts are never negative", "steps < 0 or attempt < 0", "format('{} steps', steps)"),
+        ),
+        maker="scenario",
+    ),
+    TablePromises(
+        "trajectories",
+        (
+            unique_batch_key("trajectories"),
+            json_parses("trajectories"),
+            RowPromise(
+                "rollout_passed",
+                "`rollout` names a rollout that passed, of the same scenario, environment and policy, with the same reward",
+                "hash(rollout, scenario, environment, policy, reward) not in"
+                " (select hash(id, scenario, environment, policy, reward) from rollouts where outcome = 'pass')",
+                "'rollout is ' || rollout || ', reward ' || reward",
+            ),
+            RowPromise(
+                "messages_weighed",
+                "every message says whether it is trained on, and one at least is",
+                f"json_valid(messages) and {_MESSAGES} <> {_FLAGS} or not contains(loss, 'true')",
+                f"format('{{}} messages, {{}} flags', {_MESSAGES}, {_FLAGS})",
+            ),
+            says("licence", "every trajectory bears its environment's licence"),
+        ),
+        maker="scenario",
+    ),
+    TablePromises(
+        "bundles",
+        (
+            unique_batch_key("bundles"),
+            json_parses("bundles"),
+            RowPromise(
+                "not_empty",
+                "a bundle holds rows, and files with bytes in them",
+                f"rows < 1 or coalesce(list_min(map_values({_FILES})), 0) < 1",
+                "format('{} rows, files ', rows) || files",
+            ),
+        ),
+        maker="'run:' || run",
+    ),
+)

@@ -1,0 +1,70 @@
+"""Shapes: what a table's columns are, were, and how an old row becomes a new one.
+
+    record ──► shape (columns of the present version)
+    old row ──upgrade──► … ──upgrade──► row of the present version
+
+A changed record gets a higher `schema_version`, its old shape goes into PAST, and the step between them into UPGRADES.
+"""
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+from schemas.base import Json, Record
+
+ColumnType = Literal["string", "int64", "double", "bool", "json"]
+Row = dict[str, Json]
+
+_SCALARS: dict[Any, ColumnType] = {str: "string", int: "int64", float: "double", bool: "bool"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; `json` is a string column that holds a JSON value."""
+
+    name: str
+    type: ColumnType
+    nullable: bool
+    description: str = ""
+
+
+Shape = tuple[Column, ...]
+
+PAST: Mapping[tuple[str, int], Shape] = {}
+"""(table, version) → its columns, for every version that was ever written and is no longer."""
+
+UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {}
+"""(table, version) → what makes a row of that version one of the next."""
+
+
+def shape_of(record: type[Record]) -> Shape:
+    """Columns of a record as it is now."""
+    return tuple(_column(name, info.annotation, info.description or "") for name, info in record.model_fields.items())
+
+
+def version_of(record: type[Record]) -> int:
+    """Version that is written now."""
+    return int(record.model_fields["schema_version"].default)
+
+
+def upgrade(table: str, version: int, row: Row, to: int, upgrades: Mapping[tuple[str, int], Callable[[Row], Row]] = UPGRADES) -> Row:
+    """A row of an old version as the present one would have written it."""
+    for passed in range(version, to):
+        row = upgrades[table, passed](row)
+    return row | {"schema_version": to}
+
+
+def _column(name: str, annotation: Any, description: str) -> Column:
+    bare, nullable = _strip_none(annotation)
+    scalar: ColumnType | None = "string" if get_origin(bare) is Literal else _SCALARS.get(bare)
+    return Column(name, scalar or "json", nullable, description)
+
+
+def _strip_none(annotation: Any) -> tuple[Any, bool]:
+    if annotation is Any:
+        return Any, True
+    if get_origin(annotation) in (Union, types.UnionType):
+        rest = [part for part in get_args(annotation) if part is not type(None)]
+        return (rest[0] if len(rest) == 1 else Any), len(rest) < len(get_args(annotation))
+    return annotation, False

@@ -1,0 +1,132 @@
+"""A lake small enough to count by hand: `nightly-1` is finished, `nightly-2` is on its way, with a Retry and an unknown price."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from envmill.lake.arrow import Stamp
+from envmill.lake.lake import Lake
+from schemas.base import Record
+from schemas.environment import Build
+from schemas.ledger import Attrition, ModelCall, RunEvent
+from schemas.rollout import Rollout
+from schemas.seed import Brief
+from tests.specimens import make_environment, make_scenario
+
+FIRST, SECOND = "nightly-1", "nightly-2"
+
+SHED = make_environment()
+CLINIC = make_environment(name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."])
+EASY, HARD, NEVER = (make_scenario(SHED, seed=number) for number in (1, 2, 3))
+
+
+def fill(lake: Lake) -> None:
+    """Two runs, through the lake's own door."""
+    _fill_first(lake)
+    _fill_second(lake)
+
+
+def _fill_first(lake: Lake) -> None:
+    _note(lake, FIRST, "started", 1)
+    passed: dict[str, Any] = {"outcome": "kept", "children": 1, "tokens": 100, "cost": 0.02}
+    _publish(lake, FIRST, "environments-generate", [], [_exit("seed_1", **passed), _exit("seed_2", **passed)])
+    builds = [
+        _build("bp_1", 0, "failed", "h0"),
+        _build("bp_1", 1, "failed", "h0"),
+        _build("bp_1", 2, "built", "h2"),
+        _build("bp_2", 0, "built", "h"),
+    ]
+    _publish(lake, FIRST, "environments-build", [SHED, CLINIC, *builds], [_exit("bp_1", **passed), _exit("bp_2", **passed)])
+    dropped: dict[str, Any] = {"outcome": "dropped", "reason": "test_fails", "detail": "lend: expected a rejection", "theme": "clinic"}
+    gate = _row("W3", CLINIC.id, **dropped)
+    _publish(lake, FIRST, "environments-verify", [], [_exit(SHED.id), gate, _exit(CLINIC.id, **dropped)])
+    _publish(lake, FIRST, "environments-filter", [], [_exit(SHED.id)])
+    _publish(lake, FIRST, "scenarios-generate", [], [_exit(f"{SHED.id}:{number}", **passed) for number in range(3)])
+    _publish(
+        lake, FIRST, "scenarios-build", [EASY, HARD, NEVER], [_exit(one.draft + str(one.seed), children=1) for one in (EASY, HARD, NEVER)]
+    )
+    probes = [*_play(EASY.id, "careless", "pppp"), *_play(HARD.id, "careless", "pffe"), *_play(NEVER.id, "careless", "ffff")]
+    unsolved: dict[str, Any] = {"outcome": "dropped", "reason": "unsolved", "detail": "none of 4 probes passes"}
+    exits = [
+        _exit(EASY.id, children=4),
+        _exit(HARD.id, children=4),
+        _row("F1", NEVER.id, **unsolved),
+        _exit(NEVER.id, children=4, **unsolved),
+    ]
+    _publish(lake, FIRST, "scenarios-filter", probes, exits)
+    taught = [*_play(EASY.id, "reference", "pp", "teacher"), *_play(HARD.id, "reference", "e", "teacher")]
+    _publish(lake, FIRST, "scenarios-collect", taught, [_exit(EASY.id, children=2), _exit(HARD.id)])
+    calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
+    lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
+    _note(lake, FIRST, "finished", 9)
+
+
+def _fill_second(lake: Lake) -> None:
+    """The first attempt at seed_2 met an outage, and nobody knows what seed_3 cost."""
+    _note(lake, SECOND, "started", 20)
+    outage = _exit("seed_2", outcome="error", reason="outage", detail="the provider did not answer", tokens=40, cost=0.01)
+    _publish(lake, SECOND, "environments-generate", [], [_exit("seed_1", children=1, tokens=100, cost=0.02), outage])
+    _note(lake, SECOND, "failed", 21)
+    _note(lake, SECOND, "started", 22)
+    again = [_exit("seed_2", 2, children=1, tokens=100, cost=0.02), _exit("seed_3", 2, children=1, tokens=100, cost=None)]
+    _publish(lake, SECOND, "environments-generate", [], again, 2)
+    broken = _exit("bp_3", outcome="error", reason="sandboxerror", detail="the jail did not start")
+    _publish(lake, SECOND, "environments-build", [_build("bp_3", 0, "failed", "h")], [broken])
+
+
+def _publish(lake: Lake, run: str, step: str, rows: Sequence[Record], attrition: Sequence[Attrition], attempt: int = 1) -> None:
+    lap, stage = step.split("-")
+    placed = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"lap": lap, "stage": stage}) for row in attrition]
+    assert lake.publish(rows, placed, _stamp(run, step, attempt))
+
+
+def _stamp(run: str, step: str, attempt: int = 1) -> Stamp:
+    return Stamp(run, step, "f" * 20, 0, attempt, "0.1.0", "2026-11-21T02:00:00+00:00")
+
+
+def _note(lake: Lake, run: str, event: Any, minute: int) -> None:
+    detail = {"recipe": "envscaler", "provider": "offline", "environments": 2, "seed": 20261121} if event == "started" else []
+    row = RunEvent(event=event, happened_at=f"2026-11-21T02:{minute:02d}:00+00:00", detail=detail)
+    lake.put(RunEvent, [row], f"{event}-{minute}", _stamp(run, "run"))
+
+
+def _exit(subject: str, attempt: int = 1, **fields: Any) -> Attrition:
+    return _row("exit", subject, attempt, **fields)
+
+
+def _row(gate: str, subject: str, attempt: int = 1, **fields: Any) -> Attrition:
+    told = {"outcome": "kept", "reason": "", "detail": "", "children": 0, "theme": "tool_lending", "tokens": 0, "cost": 0.0}
+    place = {
+        "lap": "environments",
+        "stage": "generate",
+        "gate": gate,
+        "subject": subject,
+        "parent": "",
+        "try_number": attempt,
+        "evidence": "",
+    }
+    return Attrition.model_validate(place | told | {"recipe": "envscaler", "seconds": 2.0} | fields)
+
+
+def _build(subject: str, repair: int, outcome: Any, content: str) -> Build:
+    failed = outcome == "failed"
+    failure = "line 3: expected ':'" if failed else ""
+    return Build(subject=subject, repair=repair, outcome=outcome, failure=failure, fault="code" if failed else "none", content_hash=content)
+
+
+_OUTCOMES: dict[str, Any] = {"p": ("pass", 1.0), "f": ("fail", 0.0), "e": ("error", None)}
+
+
+def _play(scenario: str, policy: str, outcomes: str, group: str = "probe") -> list[Rollout]:
+    place = {"scenario": scenario, "environment": SHED.id, "policy": policy, "rollout_group": group, "seed": 0, "reason": "", "steps": 2}
+    end = {"components": {}, "termination": "done", "final_state_hash": "", "transcript": []}
+    return [
+        Rollout.model_validate(place | end | {"attempt": number, "outcome": _OUTCOMES[one][0], "reward": _OUTCOMES[one][1]})
+        for number, one in enumerate(outcomes)
+    ]
+
+
+def _call(step: str, subject: str, ordinal: int, cost: float | None) -> ModelCall:
+    asked = {"request": f"r{ordinal}", "sample": 0, "ordinal": f"j:{ordinal}", "step": step, "subject": subject, "prompt": "blueprint"}
+    by = {"prompt_hash": "h", "provider": "offline", "model": "author", "outcome": "reply", "reused": False, "retries": 0}
+    took = {"tokens_in": 80, "tokens_out": 20, "cost": cost, "latency": 0.1, "asked_at": "2026-11-21T02:01:00+00:00", "reply": "{}"}
+    return ModelCall.model_validate(asked | by | took)

@@ -1,0 +1,198 @@
+"""Every promise has a specimen that breaks it, and the survey names it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from envmill.lake.arrow import Stamp
+from envmill.lake.lake import Lake
+from quality.promises import PROMISES
+from schemas.base import Record
+from schemas.environment import Blueprint, Build, Environment, Test
+from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
+from schemas.quality import Quarantine, Reverification, Review, Withdrawal
+from schemas.rollout import Bundle, Rollout, Trajectory
+from schemas.scenario import Draft, Scenario
+from schemas.seed import Seed
+from schemas.shapes import shape_of
+from schemas.tables import TABLES
+from tests.quality.conftest import survey_run
+from tests.quality.specimen import FINGERPRINTS, Line, exit_row, gate_row, make_line
+
+Break = Callable[[Line], None]
+
+
+def change(record: type[Record], **changes: Any) -> Break:
+    return lambda line: line.change(record, **changes)
+
+
+def change_at(step: str, **changes: Any) -> Break:
+    """The exits of one step."""
+    return lambda line: line.change(Attrition, lambda row: f"{row.lap}-{row.stage}" == step and row.gate == "exit", **changes)
+
+
+def remove(record: type[Record]) -> Break:
+    return lambda line: line.remove(record)
+
+
+def remove_at(step: str) -> Break:
+    return lambda line: line.remove(Attrition, lambda row: f"{row.lap}-{row.stage}" == step and row.gate == "exit")
+
+
+def add(step: str, make: Callable[[Line], Record]) -> Break:
+    return lambda line: line.rows[step].append(make(line))
+
+
+BROKEN: dict[tuple[str, str], Break] = {
+    ("run_events", "started"): change(RunEvent, event="finished"),
+    ("attrition", "entered_is_kept_dropped_error"): remove_at("environments-verify"),
+    ("attrition", "gates_agree"): lambda line: line.change(Attrition, lambda row: row.gate == "S1", outcome="dropped", reason="x"),
+    ("attrition", "nothing_lost"): add("environments-build", lambda line: line.all(Environment)[0].model_copy(update={"id": "env_lost"})),
+    ("attrition", "nothing_new"): add("environments-filter", lambda _: exit_row("environments-filter", "env_from_nowhere")),
+    ("attrition", "batch_whole"): remove(Draft),
+    ("attrition", "children_told"): change_at("scenarios-filter", children=1),
+    ("attrition", "children_made"): change_at("scenarios-filter", children=3),
+    ("attrition", "step_named"): lambda line: line.change(Attrition, lambda row: row.gate == "W1", stage="build"),
+    ("attrition", "reason_given"): lambda line: line.change(Attrition, lambda row: row.outcome == "dropped", reason=""),
+    ("attrition", "evidence_exists"): lambda line: line.change(Attrition, lambda row: row.gate == "F1", evidence="gev_gone"),
+    ("attrition", "spent_counts"): change_at("scenarios-build", seconds=float("nan")),
+    ("attrition", "cost_known"): change_at("scenarios-build", cost=None),
+    ("gate_evidence", "subject_seen"): change(Evidence, subject="scn_unseen", gate="S2"),
+    ("gate_evidence", "pass_rate_holds"): change(Evidence, finding={"passed": 3, "attempts": 2}),
+    ("model_calls", "cost_known"): change(ModelCall, cost=None),
+    ("model_calls", "usage_counts"): change(ModelCall, tokens_in=-1),
+    ("seeds", "licence_said"): change(Seed, licence=""),
+    ("blueprints", "licence_said"): change(Blueprint, licence=""),
+    ("blueprints", "tools_there"): change(Blueprint, tools=[]),
+    ("blueprints", "seed_exists"): remove(Seed),
+    ("environments", "licence_said"): change(Environment, licence=""),
+    ("environments", "tools_there"): change(Environment, tools=[]),
+    ("environments", "files_there"): change(Environment, files={}),
+    ("environments", "blueprint_exists"): change(Environment, blueprint="bp_gone"),
+    ("builds", "subject_exists"): change(Build, subject="bp_gone"),
+    ("builds", "failure_told"): change(Build, outcome="failed"),
+    ("tests", "environment_exists"): change(Test, environment="env_gone"),
+    ("drafts", "environment_exists"): change(Draft, environment="env_gone"),
+    ("drafts", "oracle_there"): change(Draft, oracle=[]),
+    ("drafts", "gold_hash_said"): change(Draft, gold_hash=""),
+    ("scenarios", "environment_exists"): change(Scenario, environment="env_gone"),
+    ("scenarios", "draft_exists"): change(Scenario, draft="dft_gone"),
+    ("scenarios", "oracle_pays_and_idling_does_not"): change(Scenario, do_nothing_reward=0.4),
+    ("scenarios", "oracle_reward_bounded"): change(Scenario, oracle_reward=1.5),
+    ("scenarios", "do_nothing_reward_bounded"): change(Scenario, do_nothing_reward=float("nan")),
+    ("rollouts", "scenario_exists"): change(Rollout, scenario="scn_gone"),
+    ("rollouts", "reward_null_on_error"): change(Rollout, outcome="error"),
+    ("rollouts", "reward_bounded"): change(Rollout, reward=-0.1),
+    ("rollouts", "steps_counted"): change(Rollout, steps=-1),
+    ("trajectories", "rollout_passed"): lambda line: line.change(Rollout, lambda row: row.attempt == 0, outcome="fail"),
+    ("trajectories", "messages_weighed"): change(Trajectory, loss=[True]),
+    ("trajectories", "licence_said"): change(Trajectory, licence=""),
+    ("bundles", "not_empty"): change(Bundle, files={"train.jsonl": 0}),
+    ("verdicts", "no_reward_on_error"): change(Reverification, outcome="error"),
+    ("verdicts", "reward_bounded"): change(Reverification, reward=2.0),
+    ("verdicts", "subject_said"): change(Reverification, subject=""),
+    ("reviews", "subject_said"): change(Review, subject=""),
+    ("reviews", "reviewer_said"): change(Review, reviewer=""),
+    ("quarantine", "table_exists"): change(Quarantine, table_name="tabels"),
+    ("quarantine", "detail_said"): change(Quarantine, detail=""),
+    ("withdrawals", "subject_said"): change(Withdrawal, subject=""),
+    ("withdrawals", "reason_said"): change(Withdrawal, reason=""),
+}  # fmt: skip
+"""(table, promise) → what is done to a run that keeps it."""
+
+ALIKE = ("key_unique", "json_parses")
+"""Promises that many tables make, broken in the files themselves: records cannot say such things."""
+
+WHOLE = ("run_events", "model_calls", "verdicts", "reviews", "quarantine", "withdrawals")
+"""Tables that no step writes as its work: they are judged with the whole run."""
+
+EACH = [(table, promise.name) for table, found in PROMISES.items() for promise in found.promises]
+
+
+def broken_in(lake: Lake, table: str) -> set[tuple[str, str]]:
+    """Judging one table's promises is quicker than all."""
+    return {(one.table, one.promise) for one in survey_run(lake, tables=None if table in WHOLE else {table}).breaches}
+
+
+def test_a_sound_run_breaks_nothing(lake: Lake) -> None:
+    make_line().write(lake, "r1")
+    found = survey_run(lake)
+    assert found.breaches == ()
+    assert {tally.table for tally in found.tallies if tally.rows} == set(PROMISES)
+
+
+def test_every_promise_has_its_specimen() -> None:
+    assert {one for one in EACH if one[1] not in ALIKE} == set(BROKEN)
+
+
+@pytest.mark.parametrize("promise", BROKEN, ids=".".join)
+def test_a_broken_promise_is_named(lake: Lake, promise: tuple[str, str]) -> None:
+    line = make_line()
+    BROKEN[promise](line)
+    line.write(lake, "r1")
+    assert promise in broken_in(lake, "model_calls" if promise == ("attrition", "cost_known") else promise[0])
+
+
+@pytest.mark.parametrize("table", [table for table, name in EACH if name == "key_unique"])
+def test_a_file_that_counts_twice_is_seen(lake: Lake, table: str) -> None:
+    make_line().write(lake, "r1")
+    (name, *_) = lake.files(table, "r1")
+    Path(name).with_stem("copy").write_bytes(Path(name).read_bytes())
+    assert (table, "key_unique") in broken_in(lake, table)
+
+
+@pytest.mark.parametrize("table", [table for table, name in EACH if name == "json_parses"])
+def test_json_that_does_not_parse_is_seen(lake: Lake, table: str) -> None:
+    make_line().write(lake, "r1")
+    path = Path(lake.files(table, "r1")[0])
+    rows = pq.read_table(path)
+    column = next(name for name in rows.schema.names if _is_json(table, name))
+    torn = pa.array(['{"torn": '] * len(rows), pa.string())
+    pq.write_table(rows.set_column(rows.schema.get_field_index(column), rows.schema.field(column), torn), path)
+    found = [one for one in survey_run(lake).breaches if (one.table, one.promise) == (table, "json_parses")]
+    assert {one.id for one in found} == set(rows["id"].to_pylist())
+
+
+def test_a_retried_batch_is_no_breach(lake: Lake) -> None:
+    """The same rows again, by a later attempt of a subject that had ended in error."""
+    line = make_line()
+    line.write(lake, "r1")
+    again = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": 2}) for row in line.all(Attrition)]
+    stamp = Stamp("r1", "scenarios-collect", FINGERPRINTS["scenarios-collect"], 0, 2, "0", "t")
+    assert lake.publish(line.all(Trajectory), [row for row in again if row.stage == "collect"], stamp)
+    assert survey_run(lake).breaches == ()
+
+
+def test_only_the_attempt_that_readers_see_is_judged(lake: Lake) -> None:
+    line = make_line()
+    good = line.all(Rollout)
+    line.change(Rollout, reward=7.0)
+    line.write(lake, "r1")
+    assert {one.promise for one in survey_run(lake, tables={"rollouts"}).breaches} == {"reward_bounded"}
+    again = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": 2}) for row in line.all(Attrition)]
+    stamp = Stamp("r1", "scenarios-filter", FINGERPRINTS["scenarios-filter"], 0, 2, "0", "t")
+    assert lake.publish(good, [row for row in again if (row.lap, row.stage) == ("scenarios", "filter")], stamp)
+    assert survey_run(lake).breaches == ()
+
+
+def test_work_under_another_fingerprint_is_somebody_elses(lake: Lake) -> None:
+    make_line().write(lake, "r1")
+    stamp = Stamp("r1", "environments-filter", "0" * 20, 0, 2, "0", "t")
+    row = gate_row("environments-filter", "env_of_old", "W10", try_number=2, outcome="dropped")
+    assert lake.publish([], [row], stamp)
+    assert survey_run(lake).breaches == ()
+
+
+def test_steps_that_have_not_run_promise_nothing(lake: Lake) -> None:
+    line = make_line()
+    line.cut_after("environments-filter")
+    line.write(lake, "r1")
+    assert survey_run(lake, steps=list(line.rows)[1:]).breaches == ()
+
+
+def _is_json(table: str, column: str) -> bool:
+    return any(one.name == column and one.type == "json" for one in shape_of(TABLES[table]))
