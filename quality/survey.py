@@ -7,7 +7,6 @@ raw_<table> (given) ─► <table>, new_<table>, finals, made_by ─► one coun
 # (duckdb's cursors give untyped rows)
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
@@ -17,7 +16,6 @@ from quality.promises import PROMISES
 from quality.promises.sums import PRODUCTS
 from quality.relations import make_relations
 
-_THREADS = 2  # most tables have too few rows for DuckDB to share one question among its own
 _MOST_SAMPLES = 20  # of a broken invariant: nothing is mended from them, a person reads them
 
 
@@ -39,10 +37,12 @@ def survey(
 ) -> Survey:
     """Judge what these steps wrote into these tables. No tables named: the run has ended, and all is judged, model calls among it."""
     make_relations(connection, fingerprints, steps, tables)
-    asked = [(found, due) for found in PROMISES.values() if (due := _find_due(found, steps, tables))]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        answers = list(pool.map(lambda one: list(_judge(connection.cursor(), one[0].table, one[0].maker, one[1])), asked))
-    judged = [one for answer in answers for one in answer]
+    judged = [
+        one
+        for found in PROMISES.values()
+        if (due := _find_due(found, steps, tables))
+        for one in _judge(connection, found.table, found.maker, due)
+    ]
     return Survey(tuple(tally for tally, _ in judged), tuple(breach for _, broken in judged for breach in broken))
 
 

@@ -146,7 +146,7 @@ def test_of_two_that_compact_at_once_one_looks_again(lake: Lake, fill: Fill, mon
     assert len(lost) == 1  # replaced by ours and still in its grace; what lost is gone
 
 
-@pytest.mark.soak("lake")
+@pytest.mark.soak(area="lake")
 def test_killed_anywhere_it_leaves_the_same_rows(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         fill(lake, number)

@@ -48,7 +48,7 @@ def _finish(process: subprocess.Popen[str]) -> tuple[list[str], str]:
     return said.split("\n")[:-1], errors if died is not None and died != 0 else ""
 
 
-@pytest.mark.soak("lake")
+@pytest.mark.soak(area="lake")
 def test_killed_writers_lose_nothing_they_published_and_litter_no_view(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     lake, published, dice = Lake(tmp_path / "lake"), 0, random.Random(request.node.name)
     for _ in range(count(12, 200)):
@@ -71,7 +71,7 @@ def test_killed_writers_lose_nothing_they_published_and_litter_no_view(tmp_path:
     assert not list((tmp_path / "lake").rglob(".part-*"))
 
 
-@pytest.mark.soak("lake")
+@pytest.mark.soak(area="lake")
 @PLACES
 def test_two_processes_race_for_one_bucket(place: str) -> None:
     batches = count(15, 200)
@@ -83,7 +83,7 @@ def test_two_processes_race_for_one_bucket(place: str) -> None:
     assert len(lake.read(Seed, RUN)) == len(lake.outcomes(RUN, MARK)) == len(lake.read(Attrition, RUN)) == won * BATCH
 
 
-@pytest.mark.soak("lake")
+@pytest.mark.soak(area="lake")
 @pytest.mark.parametrize(("place", "grace"), [("file", "3600"), ("file", "0"), ("s3", "0")], indirect=["place"])
 def test_every_count_a_reader_sees_was_true_at_some_moment(place: str, grace: str) -> None:
     """Counts only grow, seeds lie between the exits counted before and after them, and batches are whole."""
