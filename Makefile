@@ -74,6 +74,7 @@ docs: setup
 	@$(PY) -m schemas.reference > docs/tables.md
 	@$(PY) -m tests.lake.views.pages
 	@$(PY) -m tests.cli.pages > docs/cli.md
+	@$(PY) -m quality.reference > docs/quality.md
 
 lock: .stamps/installed
 	@CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --upgrade --extra dev --generate-hashes --strip-extras --allow-unsafe \

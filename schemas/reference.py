@@ -11,8 +11,8 @@ from schemas.tables import TABLES
 _HEAD = """# Tables
 
 Written from `schemas/`; `make docs` renews it. Every table also has the stamp columns `run`, `step`, `fingerprint`, `bucket`,
-`try_number`, `code_version` and `written_at`, unless it has one of that name itself. The key of every table is (`run`, `id`). A `json` column holds a JSON
-value as text: `column ->> 'key'` reads from it.
+`try_number`, `code_version` and `written_at`, unless it has one of that name itself. The key of every table is (`run`, `id`).
+A `json` column holds a JSON value as text: `column ->> 'key'` reads from it.
 """
 
 
