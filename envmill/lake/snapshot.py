@@ -12,7 +12,8 @@ from envmill.lake.files import BatchName, MergedName, file_name, folder_of
 from envmill.lake.merges import Merge, Merges, unite
 from envmill.lake.stores.base import Entry, Store, ask_each
 
-_TRIES = 100  # one look takes less than a compaction, so a second look nearly always agrees
+_TRIES = 100  # one look takes less than a compaction, so the second nearly always does
+_PATIENCE = 3  # looks at folders too large to be listed as of one moment, in the hope that two agree
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,18 @@ class _Look:
 
 
 def take_snapshot(store: Store, merges: Merges, run: str, tables: Iterable[str]) -> Snapshot:
-    """Look until nothing moved. Folders too large for one listing must look the same twice in a row."""
+    """Look until no compaction came between.
+
+    Where a folder is too large for one listing and written to without a pause, the snapshot holds whatever was committed before
+    the look began, and of what was committed during it some.
+    """
     wanted, before = list(tables), None
-    for _ in range(_TRIES):
+    for number in range(_TRIES):
         look = _look(store, merges, run, wanted)
-        if look.still and (look.whole or look.snapshot == before):
+        if look.still and (look.whole or look.snapshot == before or number >= _PATIENCE):
             return look.snapshot
         before = look.snapshot if look.still else None
-    raise LakeError(f"Run {run} in {store.url} changed during each of {_TRIES} looks. Ask again when fewer processes write or compact it.")
+    raise LakeError(f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process at a time compact it.")
 
 
 def _look(store: Store, merges: Merges, run: str, tables: Sequence[str]) -> _Look:

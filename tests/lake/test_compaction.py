@@ -240,6 +240,21 @@ def test_a_compaction_between_two_listings_is_noticed(lake: Lake, fill: Fill, mo
     assert len(lake.read(Seed, "r1")) == 3
 
 
+def test_a_folder_too_large_for_one_listing_is_read_while_it_grows(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(lake, 0)
+    real, number = lake.store.entries, [0]
+
+    def grow_then_list(folder: str) -> object:
+        if folder.startswith("attrition"):
+            number[0] += 1
+            fill(lake, number[0])
+        return real(folder)
+
+    monkeypatch.setattr(lake.store, "whole_listing", 0)
+    monkeypatch.setattr(lake.store, "entries", grow_then_list)
+    assert len(lake.read(Seed, "r1")) == number[0] + 1
+
+
 def test_a_large_table_becomes_several_files_and_full_ones_are_left_alone(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(6):
         fill(lake, number)
