@@ -63,7 +63,8 @@ def _prepare(connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, Vie
     sqls = {name: view.sql for name, view in views.items()}
     rolled = {snapshot.run: found for snapshot in snapshots if (found := find_rollups(lake, snapshot, sqls))}
     fresh = [snapshot for snapshot in snapshots if snapshot.run not in rolled]
-    connection.execute("set python_enable_replacements = false; set temp_directory = ''; create schema live")
+    connection.execute("set python_enable_replacements = false; set temp_directory = ''; set enable_progress_bar = false")
+    connection.execute("set parquet_metadata_cache = true; create schema live")  # files never change: a footer is read once
     if filesystem := getattr(lake.store, "filesystem", None):
         connection.register_filesystem(filesystem)
     _create_tables(connection, lake, "main", snapshots)
