@@ -6,8 +6,10 @@ rows, losses ──by bucket──► lease ─► latest exits ─► one publi
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from envmill.lake.lake import group_rows
 from envmill.lake.lease import hold
 from envmill.line import STEP
 from envmill.walk import Walk, bucket_of
@@ -48,12 +50,13 @@ async def _set_bucket_aside(
 ) -> bool:
     async with hold(walk.mill.settings.home / "leases" / walk.mill.run / f"{step}-{bucket:02d}"):
         lake, run, mark = walk.lake, walk.mill.run, walk.marks[step]
-        number = lake.next_attempt(run, step, bucket)
+        aside = group_rows(row for subject in sorted(subjects) for row in rows.get(subject, ()))
+        stamp, attempt = await lake.attempts.take_turn(partial(walk.stamp, step, mark.fingerprint, bucket), aside)
+        number = stamp.try_number
         exits = _latest_exits(lake.read(Attrition, run, mark), subjects)
         lost = {subject: [loss for loss in losses if loss.subject == subject] for subject in exits}
         told = [row for subject, exit in exits.items() for row in _tell_anew(exit, lost[subject], number)]
-        aside = [row for subject in sorted(subjects) for row in rows.get(subject, ())]
-        return lake.publish(aside, told, walk.stamp(step, mark.fingerprint, bucket, number))
+        return lake.commit(attempt, aside, told, stamp)
 
 
 def _put_by_themselves(walk: Walk, rows: Sequence[Quarantine]) -> bool:

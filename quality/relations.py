@@ -4,6 +4,7 @@
 # (duckdb's cursors give untyped rows)
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 
 from duckdb import DuckDBPyConnection
 
@@ -13,21 +14,32 @@ from schemas.tables import TABLES
 
 
 def make_relations(
-    connection: DuckDBPyConnection, fingerprints: Mapping[str, str], steps: Sequence[str], tables: Collection[str] | None
+    connection: DuckDBPyConnection,
+    fingerprints: Mapping[str, str],
+    steps: Sequence[str],
+    tables: Collection[str] | None,
+    pool: Executor,
 ) -> None:
     """For judging these steps and tables; all tables when none are named."""
     asked = _list(steps)
     at = f"step in ({asked})" if tables is not None else f"(step in ({asked}) or step not in ({_list(fingerprints)}))"
     _make_table_views(connection, f"fingerprint in ({_list(('', *fingerprints.values()))})", at, TABLES if tables is None else tables)
-    for name, columns, question in (
+    made = (
         ("asked", "judges_calls", f"select {tables is None}"),
-        ("finals", "who, step, subject, bucket, outcome, reason, children, try_number, by_quality", _FINALS),
         ("raw_made", "step, bucket, try_number", _unite(map(_raw_rows, steps), "'', 0, 0")),
         ("made_by", "who, there", _unite(map(_seen_rows, steps), "0::ubigint, 0")),
-        ("expected", "who, step, subject", _unite(map(_expect, steps), "0::ubigint, '', ''")),
-    ):
-        connection.execute(f"create or replace table {name}({columns}) as {question}")
+    )
+    waiting = [pool.submit(_make_table, connection, *one) for one in made]
+    _make_table(connection, "finals", "who, step, subject, bucket, outcome, reason, children, try_number, by_quality", _FINALS)
+    _make_table(connection, "expected", "who, step, subject", _unite(map(_expect, steps), "0::ubigint, '', ''"))  # stands on finals
     connection.execute(f"create or replace view new_finals as select * from finals where step in ({asked})")
+    for one in waiting:
+        one.result()
+
+
+def _make_table(connection: DuckDBPyConnection, name: str, columns: str, question: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"create or replace table {name}({columns}) as {question}")
 
 
 def _make_table_views(connection: DuckDBPyConnection, known: str, at: str, judged: Collection[str]) -> None:
@@ -41,11 +53,13 @@ def _make_table_views(connection: DuckDBPyConnection, known: str, at: str, judge
 
 
 _FINALS = """
-    with exits as (select hash(step, subject) as who, * from attrition where gate = 'exit'),
-         again as (select who, max(try_number) as newest from exits group by who having count(*) > 1),
-         told as (select step, bucket, try_number from attrition where gate = 'quality')
-    select who, step, subject, bucket, outcome, reason, children, try_number, (step, bucket, try_number) in (from told)
+    with exits as not materialized (select hash(step, subject) as who, * from attrition where gate = 'exit'),
+         others as (select who from exits where try_number <> 1),
+         again as (select who, max(try_number) as newest from exits where who in (from others) group by who),
+         told as (select hash(step, bucket, try_number) from attrition where gate = 'quality')
+    select who, step, subject, bucket, outcome, reason, children, try_number, hash(step, bucket, try_number) in (from told)
     from exits left join again using (who) where newest is null or try_number = newest"""
+"""Only subjects with another attempt than the first are grouped: most have none."""
 
 
 def _raw_rows(step: str) -> str:

@@ -8,7 +8,6 @@ Killed anywhere it leaves only files that do not count, and the next compaction 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # (pyarrow ships no types)
 
-import contextlib
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from envmill.lake.files import MergedName, folder_of
 from envmill.lake.lake import Lake
 from envmill.lake.merges import Merge, Stems, unite, write_merge
 from envmill.lake.merging import FULL, merge_files
+from envmill.lake.reading import tell_gone
 from envmill.lake.rollup import delete_stale, is_finished, write_rollups
 from envmill.lake.stores.base import Entry, read_clock
 from envmill.lake.views import VIEWS, open_views
@@ -46,23 +46,29 @@ def compact(lake: Lake, run: str, now: float | None = None, grace: float = GRACE
     """Compact one run. `now` is the store's own time unless given: ages never depend on this machine's clock."""
     replaced, added = _merge(lake, run)
     rollups = _roll_up(lake, run)
-    before = (read_clock(lake.store) if now is None else now) - grace
-    return Compaction(run, replaced, added, _clean(lake, run, before), rollups)
+    now = read_clock(lake.store) if now is None else now
+    litter = lake.store.sweep(now - max(grace, GRACE))  # younger ones may be a writer's that is about to publish them
+    return Compaction(run, replaced, added, _clean(lake, run, now - grace) + litter, rollups)
 
 
 def _merge(lake: Lake, run: str) -> tuple[int, int]:
     """Files replaced and added. A compaction that lost its number, or met files that went, looks again."""
+    gone: FileNotFoundError | None = None
     for _ in range(_TRIES):
         snapshot, writer = lake.snapshot(run), uuid.uuid4().hex[:8]
         small = {table: [entry for entry in entries if entry.size < FULL] for table, entries in snapshot.files.items()}
         small = {table: entries for table, entries in small.items() if len(entries) > 1}
         if not small:
-            break
-        with contextlib.suppress(FileNotFoundError):
+            return 0, 0
+        try:
             adds = {table: merge_files(lake.store, TABLES[table], run, small[table], snapshot.merges + 1, writer) for table in small}
             replaces = {table: frozenset(entry.stem for entry in entries) for table, entries in small.items()}
             if write_merge(lake.store, run, snapshot.merges + 1, replaces, adds):
                 return _count(replaces), _count(adds)
+        except FileNotFoundError as error:
+            gone = error
+    if gone:
+        raise tell_gone(lake.store, gone, run) from gone
     return 0, 0
 
 
@@ -80,7 +86,7 @@ def _clean(lake: Lake, run: str, before: float) -> int:
     names = [entry.name for table in present for entry in _find_dead(lake, run, table, records, before)]
     for name in names:
         lake.store.delete(name)
-    return len(names) + delete_stale(lake, run, _SQLS, before) + lake.store.sweep(before)
+    return len(names) + delete_stale(lake, run, _SQLS, before)
 
 
 def _find_dead(lake: Lake, run: str, table: str, records: Sequence[Merge], before: float) -> Iterator[Entry]:

@@ -1,14 +1,17 @@
 """Names of lake files: what made a file can be read off its name.
 
-<table>/run=<run>/<step>-<bucket>-<fp8>-a<n>.parquet     a batch; counts once its attrition file is there
-<table>/run=<run>/merged-<n>-<writer>-<k>.parquet        made by compaction; counts once record n names it
-<table>/run=<run>/<anything else>.parquet                run events, sealed journals; counts at once
+<table>/run=<run>/<step>-<bucket>-<fp8>-a<n>.parquet              a batch; counts once its commit is there
+attrition/run=<run>/<step>-<bucket>-<fp8>-a<n>-<prefixes>.parquet its commit; names the tables it has files in by their id prefixes
+<table>/run=<run>/merged-<n>-<writer>-<k>.parquet                 made by compaction; counts once record n names it
+<table>/run=<run>/<anything else>.parquet                         run events, sealed journals; counts at once
 """
 
 import re
 from dataclasses import dataclass
 
-_STEM = re.compile(r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)")
+from schemas.tables import TABLES
+
+_STEM = re.compile(r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)")
 _MERGED = re.compile(r"merged-(?P<number>\d{6})-(?P<writer>[0-9a-f]{8})-(?P<part>\d+)")
 
 
@@ -32,16 +35,30 @@ class BatchName:
     bucket: int
     fp8: str
     attempt: int
+    holds: tuple[str, ...] = ()
+    """Id prefixes of the tables it has files in besides attrition; only its commit and its claim know."""
 
     @property
     def stem(self) -> str:
+        """Of its content files."""
         return f"{self.step}-{self.bucket:02d}-{self.fp8}-a{self.attempt}"
+
+    @property
+    def commit(self) -> str:
+        """Stem of the attrition file that commits it."""
+        return "-".join((self.stem, *self.holds))
+
+    def is_in(self, table: str) -> bool:
+        """Whether it has a file of that table."""
+        return TABLES[table].prefix in self.holds
 
     @classmethod
     def parse(cls, stem: str) -> "BatchName | None":
         """None for files that no batch made."""
         found = _STEM.fullmatch(stem)
-        return cls(found["step"], int(found["bucket"]), found["fp8"], int(found["attempt"])) if found else None
+        if not found:
+            return None
+        return cls(found["step"], int(found["bucket"]), found["fp8"], int(found["attempt"]), tuple(found["holds"].split("-")[1:]))
 
 
 @dataclass(frozen=True)

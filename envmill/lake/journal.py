@@ -20,6 +20,7 @@ from envmill.lake.lake import Lake
 from envmill.lake.lease import try_lock
 from envmill.lake.stores.local import make_folder, sync_folder
 from schemas.ledger import ModelCall
+from schemas.shapes import Row, upgrade, version_of
 
 
 class Journal:
@@ -119,6 +120,12 @@ def _read_journal(path: Path) -> Iterator[ModelCall]:
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is torn or empty
         try:
-            yield ModelCall.model_validate(orjson.loads(line))
-        except ValueError as error:
+            yield ModelCall.model_validate(_renew(orjson.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
             raise LakeError(f"{path}, line {number} is damaged ({error}). Delete that line: only its call is then asked again.") from error
+
+
+def _renew(row: Row) -> Row:
+    """A line that an older EnvMill left behind, as this one writes it."""
+    version, present = int(row["schema_version"]), version_of(ModelCall)
+    return row if version == present else upgrade(ModelCall.table, version, row, present)

@@ -7,18 +7,17 @@ claim of the attempt ─► files of each table ─► attrition file, which com
 # (pyarrow ships no types)
 
 import json
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp, from_arrow, to_arrow
-from envmill.lake.files import BatchName, Mark, MergedName, file_name, folder_of
-from envmill.lake.merges import Merges, unite
-from envmill.lake.reading import encode, read_file
+from envmill.lake.attempts import Attempts
+from envmill.lake.files import BatchName, Mark, MergedName, file_name
+from envmill.lake.merges import Merges
+from envmill.lake.reading import encode, read_file, tell_gone
 from envmill.lake.snapshot import Snapshot, take_snapshot
 from envmill.lake.stores import Store, pick_store
 from envmill.lake.stores.base import ask_each
@@ -42,6 +41,7 @@ class Lake:
     def __init__(self, place: str | Path | Store) -> None:
         self.store: Store = pick_store(place) if isinstance(place, str | Path) else place
         self.merges = Merges(self.store)
+        self.attempts = Attempts(self.store, self.merges)
         self._enlisted: set[str] = set()
         self._exits: dict[str, _Exits] = {}
 
@@ -81,30 +81,21 @@ class Lake:
         return {subject: outcome for subject, (_, outcome) in found.items()}
 
     def next_attempt(self, run: str, step: str, bucket: int) -> int:
-        """One more than any attempt ever claimed, those of killed writers included."""
-        stems = [entry.stem for folder in (_claims(run), folder_of("attrition", run)) for entry in self.store.entries(folder)]
-        seen = (BatchName.parse(stem) for stem in (*stems, *self._replaced_attrition(run)))
-        return 1 + max((name.attempt for name in seen if name and (name.step, name.bucket) == (step, bucket)), default=0)
+        """One more than any attempt ever claimed."""
+        return self.attempts.next(run, step, bucket)
 
     def publish(self, rows: Iterable[Record], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
-        """Add one batch; its attrition file goes last and commits it. False when another writer took the attempt.
+        """Claim an attempt and add its batch. False when another writer took the attempt, or ended it."""
+        by_table = group_rows(rows)
+        batch = self.attempts.claim(stamp, by_table)
+        return batch is not None and self.commit(batch, by_table, attrition, stamp)
 
-        The claim comes first: files of two writers under one name would be committed together.
-        """
-        stem = _stem_of(stamp)
-        if not self.store.put_if_absent(f"{_claims(stamp.run)}/{stem}.json", json.dumps({"writer": uuid.uuid4().hex}).encode()):
-            return False
-        by_table: dict[str, dict[str, Record]] = {}
-        for row in rows:
-            by_table.setdefault(row.table, {})[row.id] = row
-        return all(self.put(TABLES[table], list(found.values()), stem, stamp) for table, found in by_table.items()) and self.put(
-            Attrition, attrition, stem, stamp
-        )
-
-    def is_committed(self, stamp: Stamp) -> bool:
-        """Whether a batch's attrition file is there, or was merged."""
-        found = {entry.stem for entry in self.store.entries(folder_of("attrition", stamp.run))}
-        return _stem_of(stamp) in found | self._replaced_attrition(stamp.run)
+    def commit(self, batch: BatchName, by_table: Mapping[str, Sequence[Record]], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
+        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False when somebody ended the attempt."""
+        for table, record in TABLES.items():
+            if batch.is_in(table) and not self.put(record, by_table.get(table, ()), batch.stem, stamp):
+                return False
+        return self.put(Attrition, attrition, batch.commit, stamp)
 
     def put(self, record: type[Record], rows: Sequence[Record], stem: str, stamp: Stamp) -> bool:
         """Publish one file under a name of its own."""
@@ -126,9 +117,6 @@ class Lake:
         if run not in self._enlisted:
             self.store.put_if_absent(f"_runs/{run}.json", b"{}")
             self._enlisted.add(run)
-
-    def _replaced_attrition(self, run: str) -> frozenset[str]:
-        return unite([one.replaces for one in self.merges.read(self.merges.names(run))], "attrition")
 
     def _names(self, table: str, run: str, mark: Mark | None) -> list[str]:
         entries = self.snapshot(run, [table]).files[table]
@@ -156,15 +144,15 @@ class Lake:
             except FileNotFoundError as error:
                 gone = error
         assert gone is not None
-        raise LakeError(f"{gone.filename} counts and is gone. Restore it from a copy: rows of run {run} would be missing.") from gone
+        raise tell_gone(self.store, gone, run) from gone
 
 
-def _claims(run: str) -> str:
-    return f"_claims/run={run}"
-
-
-def _stem_of(stamp: Stamp) -> str:
-    return BatchName(stamp.step, stamp.bucket, stamp.fingerprint[:8], stamp.try_number).stem
+def group_rows(rows: Iterable[Record]) -> dict[str, list[Record]]:
+    """By table; of equal rows one."""
+    by_table: dict[str, dict[str, Record]] = {}
+    for row in rows:
+        by_table.setdefault(row.table, {})[row.id] = row
+    return {table: list(found.values()) for table, found in by_table.items()}
 
 
 def _may_hold(stem: str, mark: Mark) -> bool:

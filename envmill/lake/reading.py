@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from envmill.errors import LakeError
 from envmill.lake.arrow import arrow_schema, json_columns, make_schema, parse_json
 from envmill.lake.files import BatchName
+from envmill.lake.merges import Merges, unite
 from envmill.lake.stores.base import Store, ask_each
 from schemas.base import Record, canonical_json
 from schemas.shapes import PAST, Shape, shape_of, upgrade, version_of
@@ -41,7 +42,7 @@ def open_file(store: Store, name: str) -> pq.ParquetFile:
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place) from error
     except (OSError, pa.ArrowException) as error:
-        raise _damaged(place, error) from error
+        raise _damaged(store, place, error) from error
 
 
 def read_file(store: Store, name: str, record: type[Record], columns: list[str] | None = None) -> pa.Table:
@@ -52,7 +53,7 @@ def read_file(store: Store, name: str, record: type[Record], columns: list[str] 
     try:
         table = file.read(columns=columns if version == present else None)
     except (OSError, pa.ArrowException) as error:
-        raise _damaged(place, error) from error
+        raise _damaged(store, place, error) from error
     return table if version == present else upgrade_table(table, record, version).select(columns or arrow_schema(record).names)
 
 
@@ -102,8 +103,23 @@ def _spell(field: pa.Field) -> str:
     return f"{field.name} {field.type}{'' if field.nullable else ' not null'}"
 
 
-def _damaged(place: str, error: Exception) -> LakeError:
+def tell_gone(store: Store, gone: FileNotFoundError, run: str) -> LakeError:
+    """A file that counts and is not there."""
+    return LakeError(f"{gone.filename} counts and is gone. {find_mend(store, str(gone.filename))}: rows of run {run} are missing.")
+
+
+def _damaged(store: Store, place: str, error: Exception) -> LakeError:
+    return LakeError(f"{place} cannot be read ({error}). {find_mend(store, place)}.")
+
+
+def find_mend(store: Store, place: str) -> str:
+    """Without its commit a batch does not count, and is made again; unless the commit was merged."""
     folder, _, name = place.rpartition("/")
-    commits = f"attrition/{folder.rpartition('/')[2]}/{name}"
-    again = f", or delete {commits}: its batch is then made again" if BatchName.parse(name.removesuffix(".parquet")) else ""
-    return LakeError(f"{place} cannot be read ({error}). Restore it from a copy{again}.")
+    run, batch, merges = folder.rpartition("/")[2], BatchName.parse(name.removesuffix(".parquet")), Merges(store)
+    if batch:
+        merged = unite([one.replaces for one in merges.read(merges.names(run.removeprefix("run=")))], "attrition")
+        for entry in store.entries(f"attrition/{run}"):
+            one = BatchName.parse(entry.stem) if entry.name.endswith(".parquet") and entry.stem not in merged else None
+            if one and one.stem == batch.stem:
+                return f"Restore it from a copy, or delete {entry.name} (its batch is then made again)"
+    return "Restore it from a copy"

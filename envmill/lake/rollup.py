@@ -32,6 +32,11 @@ def find_rollups(lake: Lake, snapshot: Snapshot, views: Mapping[str, str]) -> di
     return found if len(found) == len(views) else {}
 
 
+def find_stale(lake: Lake, views: Mapping[str, str]) -> list[str]:
+    """Runs that have rollups none of which holds: they are asked live until somebody compacts them again."""
+    return [run for run in lake.runs() if lake.store.entries(_folder(run)) and not find_rollups(lake, lake.snapshot(run), views)]
+
+
 def write_rollups(lake: Lake, run: str, views: Mapping[str, str], answer: Callable[[str], pa.Table]) -> int:
     """Keep the answer of every view for a run, unless it is kept. None is kept when the run moved while the views were asked."""
     snapshot = lake.snapshot(run)

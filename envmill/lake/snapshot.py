@@ -4,13 +4,15 @@ merge records ─► attrition files (what is committed) ─► files of each ta
                         any difference: look again
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from envmill.errors import LakeError
+from envmill.lake.commits import find_commits
 from envmill.lake.files import BatchName, MergedName, file_name, folder_of
 from envmill.lake.merges import Merge, Merges, unite
 from envmill.lake.stores.base import Entry, Store, ask_each
+from schemas.tables import TABLES
 
 _TRIES = 100  # one look takes less than a compaction, so the second nearly always does
 _PATIENCE = 3  # looks at folders too large to be listed as of one moment, in the hope that two agree
@@ -24,6 +26,11 @@ class Snapshot:
     merges: int
     """Number of the newest merge record."""
     files: Mapping[str, tuple[Entry, ...]]
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of files that count and were not there."""
+        return [entry.name for entries in self.files.values() for entry in entries if entry.modified == 0.0]
 
 
 @dataclass(frozen=True)
@@ -54,19 +61,33 @@ def _look(store: Store, merges: Merges, run: str, tables: Sequence[str]) -> _Loo
     names = merges.names(run)
     records = merges.read(names)
     attrition = store.entries(folder_of("attrition", run))
-    committed = {entry.stem for entry in attrition} | unite([one.replaces for one in records], "attrition")
+    commits = find_commits(store, run, attrition, records)
+    committed, told = {stem for one in commits for stem in (one.stem, one.commit)}, _group(commits)
     # After the attrition files: whatever they commit has its folder by now.
     present = set(tables if len(tables) < 3 else store.folders("")).intersection(tables) - {"attrition"}
     listed = dict(zip(present, ask_each(store, lambda table: store.entries(folder_of(table, run)), present), strict=True))
     listed["attrition"] = attrition
-    files = {table: _select(run, table, listed.get(table, []), records, committed) for table in tables}
+    files = {
+        table: _select(run, table, listed.get(table, []), records, committed, told.get(TABLES[table].prefix, set())) for table in tables
+    }
     whole = max(map(len, listed.values())) <= store.whole_listing
     return _Look(Snapshot(run, len(names), files), merges.names(run) == names, whole)
 
 
-def _select(run: str, table: str, entries: Sequence[Entry], records: Sequence[Merge], committed: set[str]) -> tuple[Entry, ...]:
-    """A file that a record adds counts even when the listing lacks it: reading it then says what is missing."""
+def _group(commits: Iterable[BatchName]) -> dict[str, set[str]]:
+    """Id prefix → stems of the content files that the commits tell of."""
+    grouped: dict[str, set[str]] = {}
+    for one in commits:
+        for prefix in one.holds:
+            grouped.setdefault(prefix, set()).add(one.stem)
+    return grouped
+
+
+def _select(
+    run: str, table: str, entries: Sequence[Entry], records: Sequence[Merge], committed: Set[str], told: Set[str]
+) -> tuple[Entry, ...]:
+    """A file that a record adds or a commit tells of counts even when the listing lacks it: reading it then says what is missing."""
     replaced, added = unite([one.replaces for one in records], table), unite([one.adds for one in records], table)
     found = {entry.stem: entry for entry in entries if entry.name.endswith(".parquet")}
-    live = {stem for stem in found if not MergedName.parse(stem) and (stem in committed or not BatchName.parse(stem))} | added
+    live = {stem for stem in found if stem in committed or not (BatchName.parse(stem) or MergedName.parse(stem))} | told | added
     return tuple(found.get(stem) or Entry(file_name(table, run, stem), 0, 0.0) for stem in sorted(live - replaced))

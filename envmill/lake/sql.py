@@ -67,20 +67,20 @@ class Answer:
 def ask(lake: Lake, question: str, values: Values = (), limits: Limits | None = None) -> Generator[Answer]:
     """Put one question. Rows are read inside the block: the time limit and the errors of the lake hold for them too."""
     with ExitStack() as stack:
-        connection = stack.enter_context(open_lake(lake, limits))
+        connection = stack.enter_context(open_lake(lake, limits, question))
         require_question(connection, question)
         try:
             answer = Answer(connection.execute(question, values))
         except duckdb.IOException:  # a file was merged since it was listed: the next listing names its successor
-            answer = Answer(stack.enter_context(open_lake(lake, limits)).execute(question, values))
+            answer = Answer(stack.enter_context(open_lake(lake, limits, question)).execute(question, values))
         yield answer
 
 
 @contextmanager
-def open_lake(lake: Lake, limits: Limits | None = None) -> Generator[DuckDBPyConnection]:
-    """Tables and views for questions of our own; one time limit over all of them, and the same errors."""
+def open_lake(lake: Lake, limits: Limits | None = None, question: str = "") -> Generator[DuckDBPyConnection]:
+    """Tables and views for questions of our own, or what one question names; one time limit over all of them, and the same errors."""
     limits, runs = limits or Limits(), lake.runs()
-    connection = open_views(lake, runs, limits.memory)
+    connection = open_views(lake, runs, limits.memory, question)
     timer = threading.Timer(limits.seconds, connection.interrupt)
     timer.daemon = True
     timer.start()

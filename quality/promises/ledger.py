@@ -7,7 +7,7 @@ from quality.promises.sums import SUMS
 _FREE = "('offline', 'replay')"
 """Providers whose price is known to be zero."""
 
-_PASSED, _ATTEMPTS = (f"try_cast(case when json_valid(finding) then finding end ->> '{name}' as bigint)" for name in ("passed", "attempts"))
+_PASSED, _ATTEMPTS = (f"try_cast(try(finding ->> '{name}') as bigint)" for name in ("passed", "attempts"))
 
 LEDGER = (
     TablePromises(
@@ -44,7 +44,7 @@ LEDGER = (
             RowPromise(
                 "evidence_exists",
                 "`evidence` names a row of gate_evidence, or nothing",
-                "evidence <> '' and evidence not in (select id from gate_evidence)",
+                "evidence <> '' and hash(evidence) not in (select hash(id) from gate_evidence)",
                 "'evidence is ' || evidence",
             ),
             RowPromise(
@@ -58,7 +58,7 @@ LEDGER = (
                 "cost is null only where a model call of the subject has an unknown price, and never negative",
                 "coalesce(not (isfinite(cost) and cost >= 0), false)"
                 " or (cost is null and ((select judges_calls from asked)) and"
-                " (step, subject) not in (select (step, subject) from model_calls where cost is null))",
+                " hash(step, subject) not in (select hash(step, subject) from model_calls where cost is null))",
                 "'cost is ' || coalesce(cost::varchar, 'null')",
             ),
         ),
@@ -72,15 +72,15 @@ LEDGER = (
             RowPromise(
                 "subject_seen",
                 "a dossier's candidate went through its step",
-                "gate <> 'quality' and subject not in (select subject from raw_attrition)",
+                "gate <> 'quality' and hash(subject) not in (select hash(subject) from raw_attrition)",
                 "'subject is ' || subject",
             ),
             RowPromise(
                 "pass_rate_holds",
                 "a pass rate lies in [0, 1] and is what the probe rollouts say",
                 f"""gate = 'F1' and coalesce(
-                    not {_PASSED} between 0 and {_ATTEMPTS} or {_ATTEMPTS} < 1 or (subject, {_PASSED}, {_ATTEMPTS}) not in (
-                        select (scenario, count(*) filter (outcome = 'pass'), count(*) filter (outcome <> 'error')) from (
+                    not {_PASSED} between 0 and {_ATTEMPTS} or {_ATTEMPTS} < 1 or hash(subject, {_PASSED}, {_ATTEMPTS}) not in (
+                        select hash(scenario, count(*) filter (outcome = 'pass'), count(*) filter (outcome <> 'error')) from (
                             select scenario, max_by(outcome, try_number) as outcome from rollouts
                             where rollout_group = 'probe' group by scenario, hash(id)) group by scenario), true)""",
                 "finding",
@@ -93,19 +93,34 @@ LEDGER = (
         "model_calls",
         (
             unique_key("model_calls"),
+            json_parses("model_calls"),
             RowPromise(
                 "cost_known",
                 "cost is null only for a reply of a provider that has prices, and never negative",
                 "coalesce(not (isfinite(cost) and cost >= 0), false)"
-                f" or (cost is null and (reused or outcome = 'outage' or provider in {_FREE}))",
+                f" or (cost is null and (reused or outcome in ('outage', 'refused') or provider in {_FREE}))",
                 "provider || ', ' || outcome || ', cost ' || coalesce(cost::varchar, 'null')",
             ),
             RowPromise(
                 "usage_counts",
-                "tokens, retries and latency are never negative; a reused reply has used no tokens",
-                "not (isfinite(latency) and latency >= 0 and tokens_in >= 0 and tokens_out >= 0 and retries >= 0)"
+                "tokens, retries and seconds are never negative; a part is no more than its whole; a reused reply has used no tokens",
+                "not (isfinite(latency) and latency >= 0 and isfinite(waited) and waited >= 0 and retries >= 0 and"
+                " least(tokens_cached, tokens_cache_write, tokens_reasoning) >= 0 and"
+                " tokens_in >= tokens_cached + tokens_cache_write and tokens_out >= tokens_reasoning)"
                 " or (reused and tokens_in + tokens_out > 0)",
                 "format('latency {}, tokens {} and {}, retries {}', latency, tokens_in, tokens_out, retries)",
+            ),
+            RowPromise(
+                "price_sourced",
+                "what was paid for says where its price was read; a call whose price is unknown names no source",
+                "(cost > 0 and price_source = '') or (cost is null and price_source <> '')",
+                "'cost ' || coalesce(cost::varchar, 'null') || ', source ' || to_json(price_source)",
+            ),
+            RowPromise(
+                "failure_told",
+                "a call that gave nothing usable says why, a usable one has nothing to say",
+                "(outcome = 'reply') <> (error = '')",
+                "outcome || ', error ' || to_json(error)",
             ),
         ),
     ),

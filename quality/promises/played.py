@@ -3,7 +3,7 @@
 from quality.promise import RowPromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, says, unique_batch_key
 
-_MESSAGES = "coalesce(json_array_length(case when json_valid(messages) then messages end), 0)"
+_MESSAGES = "try(json_array_length(messages))"  # null for text that does not parse, which is another promise's breach
 _FLAGS = "case when loss = '[]' then 0 else 1 + len(loss) - len(replace(loss, ',', '')) end"
 
 _FILES = "try_cast(case when json_valid(files) then files end::json as map(varchar, bigint))"
@@ -46,8 +46,8 @@ PLAYED = (
             RowPromise(
                 "messages_weighed",
                 "every message says whether it is trained on, and one at least is",
-                f"json_valid(messages) and {_MESSAGES} <> {_FLAGS} or not contains(loss, 'true')",
-                f"format('{{}} messages, {{}} flags', {_MESSAGES}, {_FLAGS})",
+                f"coalesce({_MESSAGES} <> {_FLAGS}, false) or not contains(loss, 'true')",
+                f"format('{{}} messages, {{}} flags', coalesce({_MESSAGES}, 0), {_FLAGS})",
             ),
             says("licence", "every trajectory bears its environment's licence"),
         ),

@@ -33,9 +33,11 @@ def json_parses(table: str) -> RowPromise:
 
 def refers_to(column: str, *tables: str) -> RowPromise:
     """The row named in a column is there."""
-    known = " union all ".join(f"select id from {table}" for table in tables)
+    known = " union all ".join(f"select hash(id) from {table}" for table in tables)
     where = " or ".join(tables)
-    return RowPromise(f"{column}_exists", f"`{column}` names a row of {where}", f"{column} not in ({known})", f"'{column} is ' || {column}")
+    return RowPromise(
+        f"{column}_exists", f"`{column}` names a row of {where}", f"hash({column}) not in ({known})", f"'{column} is ' || {column}"
+    )
 
 
 def between_0_and_1(name: str, about: str, column: str) -> RowPromise:

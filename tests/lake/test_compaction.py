@@ -102,6 +102,16 @@ def test_replaced_files_stay_for_the_grace_period_and_then_go(lake: Lake, fill: 
     assert len(_rows(lake)[0]) == 3
 
 
+def test_no_grace_takes_nothing_from_a_writer_that_is_about_to_publish(lake: Lake, fill: Fill) -> None:
+    fill(lake, 0)
+    half = Path(lake.url) / "seeds/run=r1/.part-0"
+    half.write_bytes(b"half")
+    compact(lake, "r1", grace=-60)
+    assert half.exists()
+    compact(lake, "r1", now=time.time() + 3700)
+    assert not half.exists()
+
+
 def test_a_clock_that_goes_backwards_deletes_nothing(lake: Lake, fill: Fill) -> None:
     for number in range(3):
         fill(lake, number)

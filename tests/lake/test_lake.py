@@ -1,6 +1,8 @@
 """The lake: immutable, committed by the attrition file, the latest attempt counts."""
 
+import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,7 @@ from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp, arrow_schema, from_arrow, to_arrow
 from envmill.lake.events import note
 from envmill.lake.lake import Lake, Mark
-from schemas.ledger import Attrition
+from schemas.ledger import Attrition, Evidence
 from schemas.seed import Seed
 
 MARK = Mark("environments-generate", "f" * 20)
@@ -33,10 +35,10 @@ def test_a_batch_without_its_attrition_file_is_invisible(
     lake = Lake(place)
     publish_all_but_the_commit(lake, make_seed(1), make_stamp(), monkeypatch)
     assert lake.read(Seed, "r1") == []
-    assert not lake.is_committed(make_stamp())
+    assert lake.outcomes("r1", MARK) == {}
     assert lake.next_attempt("r1", MARK.step, 0) == 2  # what a killed writer left is never written over
     assert lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(2))
-    assert lake.is_committed(make_stamp(2))
+    assert lake.outcomes("r1", MARK) == {"a": "kept"}
     assert lake.read(Seed, "r1", MARK) == [make_seed(1)]
 
 
@@ -53,6 +55,18 @@ def test_the_latest_attempt_decides_and_other_fingerprints_are_not_ours(lake: La
     lake.publish([], [make_exit("a", "kept", 2)], make_stamp(2))
     lake.publish([], [make_exit("c", "kept", 3)], make_stamp(3, fingerprint="e" * 20))
     assert lake.outcomes("r1", MARK) == {"a": "kept", "b": "kept"}
+
+
+def test_a_disk_that_fills_up_inside_a_batch_leaves_nothing_that_counts(
+    small_disk: Path, make_exit: Make, make_stamp: MakeStamp, make_seed: MakeSeed
+) -> None:
+    lake, noise = Lake(small_disk / "lake"), random.Random(1)
+    large = Evidence(gate="W1", subject="a", finding={"noise": noise.randbytes(1_500_000).hex()})
+    with pytest.raises(LakeError, match="The disk is full: free space there, then run again"):
+        lake.publish([make_seed(1), large], [make_exit("a", "kept", 1)], make_stamp())
+    assert (lake.read(Seed, "r1"), lake.read(Evidence, "r1"), lake.outcomes("r1", MARK)) == ([], [], {})
+    assert lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(lake.next_attempt("r1", MARK.step, 0)))
+    assert (lake.read(Seed, "r1"), lake.outcomes("r1", MARK)) == ([make_seed(1)], {"a": "kept"})
 
 
 @PLACES

@@ -97,9 +97,10 @@ def test_a_file_that_nothing_of_ours_wrote_is_named(lake: Lake, file: Path) -> N
 @pytest.mark.parametrize("keep", [0, 3, 100, -8, -1])
 def test_a_truncated_file_is_named_with_the_way_out(lake: Lake, file: Path, keep: int) -> None:
     file.write_bytes(file.read_bytes()[:keep])
-    with pytest.raises(LakeError, match=rf"{file.name} cannot be read.*delete attrition/run=r1/{file.name}"):
+    commit = Path(lake.files("attrition", "r1")[0])
+    with pytest.raises(LakeError, match=rf"{file.name} cannot be read.*delete attrition/run=r1/{commit.name} .its batch is"):
         lake.read(Seed, "r1")
-    Path(lake.files("attrition", "r1")[0]).unlink()
+    commit.unlink()
     assert lake.read(Seed, "r1") == []
 
 

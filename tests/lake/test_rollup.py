@@ -1,6 +1,7 @@
 """Rollups: a finished run's answers are kept, are the live answers, and fall away as soon as anything of the run changes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
-from envmill.lake.rollup import find_rollups
+from envmill.lake.rollup import find_rollups, find_stale
 from envmill.lake.views import VIEWS, open_views
 from schemas.ledger import Attrition
 from schemas.seed import Seed
@@ -59,6 +60,25 @@ def test_whatever_changes_makes_it_stale(
     if change == "batch":
         entered = open_views(finished).sql("select entered from funnel").fetchall()
         assert entered == [(4,)]
+
+
+def test_after_a_release_with_another_view_answers_are_live_and_right_until_compaction(
+    finished: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact(finished, "r1")
+    assert find_stale(finished, SQLS) == []
+    released = {
+        name: replace(view, sql=view.sql.replace("count(*) as entered", "count(*) + 100 as entered")) for name, view in VIEWS.items()
+    }
+    for name, view in released.items():
+        monkeypatch.setitem(VIEWS, name, view)
+    sqls = {name: view.sql for name, view in released.items()}
+    assert find_stale(finished, sqls) == ["r1"]
+    assert open_views(finished, question="from funnel").execute("select entered from funnel").fetchall() == [(103,)]
+    monkeypatch.setattr("envmill.lake.compaction._SQLS", sqls)
+    assert compact(finished, "r1").rollups == len(VIEWS)
+    assert find_stale(finished, sqls) == []
+    assert open_views(finished, question="from funnel").execute("select entered from funnel").fetchall() == [(103,)]
 
 
 def test_a_run_that_goes_on_gets_none(lake: Lake, make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]) -> None:

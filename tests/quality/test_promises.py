@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from quality.promises import PROMISES
@@ -64,7 +65,9 @@ BROKEN: dict[tuple[str, str], Break] = {
     ("gate_evidence", "subject_seen"): change(Evidence, subject="scn_unseen", gate="S2"),
     ("gate_evidence", "pass_rate_holds"): change(Evidence, finding={"passed": 3, "attempts": 2}),
     ("model_calls", "cost_known"): change(ModelCall, cost=None),
-    ("model_calls", "usage_counts"): change(ModelCall, tokens_in=-1),
+    ("model_calls", "usage_counts"): change(ModelCall, tokens_in=5, tokens_cached=6),
+    ("model_calls", "price_sourced"): change(ModelCall, cost=0.1),
+    ("model_calls", "failure_told"): change(ModelCall, outcome="failure"),
     ("seeds", "licence_said"): change(Seed, licence=""),
     ("blueprints", "licence_said"): change(Blueprint, licence=""),
     ("blueprints", "tools_there"): change(Blueprint, tools=[]),
@@ -123,6 +126,34 @@ def test_a_sound_run_breaks_nothing(lake: Lake) -> None:
     found = survey_run(lake)
     assert found.breaches == ()
     assert {tally.table for tally in found.tallies if tally.rows} == set(PROMISES)
+
+
+def test_promises_are_told_in_the_order_they_are_stated(lake: Lake) -> None:
+    """Looks end in any order."""
+    make_line().write(lake, "r1")
+    assert [(tally.table, tally.promise) for tally in survey_run(lake).tallies] == EACH
+
+
+def test_a_look_that_fails_fails_the_survey_and_names_the_file(lake: Lake) -> None:
+    make_line().write(lake, "r1")
+    path = Path(lake.files("rollouts", "r1")[0])
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(LakeError, match=path.stem):
+        survey_run(lake)
+
+
+def test_of_three_attempts_the_latest_decides(lake: Lake) -> None:
+    """The second tells of children that nobody made, the third takes it back."""
+    line = make_line()
+    line.write(lake, "r1")
+    exits = [row for row in line.all(Attrition) if (row.lap, row.stage, row.gate) == ("scenarios", "collect", "exit")]
+    found: list[int] = []
+    for number, children in ((2, 5), (3, 1)):
+        again = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": number, "children": children}) for row in exits]
+        stamp = Stamp("r1", "scenarios-collect", FINGERPRINTS["scenarios-collect"], 0, number, "0", "t")
+        assert lake.publish(line.all(Trajectory), again, stamp)
+        found.append(sum(one.promise == "children_made" for one in survey_run(lake).breaches))
+    assert found == [4, 0]
 
 
 def test_every_promise_has_its_specimen() -> None:

@@ -14,19 +14,20 @@ from envmill.lake.views.opening import connect
 from envmill.lake.views.pass_rate import PASS_RATE
 from envmill.lake.views.repairs import REPAIRS
 from envmill.lake.views.runs import RUNS
+from envmill.lake.views.spending import SPENDING
 from envmill.lake.views.trainability import TRAINABILITY
 from envmill.lake.views.yields import YIELD
 
 __all__ = ["VIEWS", "View", "open_views"]
 
 VIEWS: dict[str, View] = {
-    view.name: view for view in (RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, COST_PER_KEPT, REPAIRS, TRAINABILITY, FAILURES)
+    view.name: view for view in (RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, COST_PER_KEPT, SPENDING, REPAIRS, TRAINABILITY, FAILURES)
 }
 
 
-def open_views(lake: Lake, runs: Sequence[str] | None = None, memory: str = "") -> DuckDBPyConnection:
+def open_views(lake: Lake, runs: Sequence[str] | None = None, memory: str = "", question: str = "") -> DuckDBPyConnection:
     """Every table and view of these runs (of all, when none is named) in a database that reads their files and nothing else.
 
-    `memory` bounds what a question may hold, for example `1GB`.
+    `memory` bounds what a question may hold, for example `1GB`. With `question` only what that one names is there, in a third of the time.
     """
-    return connect(lake, VIEWS, lake.runs() if runs is None else runs, memory)
+    return connect(lake, VIEWS, lake.runs() if runs is None else runs, memory, question)

@@ -2,17 +2,22 @@
 
 from envmill.lake.views.base import View
 
+_DECIDED = ("id", "parent", "outcome", "reason", "detail", "children", "recipe", "theme")
+"""What the exit of the latest attempt decides. Column by column: those that a question leaves out are then not read."""
+
+_LAST_COLUMNS = ", ".join(_DECIDED)
+_LAST = ", ".join(f"arg_max({column}, try_number) filter (gate = 'exit') as {column}" for column in _DECIDED)
+
 EXITS = View(
     name="exits",
-    sql="""
-        select run, lap, stage, subject, last.id, last.parent, last.outcome, last.reason, last.detail, last.children,
-               last.recipe, last.theme, 'exit' as gate, if(stop.try_number = last.try_number, stop.gate, '') as stopped_by,
-               last.try_number, attempts, seconds, tokens, cost, unpriced
+    sql=f"""
+        select run, lap, stage, subject, {_LAST_COLUMNS}, 'exit' as gate, if(stopped_at = try_number, stopper, '') as stopped_by,
+               try_number, attempts, seconds, tokens, cost, unpriced
         from (select run, lap, stage, subject,
-                     max_by({id: id, parent: parent, outcome: outcome, reason: reason, detail: detail, children: children, recipe: recipe,
-                             theme: theme, try_number: try_number}, try_number) filter (gate = 'exit') as last,
-                     coalesce(max_by({gate: gate, try_number: try_number}, try_number) filter (gate <> 'exit'),
-                              {gate: '', try_number: 0}) as stop,
+                     {_LAST},
+                     max(try_number) filter (gate = 'exit') as try_number,
+                     coalesce(arg_max(gate, try_number) filter (gate <> 'exit'), '') as stopper,
+                     coalesce(max(try_number) filter (gate <> 'exit'), 0) as stopped_at,
                      count(*) filter (gate = 'exit') as attempts,
                      sum(seconds) filter (gate = 'exit') as seconds,
                      (sum(tokens) filter (gate = 'exit'))::bigint as tokens,

@@ -4,13 +4,13 @@ files of all runs       ─► main.<table>
 files of fresh runs     ─► live.<table> ─► live.<view> ─┐
 rollups of settled runs ────────────────────────────────┴─► main.<view>
 
-Without rollups the views stand on the tables of all runs, and there is no `live`.
+Without rollups the views stand on the tables of all runs, and there is no `live`. Only what the question needs is made.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (pyarrow ships no types; duckdb takes and gives Python values of any type)
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import duckdb
 import pyarrow as pa
@@ -18,26 +18,29 @@ from duckdb import DuckDBPyConnection
 
 from envmill.errors import LakeError
 from envmill.lake.lake import Lake
-from envmill.lake.reading import read_file
+from envmill.lake.reading import read_file, tell_gone
 from envmill.lake.rollup import find_rollups
 from envmill.lake.snapshot import Snapshot
 from envmill.lake.views.base import View
+from envmill.lake.views.needed import Needed, find_needed
 from envmill.lake.views.source import quote, read_files, select_rows
 from schemas.base import Record
+from schemas.quality import Quarantine
 from schemas.shapes import PAST, version_of
 from schemas.tables import TABLES
 
 _TRIES = 2  # a file that went between listing and opening was merged; the next listing names its successor
 
 
-def connect(lake: Lake, views: Mapping[str, View], runs: Sequence[str], memory: str) -> DuckDBPyConnection:
+def connect(lake: Lake, views: Mapping[str, View], runs: Sequence[str], memory: str, question: str = "") -> DuckDBPyConnection:
     """Open the runs' files, or say which file is in the way."""
-    failure: duckdb.Error | None = None
+    failure, needed = None, find_needed(question, views)
     for _ in range(_TRIES):
         snapshots = [lake.snapshot(run) for run in runs]
         connection = duckdb.connect()
         try:
-            _prepare(connection, lake, views, snapshots, memory)
+            _prepare(connection, lake, views, snapshots, needed)
+            _lock(connection, lake.url, memory)
             return connection
         except duckdb.Error as error:
             connection.close()
@@ -54,12 +57,10 @@ def check_files(lake: Lake, runs: Iterable[str]) -> None:
                 try:
                     read_file(lake.store, entry.name, TABLES[table], [])
                 except FileNotFoundError as error:
-                    raise LakeError(
-                        f"{error.filename} counts and is gone. Restore it from a copy: rows of run {run} are missing."
-                    ) from error
+                    raise tell_gone(lake.store, error, run) from error
 
 
-def _prepare(connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, View], snapshots: Sequence[Snapshot], memory: str) -> None:
+def _prepare(connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, View], snapshots: Sequence[Snapshot], needed: Needed) -> None:
     sqls = {name: view.sql for name, view in views.items()}
     rolled = {snapshot.run: found for snapshot in snapshots if (found := find_rollups(lake, snapshot, sqls))}
     fresh = [snapshot for snapshot in snapshots if snapshot.run not in rolled]
@@ -67,27 +68,48 @@ def _prepare(connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, Vie
     connection.execute("set parquet_metadata_cache = true; create schema live")  # files never change: a footer is read once
     if filesystem := getattr(lake.store, "filesystem", None):
         connection.register_filesystem(filesystem)
-    _create_tables(connection, lake, "main", snapshots)
+    shown = needed.named if rolled else needed.below
+    _create_tables(connection, lake, "main", snapshots, shown)
     if rolled and fresh:
-        _create_tables(connection, lake, "live", fresh)
-    for view in views.values():
-        _create_view(connection, view, [found[view.name] for found in rolled.values()], bool(fresh))
-    _lock(connection, lake.url, memory)
+        _create_tables(connection, lake, "live", fresh, needed.below)
+    for view in (view for view in views.values() if view.name in needed.below):
+        rollups = [found[view.name] for found in rolled.values()]
+        if rollups and fresh:
+            connection.execute(f'create view live."{view.name}" as {view.sql}')
+        if view.name in shown:
+            _create_view(connection, view, rollups, bool(fresh))
 
 
-def _create_tables(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot]) -> None:
-    for table, record in TABLES.items():
-        names = [entry.name for snapshot in snapshots for entry in snapshot.files[table]]
-        past = _find_past(connection, lake, record, names)
-        present = [lake.store.locate(name) for name in names if name not in past]
-        sources = [read_files(present)] if present else []
-        if past:
-            sources.append(f"{schema}_past_{table}")
-            connection.register(sources[-1], pa.concat_tables([read_file(lake.store, name, record) for name in past]))  # upgraded
-        connection.execute(f'create view {schema}."{table}" as {select_rows(record, sources)}')
+def _create_tables(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot], wanted: Set[str]) -> None:
+    aside = _create_aside(connection, lake, schema, snapshots)
+    for table in TABLES.keys() & wanted:
+        sources = _find_sources(connection, lake, schema, snapshots, table)
+        left_out = f"{schema}_aside" if table in aside else ""
+        connection.execute(f'create view {schema}."{table}" as {select_rows(TABLES[table], sources, left_out)}')
 
 
-def _find_past(connection: DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]) -> list[str]:
+def _create_aside(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot]) -> set[str]:
+    """Tables that rows of were set aside; what says which costs nothing where none were."""
+    if not any(snapshot.files["quarantine"] for snapshot in snapshots):
+        return set()
+    rows = select_rows(Quarantine, _find_sources(connection, lake, schema, snapshots, "quarantine"))
+    connection.execute(f'create table {schema}_aside as select run, table_name, "row" from ({rows})')
+    return {table for (table,) in connection.execute(f"select distinct table_name from {schema}_aside").fetchall()}
+
+
+def _find_sources(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot], table: str) -> list[str]:
+    """Relations that hold a table's rows, those of older versions upgraded."""
+    record, names = TABLES[table], [entry.name for snapshot in snapshots for entry in snapshot.files[table]]
+    past = find_past(connection, lake, record, names)
+    present = [lake.store.locate(name) for name in names if name not in past]
+    sources = [read_files(present)] if present else []
+    if past:
+        sources.append(f"{schema}_past_{table}")
+        connection.register(sources[-1], pa.concat_tables([read_file(lake.store, name, record) for name in past]))
+    return sources
+
+
+def find_past(connection: DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]) -> list[str]:
     """Files of older versions. Footers are read only where a table ever had one: of 400 files they take as long as an answer."""
     if not names or not any(table == record.table for table, _ in PAST):
         return []
@@ -102,7 +124,6 @@ def _find_past(connection: DuckDBPyConnection, lake: Lake, record: type[Record],
 def _create_view(connection: DuckDBPyConnection, view: View, rollups: Sequence[str], fresh: bool) -> None:
     sources = [read_files(rollups)] if rollups else []
     if rollups and fresh:
-        connection.execute(f'create view live."{view.name}" as {view.sql}')
         sources.append(f'live."{view.name}"')
     columns = ", ".join(view.columns)
     rows = " union all ".join(f"select {columns} from {source}" for source in sources or [f"({view.sql})"])

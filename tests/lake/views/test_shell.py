@@ -76,7 +76,7 @@ def test_a_retried_batch_counts_once_and_an_uncommitted_one_not_at_all(place: Pa
     add_batch(1, 1)
     add_batch(2, 2)
     add_batch(3, 3)
-    (place / file_name("attrition", SECOND, f"environments-generate-07-{'f' * 8}-a3")).unlink()
+    (place / file_name("attrition", SECOND, f"environments-generate-07-{'f' * 8}-a3-seed")).unlink()
     answers = ask_shell(place)
     assert answers == ask_program(place)
     assert sorted(json.loads(row[3])["number"] for row in answers["seeds"]) == [0, 1, 2]
