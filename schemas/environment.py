@@ -1,6 +1,8 @@
 """Blueprint (the idea), environment (the built thing), and what building leaves behind."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record
 from schemas.origin import Origin
@@ -62,6 +64,15 @@ class Tool(Contract):
     """JSON Schema (the fixed subset the runtime validates) of the arguments object."""
     effect: Effect
     """Declared effect; gates hold the code to it."""
+    actors: list[str] = ["agent"]
+    """Who may call it. The agent alone is left out when written, so that ids from before actors stay what they were."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if self.actors == ["agent"]:
+            written.pop("actors", None)
+        return written
 
 
 class Environment(Record):

@@ -8,6 +8,7 @@ Lap = Literal["environments", "scenarios"]
 Stage = Literal["generate", "build", "verify", "filter", "collect", "export"]
 GateOutcome = Literal["kept", "dropped", "error", "not_measured", "not_applicable"]
 Exit = Literal["kept", "dropped", "error"]
+Role = Literal["author", "critic", "judge", "policy", "user"]
 
 
 class RunEvent(Record):
@@ -17,7 +18,7 @@ class RunEvent(Record):
     prefix: ClassVar[str] = "evt"
     identity: ClassVar[tuple[str, ...]] = ("event", "happened_at", "detail")
 
-    event: Literal["started", "config", "budget", "finished", "failed", "crashed"]
+    event: Literal["started", "config", "budget", "pending", "finished", "failed", "crashed"]
     """What happened."""
     happened_at: str
     """Wall-clock time, ISO 8601 UTC."""
@@ -88,6 +89,8 @@ class ModelCall(Record):
     prefix: ClassVar[str] = "call"
     identity: ClassVar[tuple[str, ...]] = ("request", "sample", "ordinal")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     request: str
     """Hash of the whole request; with the sample index it is the key of reply reuse."""
     sample: int
@@ -98,6 +101,8 @@ class ModelCall(Record):
     """Step that asked."""
     subject: str
     """Candidate it was for."""
+    role: Role = "author"
+    """Whom the model played."""
     prompt: str
     """Prompt name."""
     prompt_hash: str
@@ -105,22 +110,63 @@ class ModelCall(Record):
     provider: str
     """Provider."""
     model: str
-    """Model."""
-    outcome: Literal["reply", "failure", "outage"]
-    """A reply, a typed failure, or an outage."""
+    """Model, as it was asked for."""
+    served_model: str = ""
+    """Model as the server named it; empty when it did not."""
+    family: str = ""
+    """Whose model it is, by its name; empty when unknown. A judge of the author's family is partial to it."""
+    kin: bool = False
+    """Whether it judges the work of a model of its own family."""
+    outcome: Literal["reply", "part", "failure", "outage", "refused"]
+    """A usable reply, a part of one that was cut off and gone on with, an unusable one, an outage, or a request the provider refused."""
+    error: str = ""
+    """What was wrong with the reply, or why none came; empty for a usable one."""
     reused: bool
-    """Whether the reply came from the journal or lake of this run."""
+    """Whether the reply came from a journal or the lake."""
+    reused_from: str = ""
+    """Run whose reply was reused; empty when it was this run's own, or none was."""
     retries: int
     """Retries before this outcome."""
+    characters: int = 0
+    """Characters sent, tools included: what tokens are counted from before a run."""
     tokens_in: int
-    """Input tokens."""
+    """Input tokens, those read from and written to a cache included."""
+    tokens_cached: int = 0
+    """Part of the input tokens that was read from a cache."""
+    tokens_cache_write: int = 0
+    """Part of the input tokens that was written to a cache."""
     tokens_out: int
-    """Output tokens."""
+    """Output tokens, reasoning included."""
+    tokens_reasoning: int = 0
+    """Part of the output tokens that was reasoning."""
     cost: float | None
     """Money; null when the price is unknown."""
+    price_source: str = ""
+    """Where its price was read, and when; empty when the price is unknown or nothing was billed."""
+    waited: float = 0.0
+    """Seconds it was held back before it was first sent, by limits or a budget; not part of latency."""
     latency: float
-    """Seconds until the reply."""
+    """Seconds from the first sending to the outcome, retries included."""
     asked_at: str
-    """Wall-clock time, ISO 8601 UTC."""
+    """Wall-clock time of the outcome, ISO 8601 UTC."""
     reply: str
     """Reply text; reuse reads it back."""
+    stop: Literal["", "end", "length", "tool", "refusal", "filter"] = ""
+    """Why the reply ended; empty when none came or it was reused."""
+    tool_calls: list[Json] = []
+    """Calls of the reply: id, name, arguments as they came."""
+    reasoning: str = ""
+    """Thinking the model showed beside its reply."""
+    signed: list[Json] = []
+    """Reasoning behind its calls as the vendor signed it; the next turn sends it back."""
+    token_ids: list[int] | None = None
+    """Tokens of the reply, when they were asked for and the server gave them."""
+    logprobs: list[float] | None = None
+    """Log probability of each of them."""
+    notes: list[str] = []
+    """What could not be asked as wished: a knob the vendor lacks, a schema it could not take."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether the same question need not be asked again."""
+        return self.outcome in ("reply", "part", "failure") and (not self.reused or self.reused_from != "")

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from schemas.base import Contract, Json
+from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.scenario import Polarity
 from schemas.seed import Brief
@@ -44,7 +45,7 @@ class ProgramInput(Contract):
 class ProgramReply(Contract):
     """One Python module."""
 
-    source: str
+    source: Code
     """Module text."""
     class_name: str
     """Class whose public methods are the tools."""

@@ -7,8 +7,10 @@ from pydantic import Field
 from schemas.base import Contract
 
 RecipeName = Literal["envscaler"]
-ProviderName = Literal["offline", "replay"]
+ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 PolicyName = Literal["reference", "careless"]
+
+_SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 
 class RunConfig(Contract):
@@ -29,9 +31,33 @@ class RunConfig(Contract):
     seed: int | None = Field(default=None, title="Seed")
     """Seed of the run; empty means its scheduled date, as a number like 20261121."""
     provider: ProviderName = Field(default="offline", title="Model provider")
-    """Who answers prompts: the offline author, or a recording played back."""
+    """Who answers prompts: the offline author, a recording played back, or a model: through OpenAI's chat completions (which most servers
+    speak), OpenAI's Responses API, or Anthropic's messages; or later, through batches of OpenAI, Anthropic, or plain files."""
+    model: str = Field(default="", pattern=r"^\S*$", title="Model")
+    """Model to ask, as its server calls it; `model@name` asks the server that `ENVMILL_ENDPOINT_NAME` gives the address of."""
+    critic: str = Field(default="", pattern=_SPEC, title="Critic's model")
+    """Model that reviews, as `provider:model`; empty for the author's."""
+    judge: str = Field(default="", pattern=_SPEC, title="Judge's model")
+    """Model that judges, as `provider:model`; empty for the author's. Better one of another family."""
+    policy: str = Field(default="", pattern=_SPEC, title="Policy's model")
+    """Model that acts, as `provider:model`; empty for the author's."""
+    user: str = Field(default="", pattern=_SPEC, title="User's model")
+    """Model that plays the user, as `provider:model`; empty for the author's."""
+    budget: float | None = Field(default=None, gt=0, allow_inf_nan=False, title="Budget in money")
+    """Most money its model calls may cost, in the currency of the price file; empty for no bound. A resumed run may be given more."""
+    budget_tokens: int | None = Field(default=None, gt=0, title="Budget in tokens")
+    """Most tokens it may spend, input and output; empty for no bound. A resumed run may be given more."""
+    reuse: str = Field(default="", pattern=r"^[a-z0-9-]{0,64}$", title="Reuse replies of")
+    """Run whose replies answer the same questions again, at no cost."""
     recording: str = Field(default="", title="Recording")
-    """Run whose model calls `replay` plays back."""
+    """What `replay` plays back: a run of this lake, or a file that a run was recorded to."""
+    playback: Literal["strict", "by-order"] = Field(default="strict", title="Playback")
+    """How `replay` finds a reply: by the very same request, or by its order, for prompts that were edited since."""
+    record: str = Field(default="", title="Record to")
+    """File that the run's model calls are written to, without keys, whenever one of its processes ends; empty for none."""
+    embedder: str = Field(default="lexical", pattern=r"^\S+$", title="Embedder")
+    """What makes texts comparable: `lexical` counts shared words and needs nothing, `minilm` is a small model in an extra,
+    `openai:model` or `openai:model@server` asks a server. Rows that rest on it say which."""
     mistakes: float = Field(default=0.2, ge=0.0, le=1.0, title="Mistake rate of the offline author")
     """How often the offline author makes a mistake that models really make."""
     probe: PolicyName = Field(default="careless", title="Probe policy")

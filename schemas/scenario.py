@@ -1,6 +1,8 @@
 """Draft (generated, executed) and scenario (with a verifier that runs)."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record
 from schemas.environment import Call
@@ -76,18 +78,27 @@ class Draft(Record):
 
 
 class Check(Contract):
-    """One declarative assertion about a final state, run by trusted code."""
+    """One assertion about a final state: declarative and run by trusted code, or generated and run in the judge's jail."""
 
     name: str
     """What it asserts, in words."""
-    op: Literal["equals", "present", "absent"]
-    """`equals` and `absent` look at the path; `present` asks for one new row below it, under any key."""
+    op: Literal["equals", "present", "absent", "generated"]
+    """`equals` and `absent` look at the path; `present` asks for one new row below it, under any key; `generated` runs the source."""
     path: list[str]
     """Keys from the root."""
     value: Json = None
     """Expected value; `{"$any": type}` stands for what chance decides, `{"$row": n}` for the key of the row goal n found."""
     weight: float = 1.0
     """Share among the goals."""
+    source: str = ""
+    """Of a generated check: a file that defines `check(initial, final) -> bool`. Left out when empty, so that older ids stay."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if not self.source:
+            written.pop("source", None)
+        return written
 
 
 class Verifier(Contract):

@@ -31,10 +31,44 @@ class Column:
 
 Shape = tuple[Column, ...]
 
-PAST: Mapping[tuple[str, int], Shape] = {}
+PAST: Mapping[tuple[str, int], Shape] = {
+    ("model_calls", 1): (
+        *(Column(name, "string", False) for name in ("id",)),
+        Column("schema_version", "int64", False),
+        Column("request", "string", False),
+        Column("sample", "int64", False),
+        *(
+            Column(name, "string", False)
+            for name in ("ordinal", "step", "subject", "prompt", "prompt_hash", "provider", "model", "outcome")
+        ),
+        Column("reused", "bool", False),
+        *(Column(name, "int64", False) for name in ("retries", "tokens_in", "tokens_out")),
+        Column("cost", "double", True),
+        Column("latency", "double", False),
+        *(Column(name, "string", False) for name in ("asked_at", "reply")),
+    ),
+}
 """(table, version) → its columns, for every version that was ever written and is no longer."""
 
-UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {}
+
+def _give_role(row: Row) -> Row:
+    """Version 1 of model_calls knew one role, one vendor form of usage, and text alone."""
+    texts = dict.fromkeys(("served_model", "family", "reused_from", "price_source", "stop", "reasoning"), "")
+    counts = dict.fromkeys(("characters", "tokens_cached", "tokens_cache_write", "tokens_reasoning"), 0)
+    kept: Row = {
+        "role": "author",
+        "kin": False,
+        "waited": 0.0,
+        "tool_calls": [],
+        "signed": [],
+        "notes": [],
+        "token_ids": None,
+        "logprobs": None,
+    }
+    return {**row, **texts, **counts, **kept, "error": "" if row["outcome"] == "reply" else "not recorded"}
+
+
+UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {("model_calls", 1): _give_role}
 """(table, version) → what makes a row of that version one of the next."""
 
 
