@@ -13,7 +13,7 @@ _PLAIN: dict[str, Schema] = {
     "dict": {"type": "object"},
     "list": {"type": "array"},
 }
-_SUPPORTED = "str, int, float, bool, list[T], dict, Literal[...] and T | None"
+_SUPPORTED = "str, int, float, bool, list[T], dict, dict[str, T], Literal[...] and T | None"
 
 
 class Unsupported(ValueError):
@@ -46,10 +46,10 @@ def _read_subscript(node: ast.Subscript) -> Schema:
             inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         case _:
             raise Unsupported(node)
-    if name in ("list", "List"):
-        return {"type": "array", "items": read_annotation(inner[0])}
+    if name in ("list", "List") and len(inner) == 1:
+        return {"type": "array", "items": _read_inner(inner[0])}
     if name in ("dict", "Dict"):
-        return {"type": "object"}
+        return _read_mapping(node, inner)
     if name == "Literal":
         return _read_literal(node, inner)
     if name == "Optional":
@@ -57,6 +57,24 @@ def _read_subscript(node: ast.Subscript) -> Schema:
     if name == "Union":
         return _read_union(node, inner)
     raise Unsupported(node)
+
+
+def _read_mapping(node: ast.Subscript, inner: list[ast.expr]) -> Schema:
+    match inner:
+        case [ast.Name(id="str"), values]:
+            schema = _read_inner(values)
+            return {"type": "object", "additionalProperties": schema} if schema else {"type": "object"}
+        case _:
+            raise Unsupported(node)
+
+
+def _read_inner(node: ast.expr) -> Schema:
+    """What a list or mapping holds; here alone anything goes, when it says so."""
+    match node:
+        case ast.Name(id="Any" | "object") | ast.Attribute(attr="Any"):
+            return {}
+        case _:
+            return read_annotation(node)
 
 
 def _read_literal(node: ast.Subscript, options: list[ast.expr]) -> Schema:

@@ -8,9 +8,11 @@ import warnings
 from collections.abc import Mapping
 
 from envmill.errors import BuildError
-from envmill.kinds.annotation import Schema, Unsupported, read_annotation
+from envmill.kinds.annotation import Schema, read_annotation
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters, first_paragraph
+from envmill.runtime.actors import DEFAULT
+from envmill.runtime.schema import check_schema, find_fault
 from schemas.environment import Effect, Tool
 
 MAX_SOURCE = 256 * 1024
@@ -54,34 +56,67 @@ def _public_methods(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
             continue
         if isinstance(node, ast.AsyncFunctionDef):
-            raise _fault(node.name, "is async; tools are plain methods")
-        if node.decorator_list:
-            raise _fault(node.name, "is decorated; tools are plain methods, helpers begin with an underscore")
+            raise _fault(node, "is async; tools are plain methods")
+        if not all(map(_is_actors, node.decorator_list)) or len(node.decorator_list) > 1:
+            raise _fault(node, "is decorated; tools bear no decorator but @actors(...), helpers begin with an underscore")
         if node.name in methods:
-            raise _fault(node.name, "is defined twice")
+            raise _fault(node, "is defined twice")
         methods[node.name] = node
+    _check_course(owner)
     return methods
+
+
+def _check_course(owner: ast.ClassDef) -> None:
+    """What happens by itself takes two methods: one alone is half a thought."""
+    course = [node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name in ("_next_due", "_fall_due")]
+    for method in course:
+        if len(course) != 2:
+            raise _fault(method, "stands alone; a program that changes with time has both `_next_due` and `_fall_due`")
+        if len(method.args.args) != 1 or method.args.kwonlyargs:
+            raise _fault(method, "takes parameters; the runtime calls it with none")
+
+
+def _is_actors(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="actors") | ast.Attribute(attr="actors")):
+            return True
+        case _:
+            return False
 
 
 def _derive_tool(method: ast.FunctionDef, effects: Mapping[str, Effect]) -> Tool:
     name = method.name
     if is_forbidden(name):
-        raise _fault(name, "bears a name that consumers use themselves; choose another")
+        raise _fault(method, "bears a name that consumers use themselves; choose another")
     if name not in effects:
-        raise _fault(name, "was not planned; begin its name with an underscore if it is a helper")
+        raise _fault(method, "was not planned; begin its name with an underscore if it is a helper")
     docstring = ast.get_docstring(method) or ""
     description = first_paragraph(docstring)
     if not description:
-        raise _fault(name, "has no docstring; its first paragraph is what the agent reads")
-    return Tool(name=name, description=description, parameters=_parameters(method, docstring), effect=effects[name])
+        raise _fault(method, "has no docstring; its first paragraph is what the agent reads")
+    actors = _read_actors(method)
+    return Tool(name=name, description=description, parameters=_parameters(method, docstring), effect=effects[name], actors=actors)
+
+
+def _read_actors(method: ast.FunctionDef) -> list[str]:
+    match method.decorator_list:
+        case []:
+            return list(DEFAULT)
+        case [ast.Call(args=[_, *_] as names, keywords=[])]:
+            found = [name.value for name in names if isinstance(name, ast.Constant) and isinstance(name.value, str)]
+            if len(found) == len(names) == len(set(found)) and all(found):
+                return found
+        case _:
+            pass
+    raise _fault(method, 'names its actors in another way than `@actors("agent", "user")`: plain texts, each once')
 
 
 def _parameters(method: ast.FunctionDef, docstring: str) -> Schema:
     arguments = method.args
     if arguments.posonlyargs or arguments.vararg or arguments.kwarg:
-        raise _fault(method.name, "takes positional-only or starred parameters; name each one")
+        raise _fault(method, "takes positional-only or starred parameters; name each one")
     if not arguments.args or arguments.args[0].arg != "self":
-        raise _fault(method.name, "does not take self first")
+        raise _fault(method, "does not take self first")
     named = arguments.args[1:]
     # A parameter's default, or None where there is none.
     defaults = [None] * (len(named) - len(arguments.defaults)) + list(arguments.defaults)
@@ -89,27 +124,44 @@ def _parameters(method: ast.FunctionDef, docstring: str) -> Schema:
     properties: Schema = {}
     required: list[str] = []
     for parameter, default in [*zip(named, defaults, strict=False), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]:
-        properties[parameter.arg] = _property(method.name, parameter, default, described)
+        properties[parameter.arg] = _property(method, parameter, default, described)
         if default is None:
             required.append(parameter.arg)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _property(tool: str, parameter: ast.arg, default: ast.expr | None, described: Mapping[str, str]) -> Schema:
+def _property(tool: ast.FunctionDef, parameter: ast.arg, default: ast.expr | None, described: Mapping[str, str]) -> Schema:
     name = parameter.arg
+    if name.startswith("_"):
+        raise _fault(tool, f"has parameter {name!r}; a parameter's name begins with a letter", parameter)
     if parameter.annotation is None:
-        raise _fault(tool, f"has parameter {name!r} without a type annotation")
+        raise _fault(tool, f"has parameter {name!r} without a type annotation", parameter)
     if not described.get(name):
-        raise _fault(tool, f"does not describe its parameter {name!r}: add `{name}: …` to the docstring's `Args:` section")
+        raise _fault(tool, f"does not describe its parameter {name!r}: add `{name}: …` to the docstring's `Args:` section", parameter)
     try:
         schema = read_annotation(parameter.annotation)
-    except (Unsupported, SyntaxError) as error:
-        raise _fault(tool, f"has parameter {name!r}: {error}") from None
+        check_schema(schema)
+    except (ValueError, SyntaxError) as error:
+        raise _fault(tool, f"has parameter {name!r}: {error}", parameter) from None
+    if default is not None:
+        _add_default(tool, parameter, schema, default)
     schema["description"] = described[name]
-    if isinstance(default, ast.Constant) and isinstance(default.value, str | int | float | bool):
-        schema["default"] = default.value
     return schema
 
 
-def _fault(tool: str, what: str) -> BuildError:
-    return BuildError(f"Tool {tool!r} {what}.", tool=tool)
+def _add_default(tool: ast.FunctionDef, parameter: ast.arg, schema: Schema, default: ast.expr) -> None:
+    try:
+        value = ast.literal_eval(default)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return  # a name: Python knows its value, and the parameter is optional all the same
+    if isinstance(value, list | dict | set):
+        raise _fault(tool, f"has parameter {parameter.arg!r} with a default that calls would share; use None and make it inside", parameter)
+    if fault := find_fault(schema, value, f"the default of parameter {parameter.arg!r}"):
+        raise _fault(tool, f"contradicts itself: {fault}", parameter)
+    if value is not None:
+        schema["default"] = value
+
+
+def _fault(tool: ast.FunctionDef | ast.AsyncFunctionDef, what: str, at: ast.arg | None = None) -> BuildError:
+    line = (at or tool).lineno
+    return BuildError(f"Line {line}: tool {tool.name!r} {what}.", tool=tool.name, line=line)

@@ -1,6 +1,8 @@
 """What a generated program may import of ours. Standard library only: this folder runs inside the jail."""
 
+from envmill.runtime.actors import actors
+from envmill.runtime.blob import Blob
 from envmill.runtime.rejection import Rejection
-from envmill.runtime.world import new_id, now, rng
+from envmill.runtime.world import new_id, notify, now, rng
 
-__all__ = ["Rejection", "new_id", "now", "rng"]
+__all__ = ["Blob", "Rejection", "actors", "new_id", "notify", "now", "rng"]

@@ -5,20 +5,51 @@ live objects ──plain──► detached JSON value ──spell──► bytes
 
 import hashlib
 import json
+import json.encoder
 import math
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeGuard
 
 Json: TypeAlias = Any
 
 MAX_DEPTH = 64
-MAX_STATE = 8 * 1024 * 1024
-"""Bytes of a spelled state: half a frame, so that a state always fits into one."""
+MAX_STATE = 24 * 1024 * 1024
+"""Bytes of a spelled state: less than half a frame, so that a state fits into one as text, each quote escaped."""
 MAX_REPLY = 1024 * 1024
 """Bytes of a spelled tool reply."""
 MAX_INTEGER = 2**63
 """Larger integers do not survive other JSON readers unchanged."""
 
+_ATOMS = frozenset((str, bool, type(None)))
+"""Types whose values are JSON as they are. A text may still hold what no encoding can write."""
+_STR = frozenset((str,))
+
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _make_encoder() -> Callable[[Json], str]:
+    """The encoder's inner function, made once: `encode` makes it anew for every value, which costs more than a small value does."""
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return _ENCODER.encode
+    # No circular check: what is spelled was made plain before, and is a tree.
+    inner: Callable[[Json, int], tuple[str, ...]] = make(
+        None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", True, False, False
+    )
+    return lambda value: "".join(inner(value, 0))
+
+
+_encode = _make_encoder()
+
+
+def is_object(value: Json) -> TypeGuard[dict[str, Json]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Json) -> TypeGuard[list[Json]]:
+    """Whether a JSON value is an array."""
+    return isinstance(value, list)
 
 
 class NotJson(ValueError):
@@ -35,64 +66,67 @@ class NotJson(ValueError):
 
 def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
     """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings already."""
-    if value is None or value is True or value is False or type(value) is str:
+    if type(value) in _ATOMS:
         return value
+    if type(value) is int or type(value) is float:
+        return _plain_number(value)
+    if isinstance(value, dict | list | tuple):
+        if depth == 0:
+            raise NotJson(f"nested deeper than {MAX_DEPTH} levels")
+        return _plain_object(value, depth - 1) if isinstance(value, dict) else _plain_array(value, depth - 1)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, int):
-        return _plain_integer(value)
-    if isinstance(value, float):
-        return _plain_float(value)
-    if depth == 0:
-        raise NotJson(f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, dict):
-        return _plain_object(value, depth - 1)  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, list | tuple):
-        return _plain_array(value, depth - 1)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, int | float):
+        return _plain_number(value)
     raise NotJson(f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, bool or None")
 
 
-def _plain_integer(value: int) -> int:
-    number = int.__int__(value)
-    if -MAX_INTEGER <= number < MAX_INTEGER:
-        return number
-    raise NotJson("an integer outside 64 bits")
-
-
-def _plain_float(value: float) -> float:
+def _plain_number(value: float) -> Json:
+    if isinstance(value, int):
+        if -MAX_INTEGER <= (number := int.__int__(value)) < MAX_INTEGER:
+            return number
+        raise NotJson("an integer outside 64 bits")
     if math.isfinite(value):
         return float.__float__(value)
     raise NotJson("NaN and infinity are not JSON")
 
 
 def _plain_object(value: dict[Any, Json], depth: int) -> dict[str, Json]:
+    if not _STR.issuperset(map(type, value)):
+        value = {_plain_key(key): item for key, item in value.items()}
     copy: dict[str, Json] = {}
-    for key, item in value.items():
-        if not isinstance(key, str):
-            raise NotJson(f"the key {str(key)[:40]} is of type {type(key).__name__}; keys must be strings")
-        try:
-            copy[str.__str__(key)] = plain(item, depth)
-        except NotJson as fault:
-            fault.path.append(key)
-            raise
+    key = ""
+    try:
+        for key, item in value.items():
+            # Nearly every item ends here: a call for each would double the time a state takes.
+            copy[key] = item if type(item) in _ATOMS else plain(item, depth)
+    except NotJson as fault:
+        fault.path.append(key)
+        raise
     return copy
+
+
+def _plain_key(key: Any) -> str:
+    if isinstance(key, str):
+        return str.__str__(key)
+    raise NotJson(f"the key {str(key)[:40]} is of type {type(key).__name__}; keys must be strings")
 
 
 def _plain_array(value: list[Json] | tuple[Json, ...], depth: int) -> list[Json]:
     copy: list[Json] = []
-    for item in value:
-        try:
-            copy.append(plain(item, depth))
-        except NotJson as fault:
-            fault.path.append(str(len(copy)))
-            raise
+    try:
+        for item in value:
+            copy.append(item if type(item) in _ATOMS else plain(item, depth))
+    except NotJson as fault:
+        fault.path.append(str(len(copy)))
+        raise
     return copy
 
 
 def spell(value: Json, limit: int = MAX_STATE) -> bytes:
     """The canonical bytes of a plain value, or NotJson when they exceed the limit."""
     try:
-        spelled = _ENCODER.encode(value).encode()
+        spelled = _encode(value).encode()
     except UnicodeEncodeError:
         raise NotJson("a string holds a lone surrogate, which is no text") from None
     if len(spelled) > limit:

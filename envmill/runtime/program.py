@@ -8,6 +8,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 MAX_SOURCE = 1024 * 1024
+SCHEMA = "schema.sql"
+"""The file that makes a database of an environment's state."""
 
 
 class ProgramFault(Exception):
@@ -20,6 +22,7 @@ class Source(MetaPathFinder, Loader):
     def __init__(self, files: dict[str, str], entry: str) -> None:
         module, _, self.class_name = entry.partition(":")
         self.module = module
+        self.schema = files.get(SCHEMA, "")
         self.codes: dict[str, CodeType] = {}
         self._packages = {_module_name(path) for path in files if path.endswith("/__init__.py")}
         for path, text in files.items():

@@ -1,24 +1,28 @@
 """The fixed subset of JSON Schema that tool arguments are written in, and its validator.
 
-Subset: `type` (or a list of types), `enum`, `minLength`, `maxLength`, `items`, `properties`, `required`,
-`additionalProperties: false`; `description`, `default` and `title` say something and check nothing.
+schema ──check_schema──► inside the subset ──compile_schema──► a function: value ─► what is wrong with it
+
+Inside the subset the verdict is that of JSON Schema 2020-12: `1.0` is an integer, and `settle` makes it one.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-Json: TypeAlias = Any
-Schema: TypeAlias = Mapping[str, Any]
+from envmill.runtime.canonical import Json, is_array, is_object
+from envmill.runtime.changes import same
 
-KEYWORDS = frozenset(
-    ("type", "enum", "minLength", "maxLength", "items", "properties", "required", "additionalProperties", "description", "default", "title")
-)
+Schema: TypeAlias = Mapping[str, Any]
+Check: TypeAlias = Callable[[Json], str]
+"""Empty when a value passes; else what is wrong, beginning with the path from the value: `.title must be …`."""
+
+MAX_DEPTH = 16
+"""Levels of a schema."""
 
 TYPES: dict[str, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
     # A bool is an int in Python, and never in JSON.
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer()),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
@@ -27,36 +31,71 @@ TYPES: dict[str, Callable[[Json], bool]] = {
 }
 
 
-def check_schema(schema: Json) -> None:
+def check_schema(schema: Json, depth: int = MAX_DEPTH) -> None:
     """Raise ValueError when a schema steps outside the subset: an ignored keyword would be a hole in validation."""
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         raise ValueError("a schema must be an object")
-    known: dict[str, Json] = schema  # pyright: ignore[reportUnknownVariableType]
-    unknown = sorted(set(known) - KEYWORDS)
-    if unknown:
-        raise ValueError(f"JSON Schema keyword {unknown[0]!r} is outside the subset: {', '.join(sorted(KEYWORDS))}")
-    for name in _types(known):
-        if name not in TYPES:
-            raise ValueError(f"JSON Schema type {name!r} is unknown")
-    for part in (*known.get("properties", {}).values(), *([known["items"]] if "items" in known else [])):
-        check_schema(part)
+    if not depth:
+        raise ValueError(f"a JSON Schema nested deeper than {MAX_DEPTH} levels")
+    for keyword, value in schema.items():
+        if keyword not in KEYWORDS:
+            raise ValueError(f"JSON Schema keyword {keyword!r} is outside the subset: {', '.join(sorted(KEYWORDS))}")
+        if not KEYWORDS[keyword](value):
+            if keyword == "type":
+                raise ValueError(f"JSON Schema type {value!r} is unknown")
+            raise ValueError(f"JSON Schema keyword {keyword!r} cannot be {str(value)[:60]!r}")
+    for part in _subschemas(schema):
+        check_schema(part, depth - 1)
 
 
 def find_fault(schema: Schema, value: Json, at: str = "arguments") -> str:
     """What is wrong with a value, in one line; empty when nothing is."""
-    types = schema.get("type", ())
-    # Nearly every schema names one type, and this runs before every call.
-    if not TYPES[types](value) if isinstance(types, str) else types and not any(TYPES[name](value) for name in types):
-        return f"{at} must be {_spoken(types)}, not {_type_of(value)}"
-    if "enum" in schema and not any(_same(value, option) for option in schema["enum"]):
-        return f"{at} must be one of {', '.join(repr(option) for option in schema['enum'])}"
-    if isinstance(value, str):
-        return _string_fault(schema, value, at)
-    if isinstance(value, list):
-        return _array_fault(schema, value, at)  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, dict):
-        return _object_fault(schema, value, at)  # pyright: ignore[reportUnknownArgumentType]
-    return ""
+    fault = compile_schema(schema)(value)
+    return f"{at}{fault}" if fault else ""
+
+
+def compile_schema(schema: Schema) -> Check:
+    """A schema as one function; compiled once, it validates every call."""
+    checks = [make(schema) for keyword, make in _CHECKS.items() if keyword in schema]
+    if any(keyword in schema for keyword in ("properties", "required", "additionalProperties")):
+        checks.append(_check_object(schema))
+    if len(checks) == 1:
+        return checks[0]
+
+    def check(value: Json) -> str:
+        for one in checks:
+            if fault := one(value):
+                return fault
+        return ""
+
+    return check
+
+
+def settle(schema: Schema, value: Json) -> Json:
+    """The value with `1.0` made `1` wherever the schema asks for an integer; the value must have passed."""
+    if isinstance(value, float):
+        types = _types(schema)
+        return int(value) if "integer" in types and "number" not in types else _settle_any(schema, value)
+    if is_array(value) and "items" in schema:
+        return [settle(schema["items"], item) for item in value]
+    if is_object(value):
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        rest = others if is_object(others) else {}
+        value = {name: settle(properties.get(name, rest), item) for name, item in value.items()}
+    return _settle_any(schema, value)
+
+
+def _settle_any(schema: Schema, value: Json) -> Json:
+    for option in schema.get("anyOf", ()):
+        if not compile_schema(option)(value):
+            return settle(option, value)
+    return value
+
+
+def _subschemas(schema: Schema) -> Iterator[Json]:
+    yield from schema.get("properties", {}).values()
+    yield from schema.get("anyOf", ())
+    yield from (schema[keyword] for keyword in ("items", "additionalProperties") if not isinstance(schema.get(keyword, False), bool))
 
 
 def _types(schema: Schema) -> list[str]:
@@ -64,41 +103,173 @@ def _types(schema: Schema) -> list[str]:
     return [types] if isinstance(types, str) else list(types)
 
 
-def _spoken(types: str | list[str]) -> str:
-    return types if isinstance(types, str) else " or ".join(types)
-
-
 def _type_of(value: Json) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return "number"
     return next((name for name, holds in TYPES.items() if holds(value)), type(value).__name__)
 
 
-def _same(value: Json, option: Json) -> bool:
-    return value == option and isinstance(value, bool) == isinstance(option, bool)
+def _check_type(schema: Schema) -> Check:
+    types = _types(schema)
+    spoken = " or ".join(types)
+    if len(types) == 1:
+        holds = TYPES[types[0]]
+        return lambda value: "" if holds(value) else f" must be {spoken}, not {_type_of(value)}"
+    all_hold = [TYPES[name] for name in types]
+    return lambda value: "" if any(holds(value) for holds in all_hold) else f" must be {spoken}, not {_type_of(value)}"
 
 
-def _string_fault(schema: Schema, value: str, at: str) -> str:
-    if len(value) < schema.get("minLength", 0):
-        return f"{at} must have at least {schema['minLength']} characters"
-    if len(value) > schema.get("maxLength", len(value)):
-        return f"{at} must have at most {schema['maxLength']} characters"
-    return ""
+def _check_enum(schema: Schema) -> Check:
+    options = [schema["const"]] if "const" in schema and "enum" not in schema else list(schema["enum"])
+    spoken = ", ".join(repr(option) for option in options)[:500]
+    return lambda value: "" if any(same(value, option) for option in options) else f" must be one of {spoken}"
 
 
-def _array_fault(schema: Schema, value: list[Json], at: str) -> str:
-    items = schema.get("items")
-    faults = (find_fault(items, item, f"{at}[{place}]") for place, item in enumerate(value)) if items else ()
-    return next(filter(None, faults), "")
+def _check_const(schema: Schema) -> Check:
+    return _check_enum({"const": schema["const"]})
 
 
-def _object_fault(schema: Schema, value: dict[str, Json], at: str) -> str:
-    properties: Mapping[str, Schema] = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if name not in value:
-            return f"{at} lacks the required {name!r}"
-    for name, item in value.items():
-        if name in properties:
-            if fault := find_fault(properties[name], item, f"{at}.{name}"):
-                return fault
-        elif schema.get("additionalProperties") is False:
-            return f"{at} has no parameter {str(name)[:60]!r}; known: {', '.join(properties) or 'none'}"
-    return ""
+def _check_any(schema: Schema) -> Check:
+    options = [compile_schema(option) for option in schema["anyOf"]]
+
+    def check(value: Json) -> str:
+        faults: list[str] = []
+        for option in options:
+            faults.append(option(value))
+            if not faults[-1]:
+                return ""
+        return faults[0] if len(faults) == 1 else f" fits none of {len(faults)} forms; the first: it{faults[0]}"
+
+    return check
+
+
+def _check_items(schema: Schema) -> Check:
+    each = compile_schema(schema["items"])
+
+    def check(value: Json) -> str:
+        if is_array(value):
+            for place, item in enumerate(value):
+                if fault := each(item):
+                    return f"[{place}]{fault}"
+        return ""
+
+    return check
+
+
+def _check_object(schema: Schema) -> Check:
+    properties = {name: compile_schema(part) for name, part in schema.get("properties", {}).items()}
+    required, rest = list(schema.get("required", ())), schema.get("additionalProperties", True)
+    others = compile_schema(rest) if is_object(rest) else None
+
+    def check(value: Json) -> str:
+        if not is_object(value):
+            return ""
+        for name in required:
+            if name not in value:
+                return f" lacks the required {name!r}"
+        for name, item in value.items():
+            one = properties.get(name, others)
+            if one is None:
+                if rest is False:
+                    return f" has no parameter {str(name)[:60]!r}; known: {', '.join(properties) or 'none'}"
+            elif fault := one(item):
+                return f".{str(name)[:60]}{fault}"
+        return ""
+
+    return check
+
+
+def _bound(keyword: str, measures: Callable[[Json], Any], holds: Callable[[Any, Any], bool], words: str) -> Callable[[Schema], Check]:
+    def make(schema: Schema) -> Check:
+        limit = schema[keyword]
+
+        def check(value: Json) -> str:
+            size = measures(value)
+            return "" if size is None or holds(size, limit) else f" must {words.format(limit)}"
+
+        return check
+
+    return make
+
+
+def _number(value: Json) -> Any:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _length(value: Json) -> Any:
+    return len(value) if isinstance(value, str) else None
+
+
+def _count(value: Json) -> Any:
+    return len(value) if is_array(value) else None
+
+
+_CHECKS: dict[str, Callable[[Schema], Check]] = {
+    "type": _check_type,
+    "const": _check_const,
+    "enum": _check_enum,
+    "minLength": _bound("minLength", _length, lambda size, limit: size >= limit, "have at least {} characters"),
+    "maxLength": _bound("maxLength", _length, lambda size, limit: size <= limit, "have at most {} characters"),
+    "minItems": _bound("minItems", _count, lambda size, limit: size >= limit, "have at least {} items"),
+    "maxItems": _bound("maxItems", _count, lambda size, limit: size <= limit, "have at most {} items"),
+    "minimum": _bound("minimum", _number, lambda size, limit: size >= limit, "be at least {}"),
+    "maximum": _bound("maximum", _number, lambda size, limit: size <= limit, "be at most {}"),
+    "exclusiveMinimum": _bound("exclusiveMinimum", _number, lambda size, limit: size > limit, "be more than {}"),
+    "exclusiveMaximum": _bound("exclusiveMaximum", _number, lambda size, limit: size < limit, "be less than {}"),
+    "anyOf": _check_any,
+    "items": _check_items,
+}
+"""Keywords that say something about a value alone, in the order they are tried."""
+
+
+def _is_types(value: Json) -> bool:
+    names: list[Json] = [value] if isinstance(value, str) else value if is_array(value) else []
+    return bool(names) and all(isinstance(name, str) and name in TYPES for name in names) and len(set(names)) == len(names)
+
+
+def _is_names(value: Json) -> bool:
+    return is_array(value) and all(isinstance(name, str) for name in value)
+
+
+def _is_size(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Json) -> bool:
+    return TYPES["number"](value)
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Json) -> bool:
+    return is_array(value) and bool(value)
+
+
+def _is_properties(value: Json) -> bool:
+    return is_object(value)
+
+
+KEYWORDS: dict[str, Callable[[Json], bool]] = {
+    "type": _is_types,
+    "enum": _is_list,
+    "const": lambda _: True,
+    "minLength": _is_size,
+    "maxLength": _is_size,
+    "minItems": _is_size,
+    "maxItems": _is_size,
+    "minimum": _is_number,
+    "maximum": _is_number,
+    "exclusiveMinimum": _is_number,
+    "exclusiveMaximum": _is_number,
+    "items": lambda value: isinstance(value, dict),
+    "anyOf": _is_list,
+    "properties": _is_properties,
+    "required": _is_names,
+    "additionalProperties": lambda value: isinstance(value, bool | dict),
+    "title": _is_text,
+    "description": _is_text,
+    "default": lambda _: True,
+}
+"""The subset, and what each keyword may hold. The last three say something and check nothing."""

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 
+from envmill.runtime.streams import load_stream, save_stream
 from envmill.runtime.world import MICRO, WORLD, SeededRandom
 
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -72,6 +73,21 @@ def reset() -> None:
     uuid._last_timestamp = None  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
 
 
+def snapshot() -> dict[str, Any]:
+    """Position of the module-level generators, as JSON."""
+    return {"shared": save_stream(_shared()), "uuid": uuid._last_timestamp}  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType]
+
+
+def restore(saved: dict[str, Any]) -> None:
+    """Go on from a snapshot; the world is restored after it, for its counts."""
+    load_stream(_shared(), saved["shared"])
+    uuid._last_timestamp = saved["uuid"]  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+
+
+def _shared() -> random.Random:
+    return random._inst  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType]
+
+
 def _install_datetime() -> None:
     for name, virtual in (("datetime", _VirtualDatetime), ("date", _VirtualDate)):
         virtual.__name__ = virtual.__qualname__ = name
@@ -102,6 +118,12 @@ def _asctime(moment: Any = None) -> str:
     return _real_asctime(_real_localtime(_seconds()) if moment is None else moment)
 
 
+def _sleep(seconds: float, /) -> None:
+    if not seconds >= 0:
+        raise ValueError("sleep length must be non-negative")
+    WORLD.advance(seconds)
+
+
 def _install_time() -> None:
     for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
         setattr(time, name, _seconds)
@@ -111,7 +133,7 @@ def _install_time() -> None:
     time.localtime, time.gmtime = _with_default(_real_localtime), _with_default(_real_gmtime)
     time.ctime = _with_default(lambda seconds: _real_asctime(_real_localtime(seconds)))
     time.strftime, time.asctime = _strftime, _asctime
-    time.sleep = WORLD.advance
+    time.sleep = _sleep
 
 
 def _urandom(size: SupportsIndex, /) -> bytes:

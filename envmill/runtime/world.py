@@ -2,7 +2,10 @@
 
 import datetime
 from random import Random
-from typing import Literal
+from typing import Any, Literal
+
+from envmill.runtime.notice import Outbox
+from envmill.runtime.streams import load_stream, save_stream
 
 Source = Literal["clock", "ids", "randomness"]
 
@@ -40,6 +43,7 @@ class World:
         self.clock = clock
         self.seed = seed
         self.uses: dict[Source, int] = {"clock": 0, "ids": 0, "randomness": 0}
+        self.outbox = Outbox()
         self._ids: Random | None = None
         self._rng: SeededRandom | None = None
 
@@ -53,14 +57,37 @@ class World:
 
     def draw_id(self) -> str:
         self.uses["ids"] += 1
-        if self._ids is None:
-            self._ids = Random(f"{self.seed}/ids")
-        return f"{self._ids.getrandbits(32):08x}"
+        return f"{self._id_stream().getrandbits(32):08x}"
 
     def rng(self) -> SeededRandom:
         if self._rng is None:
             self._rng = SeededRandom(self, self.seed)
         return self._rng
+
+    def snapshot(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return {
+            "clock": self.clock,
+            "seed": self.seed,
+            "uses": dict(self.uses),
+            "outbox": self.outbox.snapshot(),
+            "ids": save_stream(self._id_stream()),
+            "rng": save_stream(self.rng()),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot. Streams are put back in place, since a program may hold one."""
+        self.clock, self.seed = snapshot["clock"], snapshot["seed"]
+        self.outbox.restore(snapshot["outbox"])
+        load_stream(self._id_stream(), snapshot["ids"])
+        load_stream(self.rng(), snapshot["rng"])
+        # Last: setting streams back may count as drawing from them.
+        self.uses = {"clock": snapshot["uses"]["clock"], "ids": snapshot["uses"]["ids"], "randomness": snapshot["uses"]["randomness"]}
+
+    def _id_stream(self) -> Random:
+        if self._ids is None:
+            self._ids = Random(f"{self.seed}/ids")
+        return self._ids
 
 
 WORLD = World()
@@ -83,9 +110,18 @@ def rng() -> Random:
     return WORLD.rng()
 
 
+def notify(actor: str, text: str, at: datetime.datetime | None = None) -> None:
+    """Tell an actor something, now or at a later time; it is delivered when time next passes that moment."""
+    WORLD.outbox.post(WORLD.clock if at is None else max(WORLD.clock, to_micros(at)), actor, text)
+
+
 def parse_clock(text: str) -> int:
     """Microseconds since 1970 UTC of an ISO 8601 text; one without an offset is taken as UTC."""
-    moment = datetime.datetime.fromisoformat(text)
+    return to_micros(datetime.datetime.fromisoformat(text))
+
+
+def to_micros(moment: datetime.datetime) -> int:
+    """Microseconds since 1970 UTC of a moment; one without a zone is taken as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
     return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)

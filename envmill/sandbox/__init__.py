@@ -1,6 +1,23 @@
 """The sandbox: the flow process's door to the jail. The processes behind the door are `envmill/runtime/jail/`."""
 
-from envmill.sandbox.plan import Advance, Invoke, Look, Observation, Program, Reset, Step
+from envmill.sandbox.hearing import Hearing, Statement
+from envmill.sandbox.plan import Advance, Changes, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Snapshot, Step
 from envmill.sandbox.sandbox import Sandbox, Session
 
-__all__ = ["Advance", "Invoke", "Look", "Observation", "Program", "Reset", "Sandbox", "Session", "Step"]
+__all__ = [
+    "Advance",
+    "Changes",
+    "Fetch",
+    "Hearing",
+    "Invoke",
+    "Look",
+    "Observation",
+    "Program",
+    "Reset",
+    "Restore",
+    "Sandbox",
+    "Session",
+    "Snapshot",
+    "Statement",
+    "Step",
+]

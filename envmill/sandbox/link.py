@@ -1,156 +1,189 @@
-"""The flow process's end of one driver: start it, ask it, notice its death."""
+"""The flow process's end of one driver: ask it without blocking, notice its death.
+
+A plain protocol, not streams: a request and its reply cost the event loop one write and one callback.
+"""
 
 import asyncio
-import os
-import socket
 import subprocess
-import sys
-import threading
 from collections.abc import Collection
 from itertools import count
-from pathlib import Path
-from typing import Any
-
-import orjson
 
 from envmill.errors import BuildError, SandboxError
+from envmill.runtime.jail import cgroups
 from envmill.runtime.jail.wire import BadFrame, Message, adopt_codec, decode, encode, frame_length
-from envmill.settings import ROOT
+from envmill.sandbox.launch import CODEC, launch
 
-_CODEC = "orjson"
-"""On both ends: a batch of calls takes a third less time than with the standard library's JSON."""
 SILENCE = 90.0
 """Seconds without a reply, while one is due, after which a driver counts as hung: a plan's budget and half of it."""
+_KNOWN = 256
+"""Programs a driver is assumed to remember; it says so when it does not."""
 _MEND = "Nothing is known about the items concerned: retry them."
 
 
-class Link:
-    """A running driver. One that died stays dead; the sandbox then makes another."""
+class Link(asyncio.Protocol):
+    """A running driver. One that died stays dead; the pool then makes another."""
 
-    def __init__(self, process: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._process = process
-        self._reader = reader
-        self._writer = writer
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._numbers = count(1)
-        self._listener: asyncio.Task[None] | None = None
+        self._known: dict[str, None] = {}
+        self._loop = asyncio.get_running_loop()
+        self._watch: asyncio.TimerHandle | None = None
+        self._heard = 0.0
+        self._hello: asyncio.Future[Message] = self._loop.create_future()
+        self.sessions = 0
+        """Sessions open on it."""
         self.layers: dict[str, bool] = {}
         self.death = ""
         """Why the driver is dead; empty while it lives."""
 
     @classmethod
-    async def start(cls, hash_seed: int, without: Collection[str]) -> "Link":
+    async def start(cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False) -> "Link":
         """Exec a driver and wait for its first word."""
-        adopt_codec(_CODEC)
-        mine, theirs = socket.socketpair()
-        process = _launch(theirs, hash_seed, without)
-        theirs.close()
-        link = cls(process, *await asyncio.open_connection(sock=mine))
+        adopt_codec(CODEC)
+        process, mine = launch(hash_seed, without, core, diagnose)
+        _, link = await asyncio.get_running_loop().create_connection(cls, sock=mine)
+        link._process = process
         try:
-            hello = await asyncio.wait_for(link._read(), SILENCE)
-            if "fatal" in hello:
-                raise SandboxError(f"The sandbox's driver did not start: {hello['fatal']}")
+            hello = await asyncio.wait_for(link._hello, SILENCE)
         except BaseException as error:
             await link.close()
-            if isinstance(error, OSError | EOFError | BadFrame):
-                raise SandboxError(f"The sandbox's driver did not start ({error!r}). {_MEND}") from None
+            if isinstance(error, TimeoutError):
+                raise SandboxError(f"The sandbox's driver did not start within {SILENCE:g} s. {_MEND}") from None
             raise
         link.layers = hello["layers"]
-        link._listener = asyncio.create_task(link._listen())
         return link
+
+    @property
+    def load(self) -> int:
+        """How much waits for it."""
+        return len(self._waiting) + self.sessions
+
+    def knows(self, program: Message) -> bool:
+        """Whether it was asked about a program before."""
+        return program["hash"] in self._known
 
     async def ask(self, request: Message) -> list[Message]:
         """Send one request and await its observations, or SandboxError."""
-        if self.death:
-            raise SandboxError(f"{self.death} {_MEND}")
-        number = next(self._numbers)
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        try:
-            self._writer.write(_frame({"id": number, **request}))
-            reply = await answer
-        finally:
-            self._waiting.pop(number, None)
-        if "broken" in reply:
-            raise SandboxError(f"{reply['broken']} {_MEND}")
-        return reply["observations"]
+        program: Message | None = request.get("program")
+        if program and self.knows(program):
+            # The program travels once; afterwards its hash stands for it.
+            reply = await self._exchange(request | {"program": {"hash": program["hash"]}})
+            if "unknown" not in reply:
+                return _read(reply)
+        reply = await self._exchange(request)
+        if program:
+            self._known[program["hash"]] = None
+            if len(self._known) > _KNOWN:
+                del self._known[next(iter(self._known))]
+        return _read(reply)
 
     def forget_session(self, session: int) -> None:
         """Let the driver drop a session, without waiting for it."""
+        self.sessions -= 1
         if not self.death:
-            self._writer.write(_frame({"id": 0, "op": "close", "session": session, "program": {"hash": ""}, "steps": []}))
+            self._write({"id": 0, "op": "close", "session": session})
 
     async def close(self) -> None:
         """Kill the driver; every process below dies with it."""
         self._end("The sandbox was closed.")
-        if self._listener:
-            self._listener.cancel()
-            await asyncio.gather(self._listener, return_exceptions=True)
-        self._process.kill()
-        await asyncio.to_thread(self._process.wait)
-        self._writer.close()
-        await asyncio.gather(self._writer.wait_closed(), return_exceptions=True)
+        if self._transport:
+            self._transport.abort()
+        if self._process:
+            await asyncio.to_thread(self._process.wait)
+            await asyncio.to_thread(cgroups.remove, self._process.pid)
+        # The transport closes its socket in the loop's next turn.
+        await asyncio.sleep(0)
 
-    async def _read(self) -> Message:
-        header = await self._reader.readexactly(4)
-        return decode(await self._reader.readexactly(frame_length(header)))
-
-    async def _listen(self) -> None:
+    async def _exchange(self, request: Message) -> Message:
+        if self.death:
+            raise SandboxError(f"{self.death} {_MEND}")
+        number = next(self._numbers)
+        answer: asyncio.Future[Message] = self._loop.create_future()
+        self._write({"id": number, **request})
+        self._waiting[number] = answer
+        if self._watch is None:
+            self._heard = self._loop.time()
+            self._watch = self._loop.call_later(SILENCE, self._look)
         try:
-            while True:
-                # An idle driver may be silent as long as it likes.
-                reply = await self._read_in_time()
-                if "fatal" in reply:
-                    return self._end(f"The sandbox's driver broke: {reply['fatal']}")
-                answer = self._waiting.get(reply["id"])
-                if answer and not answer.done():
-                    answer.set_result(reply)
-        except (OSError, EOFError, BadFrame, KeyError) as error:
-            self._end(f"The sandbox's driver died ({type(error).__name__}).")
-
-    async def _read_in_time(self) -> Message:
-        reading = asyncio.ensure_future(self._read())
-        try:
-            while True:
-                done, _ = await asyncio.wait((reading,), timeout=SILENCE)
-                if done:
-                    return reading.result()
-                if self._waiting:
-                    raise TimeoutError
+            return await answer
         finally:
-            reading.cancel()
+            self._waiting.pop(number, None)
+
+    def _write(self, request: Message) -> None:
+        try:
+            frame = encode(request)
+        except (TypeError, ValueError, BadFrame) as error:
+            raise BuildError(f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, and plain JSON.") from None
+        if self._transport:
+            self._transport.write(frame)
+
+    def _look(self) -> None:
+        """An idle driver may be silent as long as it likes."""
+        self._watch = None
+        if not self._waiting:
+            return
+        left = self._heard + SILENCE - self._loop.time()
+        if left <= 0:
+            self._end("The sandbox's driver died (TimeoutError).")
+        else:
+            self._watch = self._loop.call_later(left, self._look)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        if not self._buffer and len(data) > 4 and len(data) == 4 + int.from_bytes(data[:4], "little"):
+            self._hear(data[4:])
+            return
+        self._buffer += data
+        try:
+            while len(self._buffer) >= 4 and len(self._buffer) >= (end := 4 + frame_length(bytes(self._buffer[:4]))):
+                payload = bytes(self._buffer[4:end])
+                del self._buffer[:end]
+                self._hear(payload)
+        except BadFrame as error:
+            self._end(f"The sandbox's driver died ({error}).")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(f"The sandbox's driver died ({type(exc).__name__ if exc else 'EOFError'}).")
+
+    def _hear(self, payload: bytes) -> None:
+        try:
+            reply = decode(payload)
+        except BadFrame as error:
+            self._end(f"The sandbox's driver died ({error}).")
+            return
+        if "fatal" in reply:
+            self._end(f"The sandbox's driver broke: {reply['fatal']}")
+            return
+        answer = self._hello if "layers" in reply else self._waiting.get(reply.get("id", 0))
+        if answer and not answer.done():
+            answer.set_result(reply)
 
     def _end(self, death: str) -> None:
         self.death = self.death or death
-        self._process.kill()
+        if self._process:
+            self._process.kill()
+        if self._watch:
+            self._watch.cancel()
+            self._watch = None
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(SandboxError(f"{self.death} {_MEND}"))
+        if not self._hello.done():
+            self._hello.set_exception(SandboxError(f"The sandbox's driver did not start: {self.death} {_MEND}"))
+            self._hello.exception()  # nobody may be waiting any more
 
 
-def _launch(theirs: socket.socket, hash_seed: int, without: Collection[str]) -> subprocess.Popen[bytes]:
-    # -I and -E would make Python ignore PYTHONHASHSEED; a clean explicit environment does their work.
-    libraries = Path(orjson.__file__).parents[1]
-    environment = {
-        "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": f"{ROOT}:{libraries}",
-    }  # fmt: skip
-    # The kernel signals the death of the parent *thread*: only the main thread lives as long as the process.
-    guard = threading.current_thread() is threading.main_thread()
-    config: dict[str, Any] = {"parent": os.getpid(), "guard": guard, "core": _pick_core(), "codec": _CODEC, "without": sorted(without)}
-    return subprocess.Popen(
-        [sys.executable, "-S", "-s", "-P", "-B", "-m", "envmill.runtime.jail.driver", str(theirs.fileno()), orjson.dumps(config).decode()],
-        pass_fds=[theirs.fileno()], env=environment, cwd="/", start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-
-
-def _pick_core() -> int:
-    cores = sorted(os.sched_getaffinity(0))
-    return cores[os.getpid() % len(cores)]
-
-
-def _frame(request: Message) -> bytes:
-    try:
-        return encode(request)
-    except (TypeError, ValueError, BadFrame) as error:
-        raise BuildError(f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, and plain JSON.") from None
+def _read(reply: Message) -> list[Message]:
+    if "broken" in reply:
+        raise SandboxError(f"{reply['broken']} {_MEND}")
+    if "unknown" in reply:
+        raise SandboxError(f"The driver does not know {reply['unknown']}. {_MEND}")
+    return reply["observations"]

@@ -1,10 +1,15 @@
 """What the sandbox is asked for and what it answers: program, steps, observation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+import orjson
+
+from envmill.runtime.canonical import fingerprint
+from envmill.runtime.jail.stock import LARGE
+from envmill.runtime.profiles import check_profile, find_profile
 from envmill.runtime.world import parse_clock
 from schemas.base import Json, digest
 from schemas.environment import Call, Environment, Tool
@@ -44,12 +49,29 @@ class Reset:
     """Virtual time, ISO 8601 UTC."""
     seed: int
     """Seed of ids and randomness."""
+    weather: Json = None
+    """`{"profile": name or list of troubles, "seed": int}`; null is clear sky."""
+    shaken: int = 0
+    """Other than 0: free memory is shuffled first, so that orders taken from addresses show."""
 
     def __post_init__(self) -> None:
-        parse_clock(self.clock)  # a clock that cannot be read is the caller's mistake, not the program's
+        # What cannot be read is the caller's mistake, not the program's.
+        parse_clock(self.clock)
+        if self.weather:
+            check_profile(find_profile(self.weather["profile"]))
+
+    @cached_property
+    def named(self) -> dict[str, Json]:
+        """What names the state to a session that had it before; nothing for one that cannot be sent."""
+        try:
+            spelled = orjson.dumps(self.state)
+        except TypeError:
+            return {}
+        return {"key": fingerprint(spelled), **({"large": True} if len(spelled) > LARGE else {})}
 
     def message(self) -> dict[str, Json]:
-        return {"op": "reset", "state": self.state, "clock": self.clock, "seed": self.seed}
+        more = {name: value for name, value in (("weather", self.weather), ("shaken", self.shaken)) if value}
+        return {"op": "reset", "state": self.state, "clock": self.clock, "seed": self.seed, **self.named, **more}
 
 
 @dataclass(frozen=True)
@@ -79,10 +101,48 @@ class Look:
     """Ask for the state."""
 
     def message(self) -> dict[str, Json]:
-        return {"op": "look"}
+        return {"op": "state"}
 
 
-Step: TypeAlias = Reset | Invoke | Advance | Look
+@dataclass(frozen=True)
+class Changes:
+    """Ask what changed since the reset."""
+
+    def message(self) -> dict[str, Json]:
+        return {"op": "changes"}
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Ask for the bytes of a blob a tool answered with."""
+
+    hash: str
+    """Its hash."""
+
+    def message(self) -> dict[str, Json]:
+        return {"op": "fetch", "hash": self.hash}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Ask for everything that decides how the session goes on."""
+
+    def message(self) -> dict[str, Json]:
+        return {"op": "snapshot"}
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Come back to a snapshot, in this session or another of the same program."""
+
+    snapshot: Json
+    """What a Snapshot brought."""
+
+    def message(self) -> dict[str, Json]:
+        return {"op": "restore", "snapshot": self.snapshot}
+
+
+Step: TypeAlias = Reset | Invoke | Advance | Look | Changes | Fetch | Snapshot | Restore
 
 
 @dataclass(frozen=True)
@@ -101,7 +161,18 @@ class Observation:
     """Hash of the state after the step; empty when unknown."""
     state: dict[str, Json] | None
     """The state, for a Look."""
+    uses: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often clock, ids and randomness were used for this step."""
+    notifications: list[Json] = field(default_factory=list[Json])
+    """What an Advance delivered: `{"at": …, "actor": …, "text": …}`, in the order of time."""
+    delay: float = 0.0
+    """Seconds the weather let the caller wait."""
+    weather: list[str] = field(default_factory=list[str])
+    """Kinds of trouble met: for the record, never for the agent."""
+    denied: list[str] = field(default_factory=list[str])
+    """System calls the step was denied, by name; known only where denials are diagnosed."""
 
     @classmethod
     def read(cls, message: Mapping[str, Any], state: dict[str, Json] | None) -> "Observation":
-        return cls(message["outcome"], message["parts"], message["code"], message["message"], message["state_hash"], state)
+        beside = {name: message[name] for name in ("uses", "notifications", "delay", "weather", "denied") if name in message}
+        return cls(message["outcome"], message["parts"], message["code"], message["message"], message["state_hash"], state, **beside)

@@ -1,109 +1,117 @@
 """The sandbox as the flow process sees it: inspect a program, play a plan, or hold a session open."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Literal, TypeAlias
 
 import orjson
 
-from envmill.errors import BuildError, SandboxError
-from envmill.runtime.jail.layers import KERNEL_LAYERS
+from envmill.errors import BuildError
 from envmill.runtime.jail.wire import Message
+from envmill.sandbox.hearing import Hearing, Statement
+from envmill.sandbox.launch import check_system
 from envmill.sandbox.link import Link
 from envmill.sandbox.plan import Observation, Program, Step
+from envmill.sandbox.pool import Pool
 from envmill.settings import Settings
 from schemas.base import Json
+
+Hashes: TypeAlias = Literal["each", "last", "none"]
+"""After which steps the state is hashed: a large state takes longer to hash than a call takes."""
 
 
 class Session:
     """One session held open; its driver lives and dies with it."""
 
-    def __init__(self, link: Link, program: Program, number: int) -> None:
-        self._link = link
-        self._program = program
-        self._number = number
-        self._known = False
+    def __init__(self, link: Link, program: Program, number: int, hashes: Hashes) -> None:
+        self.link = link
+        self._request: Message = {"op": "step", "session": number, "program": program.message, "hashes": hashes}
+        self.number = number
 
     async def step(self, step: Step) -> Observation:
         """Play one step. The first one that matters is a Reset."""
-        # The program travels once; afterwards its hash stands for it.
-        program = {"hash": self._program.message["hash"]} if self._known else self._program.message
-        request = {"op": "step", "session": self._number, "program": program, "steps": [step.message()]}
-        (observation,) = _read(await self._link.ask(request))
-        self._known = True
+        (observation,) = _read(await self.link.ask(self._request | {"steps": [step.message()]}))
+        return observation
+
+    async def play(self, steps: Sequence[Step]) -> list[Observation]:
+        """Play several steps in one message."""
+        return _read(await self.link.ask(self._request | {"steps": [step.message() for step in steps]}))
+
+    async def branch(self, session: "Session") -> Observation:
+        """Make another open session of the same driver go on from here, in a process of its own."""
+        request = {"op": "fork", "session": self.number, "into": session.number}
+        (observation,) = _read(await self.link.ask(request))
         return observation
 
 
 class Sandbox:
     """Runs generated code in other processes. SandboxError is never the code's fault."""
 
-    def __init__(self, settings: Settings, hash_seed: int, without: Collection[str]) -> None:
-        self._settings = settings
-        self._hash_seed = hash_seed
-        self._without = without
-        self._link: Link | None = None
-        self._starting = asyncio.Lock()
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
         self._numbers = count(1)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, settings: Settings, hash_seed: int = 0, *, without: Collection[str] = ()) -> AsyncGenerator["Sandbox"]:
-        """A running sandbox. `without` leaves layers out: for tests that show what the layers prevent."""
-        sandbox = cls(settings, hash_seed, without)
+    async def open(
+        cls, settings: Settings, hash_seed: int = 0, *, without: Collection[str] = (), drivers: int | None = None, pinned: bool = True
+    ) -> AsyncGenerator["Sandbox"]:
+        """A running sandbox with at most so many drivers, one per core where nothing is said.
+
+        `without` leaves layers out: for tests that show what the layers prevent.
+        """
+        check_system()
+        pool = Pool(hash_seed, without, settings.trust_generated_code, drivers, pinned, settings.diagnose_denials)
         try:
-            await sandbox._driver()
-            yield sandbox
+            await pool.find({"hash": ""})
+            yield cls(pool)
         finally:
-            if sandbox._link:
-                await sandbox._link.close()
+            await pool.close()
 
     def layers(self) -> dict[str, bool]:
         """Which layers hold on this machine."""
-        return dict(self._link.layers) if self._link else {}
+        links = self._pool.links()
+        return dict(links[0].layers) if links else {}
 
     async def inspect(self, program: Program) -> None:
         """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong."""
-        (loaded,) = await self._play(program, [{"op": "load"}])
+        (loaded,) = await self._play(program, [{"op": "load"}], "none", fresh=True)
         if loaded.outcome != "ok":
             raise BuildError(f"{loaded.message}", code=loaded.code)
 
-    async def play(self, program: Program, steps: Sequence[Step]) -> list[Observation]:
-        """Play a whole plan in a fresh session: one observation per step, in one message to the driver."""
-        return await self._play(program, [step.message() for step in steps])
+    async def play(self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False) -> list[Observation]:
+        """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
+
+        `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good.
+        """
+        return await self._play(program, [step.message() for step in steps], hashes, fresh=fresh)
 
     @asynccontextmanager
-    async def session(self, program: Program) -> AsyncGenerator[Session]:
-        """A session for one step at a time, when the next step depends on the last."""
-        link, number = await self._driver(), next(self._numbers)
+    async def session(self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None) -> AsyncGenerator[Session]:
+        """A session for one step at a time, when the next step depends on the last. `beside` another, it can be branched into."""
+        link = beside.link if beside else await self._pool.find(program.message)
+        session = Session(link, program, next(self._numbers), hashes)
+        link.sessions += 1
         try:
-            yield Session(link, program, number)
+            yield session
         finally:
-            link.forget_session(number)
+            link.forget_session(session.number)
 
-    async def _play(self, program: Program, steps: list[Message]) -> list[Observation]:
-        link = await self._driver()
-        return _read(await link.ask({"op": "play", "session": 0, "program": program.message, "steps": steps}))
+    async def judge(self, hearing: Hearing) -> list[Statement]:
+        """What each generated check says, in a process of the judge zygote that was forked for this verdict."""
+        link = await self._pool.find(hearing.message)
+        request: Message = {"op": "play", "flavour": "judge", "program": hearing.message, "hashes": "none", "fresh": True}
+        return hearing.read(_read(await link.ask(request | {"steps": hearing.steps()})))
 
-    async def _driver(self) -> Link:
-        """The living driver; a dead one is replaced."""
-        async with self._starting:
-            if self._link and self._link.death:
-                await self._link.close()
-                self._link = None
-            if self._link is None:
-                self._link = await Link.start(self._hash_seed, self._without)
-                await self._refuse_without_layers(self._link)
-            return self._link
+    async def count(self) -> list[dict[str, int]]:
+        """What each driver holds: templates, sessions, processes kept ready, forks, and what is known about resets in place."""
+        return [row for link in self._pool.links() for row in await link.ask({"op": "count"})]
 
-    async def _refuse_without_layers(self, link: Link) -> None:
-        if self._settings.trust_generated_code or any(link.layers[name] for name in KERNEL_LAYERS):
-            return
-        await link.close()
-        raise SandboxError(
-            "This kernel offers neither seccomp nor Landlock, so generated code would run unconfined. "
-            "Use another machine, or set ENVMILL_TRUST_GENERATED_CODE=1 if every program it will run is trusted."
-        )
+    async def _play(self, program: Program, steps: list[Message], hashes: Hashes, *, fresh: bool) -> list[Observation]:
+        link = await self._pool.find(program.message)
+        request: Message = {"op": "play", "program": program.message, "steps": steps, "hashes": hashes}
+        return _read(await link.ask(request | {"fresh": True} if fresh else request))
 
 
 def _read(messages: list[Message]) -> list[Observation]:

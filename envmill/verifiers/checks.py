@@ -1,4 +1,6 @@
-"""Declarative checks about one place of a state, run by trusted code."""
+"""Checks about one place of a state, run by trusted code; what generated ones said is handed in."""
+
+from collections.abc import Mapping
 
 from envmill.verifiers.diff import same
 from envmill.verifiers.pattern import Keys, fits, is_chance
@@ -8,8 +10,14 @@ from schemas.scenario import Check
 MISSING = object()
 
 
-def holds(check: Check, initial: Json, final: Json, keys: Keys) -> bool:
+Said = Mapping[str, bool]
+"""Source of a generated check → what it said of the state that is judged."""
+
+
+def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> bool:
     """Whether the check is true of the final state. Where any value will do, it must at least be another than at the start."""
+    if check.op == "generated":
+        return said[check.source]
     found = look_up(final, check.path)
     if check.op == "absent":
         return found is MISSING

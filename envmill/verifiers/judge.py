@@ -3,7 +3,9 @@
 reward = 1 if everything holds, else 0; a verifier that pays in part pays its goals while guards and frame hold
 """
 
-from envmill.verifiers.checks import holds
+from types import MappingProxyType
+
+from envmill.verifiers.checks import Said, holds
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.pattern import Keys
 from envmill.verifiers.rows import match_rows
@@ -11,13 +13,17 @@ from schemas.base import Json
 from schemas.rollout import Verdict
 from schemas.scenario import Change, Check, Verifier
 
+NOTHING: Said = MappingProxyType({})
 
-def judge(verifier: Verifier, initial: Json, final: Json) -> Verdict:
-    """The verdict on a final state; needs nothing of the program that made it."""
+
+def judge(verifier: Verifier, initial: Json, final: Json, said: Said = NOTHING) -> Verdict:
+    """The verdict on a final state; needs nothing of the program that made it. Generated checks must have been heard (see `court`)."""
+    if any(check.op == "generated" and check.source not in said for check in (*verifier.guards, *verifier.goals)):
+        return Verdict(outcome="error", reward=None, components={}, reason="a generated check was not heard")
     changes = diff_states(initial, final)
     keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"])
-    broken = [check.name for check in verifier.guards if not holds(check, initial, final, keys)]
-    missed = [goal for number, goal in enumerate(verifier.goals) if not _is_met(goal, number, initial, final, keys)]
+    broken = [check.name for check in verifier.guards if not holds(check, initial, final, keys, said)]
+    missed = [goal for number, goal in enumerate(verifier.goals) if not _is_met(goal, number, initial, final, keys, said)]
     stray = find_stray(verifier, changes, keys)
     goals = _share(verifier.goals, missed)
     intact, passed = not broken and not stray, not (broken or stray or missed)
@@ -37,14 +43,14 @@ def find_stray(verifier: Verifier, changes: list[Change], keys: Keys) -> list[Ch
     return [change for change in changes if not any(change.path[: len(path)] == path for path in declared)]
 
 
-def classify(checks: list[Check], initial: Json) -> tuple[list[Check], list[Check]]:
+def classify(checks: list[Check], initial: Json, said: Said = NOTHING) -> tuple[list[Check], list[Check]]:
     """Goals are false at the start, guards true: found by running them. A new row is never there at the start."""
-    guards = [check for check in checks if check.op != "present" and holds(check, initial, initial, {})]
+    guards = [check for check in checks if check.op != "present" and holds(check, initial, initial, {}, said)]
     return [check for check in checks if check not in guards], guards
 
 
-def _is_met(goal: Check, number: int, initial: Json, final: Json, keys: Keys) -> bool:
-    return number in keys if goal.op == "present" else holds(goal, initial, final, keys)
+def _is_met(goal: Check, number: int, initial: Json, final: Json, keys: Keys, said: Said) -> bool:
+    return number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)
 
 
 def _share(goals: list[Check], missed: list[Check]) -> float:

@@ -1,114 +1,105 @@
-"""Every hostile program is contained, the sandbox works on, and the harness would see a breach."""
+"""Every hostile program is contained in every place, the sandbox works on, and each attack is real."""
 
-import dataclasses
+import json
 import os
-import socket
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import cache
 
 import pytest
 
-from envmill.sandbox import Invoke, Observation, Program, Reset, Sandbox
-from envmill.settings import Settings
-from schemas.environment import Call, Tool
+from tests.hostile.assault import Seen, find_breach
 from tests.hostile.corpus import CORPUS, Attack
+from tests.hostile.engine import OPEN, NoEngine
+from tests.hostile.places import PLACES, Lacking, Scene, check_layers, play, start_engine
+from tests.hostile.scene import choose
+from tests.soak import count
 
-RESET = Reset({"count": 0}, "2026-03-01T09:00:00Z", 7)
-TARGETS = {"port": {"type": "integer"}, "path": {"type": "string"}, "name": {"type": "string"}}
-TOOLS = [
-    Tool(name="attack", description="Attack.", parameters={"type": "object", "properties": TARGETS}, effect="change"),
-    Tool(name="work", description="Work.", parameters={"type": "object", "properties": {}}, effect="change"),
-]
-
-
-@dataclass(frozen=True)
-class Outside:
-    """What an attack may try to reach, watched from here."""
-
-    port: int
-    path: str
-    name: str
-    tcp: socket.socket
-    udp: socket.socket
-    unix: socket.socket
-
-    def is_touched(self) -> bool:
-        return any(map(_received, (self.tcp, self.udp, self.unix))) or Path(self.path).exists()
+EXTENT = ("brief", "all")[count(0, 1)]
+"""Waiting for deadlines is the same everywhere: in one place all of it is waited for, elsewhere under `make soak`."""
 
 
-def _received(listener: socket.socket) -> bool:
+def extent_of(place: str) -> str:
+    return "all" if place == "vendored" else EXTENT
+
+
+def go_to(place: str) -> Scene:
+    """The scene; where the machine cannot have it, a word about that, and in CI a failure."""
     try:
-        if listener.type == socket.SOCK_DGRAM:
-            return bool(listener.recv(8))
-        listener.accept()[0].close()
-    except BlockingIOError:
-        return False
-    return True
+        return play(place, extent_of(place))
+    except (Lacking, NoEngine) as error:
+        return give_up(str(error))
 
 
-@pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    """Must come before the sandbox, which would otherwise not inherit the secret even if it inherited everything."""
-    monkeypatch.setenv("TOKEN", "SECRET")
-    name = f"envmill-{os.getpid()}"
-    # The folder is open to all, so that only the jail keeps a program of another user out.
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        socket.socket() as tcp,
-        socket.socket(type=socket.SOCK_DGRAM) as udp,
-        socket.socket(socket.AF_UNIX) as unix,
-    ):
-        Path(folder).chmod(0o777)
-        tcp.bind(("127.0.0.1", 0))
-        udp.bind(tcp.getsockname())
-        unix.bind(f"\0{name}")
-        for listener in (tcp, unix):
-            listener.listen()
-        for watched in (tcp, udp, unix):
-            watched.setblocking(False)
-        yield Outside(tcp.getsockname()[1], f"{folder}/out", name, tcp, udp, unix)
+def give_up(why: str) -> "Scene":
+    if os.environ.get("CI") == "true":
+        pytest.fail(why)
+    pytest.skip(why)
 
 
-async def play(sandbox: Sandbox, attack: Attack, outside: Outside) -> list[Observation]:
-    """Attack, then start over and work."""
-    program = Program({"world.py": attack.source}, "world:World", TOOLS)
-    arguments: dict[str, Any] = {"port": outside.port, "path": outside.path, "name": outside.name}
-    assault = Invoke(Call(name="attack", arguments=arguments))
-    seen = await sandbox.play(program, [RESET, assault])
-    return seen + await sandbox.play(program, [RESET, Invoke(Call(name="work"))])
+@pytest.mark.soak(area="sandbox")
+@pytest.mark.parametrize("place", PLACES)
+def test_layers_are_those_the_place_is_for(place: str) -> None:
+    scene = go_to(place)
+    wrong = check_layers(PLACES[place], [name for name, held in scene.layers.items() if held])
+    if wrong:
+        give_up(f"other layers hold than {place} is for: {wrong}")
 
 
-def need_layers(layers: dict[str, bool]) -> None:
-    """What is missing on this machine cannot be tested on it; in CI nothing may be missing."""
-    missing = sorted(name for name, held in layers.items() if not held and (name != "uid" or os.geteuid() == 0))
-    if missing and os.environ.get("CI") == "true":
-        pytest.fail(f"this machine lacks the layers {missing}")
-    if missing:
-        pytest.skip(f"this machine lacks the layers {missing}")
+@pytest.mark.soak(area="sandbox")
+@pytest.mark.parametrize(
+    ("place", "name"), [pytest.param(place, name, id=f"{place}-{name}") for place in PLACES for name in choose(extent_of(place))]
+)
+def test_contained(place: str, name: str) -> None:
+    assert find_breach(CORPUS[name], go_to(place).seen[name]) == ""
 
 
-@pytest.mark.parametrize("attack", [pytest.param(attack, id=name) for name, attack in CORPUS.items()])
-async def test_contained(outside: Outside, sandbox: Sandbox, attack: Attack) -> None:
-    need_layers(sandbox.layers())
-    reset, attacked, again, worked = await play(sandbox, attack, outside)
-    assert reset.outcome == "ok"
-    if attack.codes:
-        assert (attacked.outcome, attacked.code in attack.codes) == ("failure", True), attacked
-    else:
-        assert attacked.parts in ([{"type": "json", "value": False}], [{"type": "json", "value": None}]) or attacked.outcome == "failure", (
-            attacked
-        )
-    assert not outside.is_touched()
-    assert (again.outcome, worked.outcome, worked.parts) == ("ok", "ok", [{"type": "json", "value": 1}])
-    assert again.state_hash == reset.state_hash
+@cache
+def suffer_bare() -> dict[str, list[str]]:
+    """What each attack does to a runner without layers, in a throwaway container."""
+    lines = map(json.loads, start_engine().run(OPEN, ["tests.hostile.bare"]).splitlines())
+    return {line["name"]: line["harms"] for line in lines}
 
 
-@pytest.mark.parametrize("attack", [pytest.param(attack, id=name) for name, attack in CORPUS.items() if attack.control])
-async def test_the_harness_sees_a_breach_where_layers_are_left_out(settings: Settings, attack: Attack, outside: Outside) -> None:
-    trusting = dataclasses.replace(settings, trust_generated_code=True)
-    async with Sandbox.open(trusting, without=attack.control) as loose:
-        attacked = (await play(loose, attack, outside))[1]
-    assert attacked.parts == [{"type": "json", "value": True}], attacked
+@pytest.mark.parametrize("name", CORPUS)
+def test_real(name: str) -> None:
+    try:
+        harms = suffer_bare()
+    except NoEngine as error:
+        give_up(str(error))
+    assert CORPUS[name].bare in harms[name]
+
+
+@cache
+def play_loosely() -> dict[str, Seen]:
+    """What each attack gets from a sandbox without the layers that stop it, in a throwaway container."""
+    lines = map(json.loads, start_engine().run(OPEN, ["tests.hostile.scene", "loose"]).splitlines())
+    return {line["name"]: Seen(**line["seen"]) for line in lines}
+
+
+@pytest.mark.parametrize("name", [name for name, attack in CORPUS.items() if attack.control])
+def test_without_the_layers_that_stop_it_an_attack_gets_what_it_wants(name: str) -> None:
+    try:
+        seen = play_loosely()[name]
+    except NoEngine as error:
+        give_up(str(error))
+    assert (seen.trouble, seen.parts) == ("", [{"type": "json", "value": True}])
+
+
+HARMLESS = Seen("ok", "", [{"type": "json", "value": None}], 0, [{"type": "json", "value": 1}], True)
+
+
+@pytest.mark.parametrize(
+    ("attack", "changed"),
+    [
+        pytest.param(Attack("", (), "true"), {"parts": [{"type": "json", "value": True}]}, id="got what it wanted"),
+        pytest.param(Attack("", ("crash",), "true"), {}, id="ended well where it should have failed"),
+        pytest.param(Attack("", ("crash",), "true"), {"outcome": "failure", "code": "build"}, id="failed otherwise"),
+        pytest.param(Attack("", (), "true", own=True), {"worked": [{"type": "json", "value": 2}]}, id="next session forged"),
+        pytest.param(Attack("", (), "true", own=True), {"clean": False}, id="next session elsewhere"),
+        pytest.param(Attack("", (), "true", own=True), {"touched": True}, id="outside"),
+        pytest.param(Attack("", (), "true", own=True), {"words": 1 << 20}, id="journal"),
+        pytest.param(Attack("", (), "true", own=True), {"trouble": "KeyError"}, id="sandbox broken"),
+    ],
+)
+def test_a_breach_is_seen(attack: Attack, changed: dict[str, object]) -> None:
+    assert find_breach(Attack("", (), "true"), HARMLESS) == ""
+    assert find_breach(attack, Seen(**{**HARMLESS.tell(), **changed}))

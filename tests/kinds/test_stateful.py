@@ -6,7 +6,7 @@ from envmill.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.stateful import MAX_SOURCE, derive_tools
 from envmill.runtime.schema import check_schema
-from schemas.environment import Effect
+from schemas.environment import Effect, Tool
 
 SOURCE = '''
 from typing import Literal, Optional
@@ -83,7 +83,7 @@ def test_parameters() -> None:
         "gift": (["boolean", "null"], None),
         "extra": ("object", None),
         "code": (["integer", "string"], None),
-        "rows": ("array", {"type": "object"}),
+        "rows": ("array", {"type": "object", "additionalProperties": {"type": "integer"}}),
     }
     assert count.parameters == {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
@@ -117,6 +117,23 @@ def tool(signature: str, docstring: str = "Do it.\n\n        Args:\n            
         pytest.param("class C:\n    async def f(self): 'F.'", "is async", id="async"),
         pytest.param("class C:\n    @property\n    def f(self): 'F.'", "is decorated", id="decorated"),
         pytest.param("class C:\n    def f(self): 'F.'\n    def f(self): 'F.'", "defined twice", id="twice"),
+        pytest.param("class C:\n    @actors\n    def f(self): 'F.'", "is decorated", id="actors-uncalled"),
+        pytest.param("class C:\n    @actors()\n    def f(self): 'F.'", "names its actors", id="actors-none"),
+        pytest.param("class C:\n    @actors(WHO)\n    def f(self): 'F.'", "names its actors", id="actors-by-name"),
+        pytest.param("class C:\n    @actors('a', 'a')\n    def f(self): 'F.'", "names its actors", id="actors-twice"),
+        pytest.param("class C:\n    @actors('')\n    def f(self): 'F.'", "names its actors", id="actors-empty"),
+        pytest.param(tool("f(self, x: int = 'a')"), "contradicts itself: the default of parameter 'x' must be integer", id="default"),
+        pytest.param(tool("f(self, x: str = None)"), "must be string, not null", id="default-null"),
+        pytest.param(tool("f(self, x: list[str] = [])"), "a default that calls would share", id="default-shared"),
+        pytest.param(tool("f(self, _x: int)"), "begins with a letter", id="parameter-name"),
+        pytest.param(tool("f(self, x: dict[int, str])"), "is not supported", id="mapping-by-number"),
+        pytest.param(tool("f(self, x: Any)"), "is not supported", id="any"),
+        pytest.param("class C:\n    def f(self): 'F.'\n    def _next_due(self): pass", "stands alone", id="course-alone"),
+        pytest.param(
+            "class C:\n    def f(self): 'F.'\n    def _next_due(self): pass\n    def _fall_due(self, x): pass",
+            "takes parameters",
+            id="course",
+        ),
         pytest.param("class C:\n    def f(self): 'F.'\n    def reset(self): 'R.'", "consumers", id="forbidden"),
         pytest.param("class C:\n    def f(self): 'F.'\n    def get__x(self): 'R.'", "consumers", id="dunder"),
     ],
@@ -125,3 +142,43 @@ def test_faults_name_tool_and_mend(source: str, words: str) -> None:
     effects: dict[str, Effect] = {"f": "query"}
     with pytest.raises(BuildError, match=words):
         derive_tools(source, "C", effects)
+
+
+def test_the_place_is_told() -> None:
+    source = tool("f(self, x: int)") + "    def g(\n        self,\n        y,\n    ):\n        'G.'\n"
+    with pytest.raises(BuildError, match=r"^Line 10: tool 'g' has parameter 'y' without a type annotation\.$") as fault:
+        derive_tools(source, "C", {"f": "query", "g": "query"})
+    assert fault.value.facts == {"tool": "g", "line": 10}
+
+
+def test_actors_mappings_and_defaults() -> None:
+    source = '''
+class C:
+    @actors("user", "agent")
+    def f(self, sizes: dict[str, int], notes: dict[str, Any], count: int = -1, who: str | None = None) -> None:
+        """Do it.
+
+        Args:
+            sizes: By side.
+            notes: Anything.
+            count: How many.
+            who: Who.
+        """
+
+    def _next_due(self): ...
+
+    def _fall_due(self): ...
+'''
+    (found,) = derive_tools(source, "C", {"f": "change"})
+    assert found.actors == ["user", "agent"]
+    properties = found.parameters["properties"]
+    assert properties["sizes"] == {"type": "object", "additionalProperties": {"type": "integer"}, "description": "By side."}
+    assert properties["notes"] == {"type": "object", "description": "Anything."}
+    assert properties["count"]["default"] == -1
+    assert "default" not in properties["who"]
+
+
+def test_a_tool_of_the_agent_alone_is_written_as_before_there_were_actors() -> None:
+    fields = {"name": "f", "description": "F.", "parameters": {}, "effect": "query"}
+    assert Tool.model_validate(fields).model_dump(mode="json") == fields
+    assert Tool.model_validate(fields | {"actors": ["user"]}).model_dump(mode="json") == fields | {"actors": ["user"]}

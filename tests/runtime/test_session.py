@@ -19,6 +19,7 @@ class Shop:
             raise KeyError("orders")
         self.orders = state["orders"]
         self.odd: Any = None
+        self.next: Any
         self._cache = {1, 2}
 
     def place(self, item: str) -> dict[str, Any]:
@@ -30,6 +31,10 @@ class Shop:
 
     def greet(self, item: str) -> str:
         return f"We sell {item}."
+
+    def keep(self, item: str) -> None:
+        self.orders[item] = self.next
+        del self.next
 
     def crash(self, item: str) -> int:
         return len(item) // 0
@@ -49,7 +54,7 @@ PARAMETERS: dict[str, Any] = {
 }
 TOOLS: list[ToolEntry] = [
     {"name": name, "description": "", "parameters": PARAMETERS, "effect": "change"}
-    for name in ("place", "greet", "crash", "spoil")
+    for name in ("place", "greet", "keep", "crash", "spoil")
 ]  # fmt: skip
 
 
@@ -122,11 +127,11 @@ def test_advance_moves_the_clock(session: Session) -> None:
     assert value_of(session.call("place", {"item": "tea"}))["at"] == "2026-03-01T09:01:30.500000+00:00"
 
 
-def test_the_quick_way_to_a_hash_sees_every_change(session: Session) -> None:
+def test_the_hash_follows_every_change_a_tool_makes(session: Session) -> None:
     seen = {session.state_hash()}
-    orders = session._instance.orders
     for value in (1, True, 1.0, "1", None, [1], {"1": 1}):
-        orders["x"] = value
+        session._instance.next = value
+        assert session.call("keep", {"item": "x"})["ok"]
         seen.add(session.state_hash())
     assert len(seen) == 8
 

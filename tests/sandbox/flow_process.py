@@ -1,7 +1,11 @@
-"""A flow process that holds a session open, has another in an endless loop, says so, and waits to be killed."""
+"""A flow process that holds a session open, has another in an endless loop, says so, and waits to be killed.
+
+With an argument it does so in a thread of its own, whose death the kernel would report instead of the process's.
+"""
 
 import asyncio
 import sys
+import threading
 
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -11,7 +15,7 @@ from tests.sandbox.programs import RESET, invoke, make_counter
 async def hold() -> None:
     async with Sandbox.open(Settings.read({})) as sandbox, sandbox.session(make_counter()) as session:
         await session.step(RESET)
-        hanging = asyncio.create_task(sandbox.play(make_counter(), [RESET, invoke("hang")]))
+        hanging = asyncio.create_task(sandbox.play(make_counter(), [RESET, *[invoke("hang")] * 20]))
         await asyncio.sleep(0.2)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
@@ -19,4 +23,9 @@ async def hold() -> None:
         await asyncio.sleep(60)
 
 
-asyncio.run(hold())
+if len(sys.argv) > 1:
+    thread = threading.Thread(target=lambda: asyncio.run(hold()))
+    thread.start()
+    thread.join()
+else:
+    asyncio.run(hold())

@@ -8,7 +8,10 @@ import socket
 import struct
 import time
 
+from envmill.runtime.jail.claims import check
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
+from envmill.runtime.jail.operations import PATIENT
+from envmill.runtime.jail.stock import Known
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue
 
 _TICK = struct.pack("@ll", 0, 250_000)
@@ -16,14 +19,29 @@ _TICK = struct.pack("@ll", 0, 250_000)
 _PATIENCE = struct.pack("@ll", int(HARD), 0)
 
 
+_followed: list[int] = []
+
+
+def follow(parent: int) -> None:
+    """End with the parent, also in the middle of a plan, and where the kernel does not say that it died."""
+    _followed[:] = [parent]
+
+
+def _tick() -> None:
+    if _followed and os.getppid() != _followed[0]:
+        os._exit(0)
+
+
 class Died(Exception):
     """The process is gone or was killed. Observations that arrived before are kept."""
 
-    def __init__(self, code: str, message: str, arrived: list[Message]) -> None:
+    def __init__(self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.arrived = arrived
+        self.by_itself = by_itself
+        """Whether it was gone without our doing: by its own, or by somebody else's hand."""
 
 
 def connect() -> tuple[socket.socket, socket.socket]:
@@ -40,45 +58,65 @@ class Inmate:
     def __init__(self, pid: int, end: socket.socket) -> None:
         self._pidfd = os.pidfd_open(pid)
         self._end = end
-        self.channel = Channel(end.fileno())
+        self.pid = pid
+        self.channel = Channel(end.fileno(), _tick)
+        self.episodes = 0
+        """How many it has begun."""
+        self._keys = Known()
         # A random start: a frame that a tool writes by itself does not know the number that is due.
         self._sequence = int.from_bytes(os.urandom(6), "little")
 
-    def play(self, steps: list[Message], until: float) -> list[Message]:
+    def play(self, steps: list[Message], until: float, hashes: str = "each") -> list[Message]:
         """Send steps, gather their observations. Anything but exactly those, in time, kills the process: Died."""
         arrived: list[Message] = []
         self._sequence += 1
         try:
-            self.channel.send({"seq": self._sequence, "steps": steps})
-            done = False
-            while not done:
-                done = self._gather(steps, arrived, until)
+            self.channel.send({"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)})
+            while not self._gather(steps, arrived, until):
+                pass
         except Overdue:
             raise self._died("timeout", f"It did not answer within {HARD:g} s and was killed.", arrived) from None
         except Closed:
-            raise self._died("killed", "The process ended by itself.", arrived) from None
+            raise self._died("killed", "The process ended by itself.", arrived, by_itself=True) from None
         except (BadFrame, KeyError, TypeError) as error:
             raise self._died("killed", f"It sent what it was not asked for and was killed: {error}.", arrived) from None
         return arrived
 
+    def _shorten(self, steps: list[Message]) -> list[Message]:
+        """The steps, without the states this process has in stock."""
+        if len(steps) == 1 and "key" not in steps[0]:
+            return steps
+        return [self._name_state(step) if step.get("key") else step for step in steps]
+
+    def _name_state(self, step: Message) -> Message:
+        if self._keys.holds(step["key"]):
+            return {name: value for name, value in step.items() if name != "state"}
+        self._keys.put(step["key"], large=step.get("large", False))
+        return step
+
     def _gather(self, steps: list[Message], arrived: list[Message], until: float) -> bool:
-        # A session sends what it has before a reset, so the next step tells how long this frame may take.
+        # A session sends what it has before it constructs, so the next step tells how long this frame may take.
         following = steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""
-        patience = HARD + (CONSTRUCT if following in ("reset", "load") else 0)
+        patience = HARD + CONSTRUCT if following in PATIENT or following == "settle" else HARD
         frame = self.channel.receive(min(time.monotonic() + patience, until))
         if frame["seq"] != self._sequence:
             raise BadFrame("a frame out of turn")
-        arrived += frame["observations"]
-        if len(arrived) > len(steps) or (frame["done"] and (len(arrived) < len(steps) or self.channel.surplus)):
+        observations = check(frame["observations"])
+        have = len(arrived) + len(observations)
+        # Before any of them counts as arrived.
+        if have > len(steps) or (frame["done"] and (have < len(steps) or self.channel.surplus)):
             raise BadFrame("more or fewer observations than steps")
+        arrived += observations
         return bool(frame["done"])
 
-    def _died(self, code: str, message: str, arrived: list[Message]) -> Died:
+    def _died(self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False) -> Died:
         self.kill()
-        return Died(code, message, arrived)
+        return Died(code, message, arrived, by_itself=by_itself)
 
     def is_alive(self) -> bool:
         """Whether the process still runs; a pidfd turns readable at its end."""
+        if self._pidfd < 0:
+            return False
         watch = select.poll()
         watch.register(self._pidfd, select.POLLIN)
         return not watch.poll(0)

@@ -1,16 +1,21 @@
 """The loop of a forked session: a list of steps comes in, observations go out, until the socket closes.
 
-Observations are kept back and sent together. They are sent before and after a reset, and before a step that begins
+Observations are kept back and sent together. They are sent before and after a construction, and before a step that begins
 100 ms after the last frame: so the driver, which waits `HARD` seconds for a frame, never waits for two slow steps at once.
 """
 
+import gc
 import os
-import signal
 import time
-from types import FrameType
+from collections.abc import Sequence
 
 from envmill.runtime.canonical import NotJson
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, encode
+from envmill.runtime.interface import Interface
+from envmill.runtime.jail import diagnosis, soil
+from envmill.runtime.jail.deadline import Deadline, TimeUp
+from envmill.runtime.jail.operations import CONSTRUCTIVE, EMPTY, LOOKS, OPERATIONS, PATIENT, UNBUILT, read
+from envmill.runtime.jail.stock import Stock
+from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, spell
 from envmill.runtime.program import ProgramFault, Source
 from envmill.runtime.session import Reply, Session, ToolEntry, fail, quote
 
@@ -23,70 +28,84 @@ CONSTRUCT = 10.0
 _PROGRESS = 0.1
 _FRAME = 256 * 1024
 """Observations kept back, in bytes; a frame must stay far below the wire's limit."""
+_GARBAGE = 20_000
+"""Containers made since the last sweep, above which a reset sweeps: the collector is off while tools run."""
 # Kept from before the clock becomes virtual.
 _monotonic = time.monotonic
-_setitimer = signal.setitimer
-
-
-class TimeUp(BaseException):
-    """The soft deadline passed. No Exception, so that a tool's `except Exception` does not swallow it."""
 
 
 class Loop:
     """Serves one session until the driver closes its end."""
 
-    def __init__(self, channel: Channel, source: Source, tools: list[ToolEntry]) -> None:
-        self._channel = channel
-        self._session = Session(source.load, tools)
-        self._armed = False
+    def __init__(self, channel: Channel, source: Source, tools: Sequence[ToolEntry] | Interface) -> None:
+        self.channel = channel
+        self._session = Session(source.load, tools, schema=source.schema)
+        self._deadline = Deadline()
+        self._stock = Stock()
         self._unbuilt: Reply | None = fail("session_lost", "There is no session yet: reset it first.")
         self._kept: list[bytes] = []
+        self._weight = 0
         self._sequence = 0
         self._sent = 0.0
 
-    def serve(self) -> None:
-        signal.signal(signal.SIGALRM, self._interrupt)
+    def prepare(self) -> None:
+        """What is inherited across the fork, and costs a session pages of its own when it is done in there."""
+        self._deadline.listen()
+        gc.disable()
+
+    def serve(self, channel: Channel) -> None:
+        """Play message after message. Ends the process."""
+        self.channel = channel
         try:
             while True:
-                message = self._channel.receive()
-                self._play(message["seq"], message["steps"])
+                self._play_next(self.channel.receive())
         except (Closed, BadFrame):
             os._exit(0)
 
-    def _play(self, sequence: int, steps: list[Message]) -> None:
+    def _play_next(self, message: Message) -> None:
+        # A call of its own, so that no message, which may hold a whole state, is kept until the next one comes.
+        self.play(message["seq"], message["steps"], message.get("hashes", "each"))
+
+    def play(self, sequence: int, steps: list[Message], hashes: str = "each") -> None:
+        """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or `none`."""
         self._sequence, self._sent = sequence, _monotonic()
-        for step in steps:
-            slow = step["op"] in ("reset", "load")
-            if self._kept and (slow or self._stale()):
+        last = len(steps) - 1
+        for place, step in enumerate(steps):
+            slow = step["op"] in CONSTRUCTIVE or (step["op"] in LOOKS and self._session.is_large())
+            if self._kept and (slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
                 self._send(done=False)
-            self._keep(self._observe(step))
-            if slow and len(steps) > 1:
+            self._keep(self._observe(step, hashed=hashes == "each" or (hashes == "last" and place == last)))
+            if slow and place < last:
                 self._send(done=False)
         self._send(done=True)
 
-    def _stale(self) -> bool:
-        return _monotonic() - self._sent > _PROGRESS or sum(map(len, self._kept)) > _FRAME
-
     def _keep(self, observation: Message) -> None:
+        if denied := diagnosis.drain():
+            # Without a layer to say so, a program hides it: libraries swallow a refusal and try something else.
+            observation = observation | {"denied": denied, "message": f"{observation['message']} [denied: {', '.join(denied)}]".lstrip()}
         try:
-            self._kept.append(encode(observation)[4:])
+            spelled = spell(observation)
         except (BadFrame, ValueError, TypeError) as error:
-            self._kept.append(encode(_observation(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))[4:])
+            spelled = spell(EMPTY | read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
+        self._kept.append(spelled)
+        self._weight += len(spelled)
 
     def _send(self, *, done: bool) -> None:
-        head = f'{{"seq":{self._sequence},"done":{"true" if done else "false"},"observations":['.encode()
-        payload = head + b",".join(self._kept) + b"]}"
+        head = b'{"seq":%d,"done":%s,"observations":[' % (self._sequence, b"true" if done else b"false")
+        # One copy of it all: an observation may hold a state.
+        length = len(head) + self._weight + len(self._kept) + 1
+        frame = b"".join((length.to_bytes(4, "little"), head, b",".join(self._kept), b"]}"))
         self._kept.clear()
-        self._channel.write(len(payload).to_bytes(4, "little") + payload)
+        self._weight = 0
+        self.channel.write(frame)
         self._sent = _monotonic()
 
-    def _observe(self, step: Message) -> Message:
+    def _observe(self, step: Message, *, hashed: bool) -> Message:
         """Run one step under its soft deadline; whatever it does, an observation comes of it."""
-        seconds = CONSTRUCT if step["op"] in ("reset", "load") else SOFT
+        seconds = CONSTRUCT if step["op"] in PATIENT else SOFT
         try:
-            self._armed = True
-            _setitimer(signal.ITIMER_REAL, seconds)
-            return self._run(step)
+            self._deadline.begin(seconds)
+            return self._run(step, hashed)
         except TimeUp:
             return self._failed(step, "timeout", f"It took longer than {seconds:g} s and was interrupted.")
         except NotJson as fault:
@@ -96,49 +115,34 @@ class Loop:
         except BaseException as error:  # noqa: BLE001  # SystemExit and worse are one failed call, too
             return self._failed(step, "crash", quote(error))
         finally:
-            self._armed = False
-            _setitimer(signal.ITIMER_REAL, 0)
+            self._deadline.end()
 
-    def _run(self, step: Message) -> Message:
-        operation = step["op"]
-        if operation == "load":
-            self._session.inspect()
-            return _observation({"ok": True, "outcome": "ok", "parts": []})
-        if operation == "reset":
-            self._session.reset(step["state"], step["clock"], step["seed"])
+    def _run(self, step: Message, hashed: bool) -> Message:
+        name = step["op"]
+        if name in UNBUILT:
+            if name == "settle":
+                return self._settle()
+            if name == "reset":
+                step = step | {"state": self._stock.fetch(step), "checked": hashed}
+        elif self._unbuilt is not None:
+            return EMPTY | read(self._unbuilt)
+        observation = EMPTY | OPERATIONS[name](self._session, step)
+        if name in ("reset", "restore"):
             self._unbuilt = None
-        if self._unbuilt is not None:
-            return _observation(self._unbuilt)
-        reply: Reply = {"ok": True, "outcome": "ok", "parts": []}
-        state: str | None = None
-        if operation == "call":
-            reply = self._session.call(step["name"], step["arguments"], step["actor"])
-        elif operation == "advance":
-            self._session.advance(step["seconds"])
-        elif operation == "look":
-            state = self._session.spelled_state().decode()
-        return _observation(reply, self._session.state_hash(), state)
+        if hashed and self._unbuilt is None:
+            observation["state_hash"] = self._session.state_hash()
+        return observation
+
+    def _settle(self) -> Message:
+        """Before a reset in place: whether the interpreter is as it was, apart from the program."""
+        if gc.get_count()[0] > _GARBAGE:
+            gc.collect()
+        if changed := soil.find_changed():
+            return EMPTY | read(fail("soiled", f"The program changed {changed}."))
+        return EMPTY
 
     def _failed(self, step: Message, code: str, message: str) -> Message:
         reply = fail(code, message)
-        if step["op"] == "reset":
+        if step["op"] in ("reset", "restore"):
             self._unbuilt = reply
-        return _observation(reply)
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        # A late signal, after the step ended, must not reach our own code.
-        if self._armed:
-            self._armed = False
-            raise TimeUp
-
-
-def _observation(reply: Reply, state_hash: str = "", state: str | None = None) -> Message:
-    error = reply.get("error", {"code": "", "message": ""})
-    return {
-        "outcome": reply["outcome"],
-        "parts": reply.get("parts", []),
-        "code": error["code"],
-        "message": error["message"],
-        "state_hash": state_hash,
-        "state": state,
-    }
+        return EMPTY | read(reply)

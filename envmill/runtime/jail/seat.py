@@ -1,50 +1,133 @@
-"""A seat: one logical session in the driver. Its process may die; a reset puts a fresh one in its place."""
+"""A seat: one logical session in the driver. Its process may die or be exchanged; every construction finds a good one."""
 
 import time
 
 from envmill.runtime.jail.inmate import Died, Inmate
+from envmill.runtime.jail.ladder import EPISODES, SETTLE, Tape, agree, has_failed
+from envmill.runtime.jail.operations import CONSTRUCTIVE
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Message
 
 LOST = "session_lost"
+REVIVALS = 2
+"""Other processes that are led to where one died, before its death is believed."""
 
 
 class Seat:
     """Plays steps in the process it holds, and answers for one that died."""
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, hashes: str = "each", *, fresh: bool = False) -> None:
         self._template = template
+        self._hashes = hashes
+        self._always_fresh = fresh
         self._inmate: Inmate | None = None
+        self._tape = Tape(fresh=False)
 
     def play(self, steps: list[Message], until: float) -> list[Message]:
         """One observation per step, whatever happens. `until` bounds the whole plan on the monotonic clock."""
         if self._template.fault:
             return [failure("build", self._template.fault) for _ in steps]
+        if len(steps) == 1:
+            return self._play_segment(steps, until)
         observations: list[Message] = []
         for segment in _segments(steps):
             observations += self._play_segment(segment, until)
         return observations
 
     def close(self) -> None:
+        """End the session; its process may serve another."""
         if self._inmate:
-            self._template.release(self._inmate)
+            self._template.give_back(self._inmate, self._tape)
             self._inmate = None
 
     def _play_segment(self, steps: list[Message], until: float) -> list[Message]:
         if time.monotonic() > until:
-            self.close()
+            self._abandon()
             return [failure("timeout", "The plan's time was used up before this step.") for _ in steps]
-        self._sit(steps[0])
-        if self._inmate is None:
-            return _lost(len(steps))
+        if steps[0]["op"] not in CONSTRUCTIVE:
+            return self._play_here(steps, until) if self._inmate else _lost(len(steps))
+        answers = self._play_in_place(steps, until)
+        if answers and not has_failed(answers):
+            return answers
+        fresh = self._play_afresh(steps, until)
+        if answers and not has_failed(fresh):
+            # The same steps fail in a used process and not in a fresh one.
+            self._template.standing.refute()
+        return fresh
+
+    def _play_in_place(self, steps: list[Message], until: float) -> list[Message]:
+        """Nothing, when the standing or the process asks for a fresh one."""
+        # Whoever has memory shuffled first wants to see what a process of its own makes of it.
+        inmate = None if self._always_fresh or steps[0].get("shaken") else self._find_used()
+        if inmate is None:
+            return []
+        start = time.monotonic()
         try:
-            return self._inmate.play(steps, until)
+            settled, *answers = inmate.play([SETTLE, *steps], until, self._hashes)
+        except Died:
+            self._abandon()
+            return []
+        if settled["outcome"] != "ok":
+            self._abandon()
+            return []
+        # A failure seen in a used process is not believed: the caller plays again.
+        if has_failed(answers):
+            self._abandon()
+            return answers
+        self._begin(inmate, fresh=False)
+        self._tape.add(steps, answers, time.monotonic() - start)
+        return answers
+
+    def _find_used(self) -> Inmate | None:
+        if self._inmate and self._template.standing.verdict == "proven" and not self._tape.failed and self._inmate.episodes < EPISODES:
+            return self._inmate
+        self.close()
+        self._inmate = self._template.take_used()
+        return self._inmate
+
+    def _play_afresh(self, steps: list[Message], until: float) -> list[Message]:
+        self.close()
+        self._begin(self._template.take_fresh(), fresh=True)
+        return self._play_here(steps, until)
+
+    def _play_here(self, steps: list[Message], until: float) -> list[Message]:
+        assert self._inmate
+        start = time.monotonic()
+        try:
+            answers = self._inmate.play(steps, until, self._hashes)
         except Died as death:
-            self.close()
+            self._abandon()
             self._template.check()
+            revived = self._revive(steps, until) if death.by_itself else []
+            if revived:
+                return revived
             if len(death.arrived) >= len(steps) - 1 or time.monotonic() > until:
                 return [*death.arrived, failure(death.code, death.message), *_lost(len(steps))][: len(steps)]
             return self._play_singly(steps, until)
+        self._tape.add(steps, answers, time.monotonic() - start)
+        return answers
+
+    def _revive(self, steps: list[Message], until: float) -> list[Message]:
+        """The answers of another process that was led to the same place; nothing when it dies there, too, or comes elsewhere.
+
+        Somebody may have killed the process, or the machine was short of memory: only what happens again is the program's doing.
+        """
+        tape = Tape(fresh=False) if steps[0]["op"] in CONSTRUCTIVE else self._tape
+        for _ in range(REVIVALS if tape.whole else 0):
+            start = time.monotonic()
+            self._begin(self._template.take_fresh(), fresh=True)
+            try:
+                assert self._inmate
+                answers = self._inmate.play([*tape.steps, *steps], until, self._hashes.replace("last", "each"))
+            except Died:
+                self._abandon()
+                self._template.check()
+                continue
+            if all(map(agree, answers, tape.answers)):
+                self._tape.add([*tape.steps, *steps], answers, time.monotonic() - start)
+                return answers[len(tape.steps) :]
+            self._abandon()
+        return []
 
     def _play_singly(self, steps: list[Message], until: float) -> list[Message]:
         # A process that dies takes the observations it had kept back along. A plan is deterministic, so it is
@@ -54,9 +137,14 @@ class Seat:
             observations += self._play_segment([step], until)
         return observations
 
-    def _sit(self, first: Message) -> None:
-        if self._inmate is None and first["op"] in ("reset", "load"):
-            self._inmate = self._template.fork()
+    def _begin(self, inmate: Inmate, *, fresh: bool) -> None:
+        self._inmate, self._tape = inmate, Tape(fresh and self._template.standing.verdict == "unknown")
+        inmate.episodes += 1
+
+    def _abandon(self) -> None:
+        if self._inmate:
+            self._template.give_back(self._inmate, None)
+            self._inmate = None
 
 
 def _segments(steps: list[Message]) -> list[list[Message]]:

@@ -6,13 +6,16 @@ Denied calls fail with EPERM, clone3 with ENOSYS (so that libc falls back to clo
 import ctypes
 import platform
 import struct
-from collections.abc import Iterable
+from functools import cache
 
 from envmill.runtime.jail.kernel import prctl
 
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
+DENY = _ERRNO | _EPERM
+NOTIFY = 0x7FC00000
+"""Ask whoever listens to the filter, instead of denying at once."""
 _NUMBER, _ARCHITECTURE = 0, 4
 _PROT_EXEC = 4
 _SET_SECCOMP, _FILTER_MODE = 22, 2
@@ -64,8 +67,9 @@ def supported() -> bool:
     return platform.machine() in _AUDIT
 
 
-def emit(names: Iterable[str], machine: str) -> bytes:
-    """The filter's bytes for an architecture."""
+@cache
+def emit(names: tuple[str, ...], machine: str, otherwise: int = DENY) -> bytes:
+    """The filter's bytes for an architecture, and what it does about calls that are not in the list."""
     column = list(_AUDIT).index(machine)
     code = [_op(_LOAD, _ARCHITECTURE), _jump(_EQUAL, _AUDIT[machine], 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
     if machine == "x86_64":
@@ -73,16 +77,19 @@ def emit(names: Iterable[str], machine: str) -> bytes:
     for name in names:
         number = _NUMBERS[name][column]
         if number >= 0:
-            code += _rule(name, number)
-    code += [_jump(_EQUAL, _NUMBERS["clone3"][column], 0, 1), _op(_RETURN, _ERRNO | _ENOSYS), _op(_RETURN, _ERRNO | _EPERM)]
+            code += _rule(name, number, otherwise)
+    code += [_jump(_EQUAL, _NUMBERS["clone3"][column], 0, 1), _op(_RETURN, _ERRNO | _ENOSYS), _op(_RETURN, otherwise)]
     return b"".join(code)
 
 
-def install(names: Iterable[str]) -> None:
+def install(names: tuple[str, ...]) -> None:
     """Put this process, and all it will ever fork, under a filter; it adds to filters already there."""
-    code = emit(names, platform.machine())
-    program = _Program(len(code) // 8, code)
-    prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program))
+    prctl(_SET_SECCOMP, _FILTER_MODE, point_at(emit(names, platform.machine())))
+
+
+def point_at(code: bytes) -> object:
+    """A filter as the kernel wants to be handed it."""
+    return ctypes.byref(_Program(len(code) // 8, code))
 
 
 def _op(code: int, value: int) -> bytes:
@@ -93,11 +100,11 @@ def _jump(code: int, value: int, when_true: int, when_false: int) -> bytes:
     return struct.pack("<HBBI", code, when_true, when_false, value)
 
 
-def _rule(name: str, number: int) -> list[bytes]:
+def _rule(name: str, number: int, otherwise: int) -> list[bytes]:
     if name in ("mmap", "mprotect"):
-        check, stop = [_op(_LOAD, _argument(2)), _jump(_ANY_BIT, _PROT_EXEC, 0, 1)], _op(_RETURN, _ERRNO | _EPERM)
+        check, stop = [_op(_LOAD, _argument(2)), _jump(_ANY_BIT, _PROT_EXEC, 0, 1)], _op(_RETURN, otherwise)
     elif name == "clone":
-        check, stop = [_op(_LOAD, _argument(0)), _jump(_EQUAL, _FORK_FLAGS, 1, 0)], _op(_RETURN, _ERRNO | _EPERM)
+        check, stop = [_op(_LOAD, _argument(0)), _jump(_EQUAL, _FORK_FLAGS, 1, 0)], _op(_RETURN, otherwise)
     else:
         return [_jump(_EQUAL, number, 0, 1), _op(_RETURN, _ALLOW)]
     return [_jump(_EQUAL, number, 0, 4), *check, stop, _op(_RETURN, _ALLOW)]

@@ -1,15 +1,20 @@
-"""Templates as the driver holds them: one jailed, compiled program each, kept for the next session of the same program."""
+"""A template as the driver holds it: one jailed, compiled program, and the sessions that are forked from it.
+
+take ──► a used process that may be reset in place, or a spare, or a fork
+give back ──► tried out (see `ladder`), then kept for the next episode or killed
+"""
 
 import socket
 import time
-from collections import OrderedDict
+from collections import deque
 
 from envmill.runtime.jail.inmate import Inmate, connect
+from envmill.runtime.jail.ladder import EPISODES, Standing, Tape
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue, send_with_fd
 
-KEPT = 32
-"""Templates kept at once: 5-10 MB each."""
+WARM = 4
+"""Used processes of one program kept for its next episodes: 2 MB each."""
 
 
 class Broken(Exception):
@@ -19,96 +24,127 @@ class Broken(Exception):
 class Template:
     """A compiled program, or the fault that kept it from compiling."""
 
-    def __init__(self, process: Inmate, control: socket.socket) -> None:
+    def __init__(self, process: Inmate, control: socket.socket, standing: Standing) -> None:
         self._process = process
         self._control = control
+        self._warm: list[Inmate] = []
+        self._spares: list[Inmate] = []
+        self._returned: deque[tuple[Inmate, Tape]] = deque()
+        self.standing = standing
         self.fault = ""
         self.live = 0
         """Sessions that hang on it: it must outlive them."""
+        self.taken = 0
+        """How often a fresh process was asked for."""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def idle(self) -> int:
+        """Processes it holds that serve no session."""
+        return len(self._warm) + len(self._spares) + len(self._returned)
 
     def compile(self, program: Message) -> None:
         """Compile the program in the jail. A compiler that hangs or dies is the program's fault."""
-        if not _ask(self._process.channel, None, HARD).get("ready"):
+        if not ask(self._process.channel, None, HARD).get("ready"):
             raise Broken("A jailed process did not report itself ready.")
         try:
-            self.fault = str(_ask(self._process.channel, program, CONSTRUCT).get("fault", "no answer"))
+            self.fault = str(ask(self._process.channel, program, CONSTRUCT).get("fault", "no answer"))
         except Broken:
             self.fault = f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
 
-    def fork(self) -> Inmate:
-        """A fresh session."""
-        mine, theirs = connect()
-        try:
-            send_with_fd(self._control, {"op": "fork"}, theirs.fileno())
-            inmate = Inmate(_ask(self._process.channel, None, HARD)["pid"], mine)
-        except (Closed, OSError) as error:
-            mine.close()
-            raise Broken(f"A session could not be started: {error}.") from None
-        finally:
-            theirs.close()
+    def take_used(self) -> Inmate | None:
+        """A process to be reset in place, where there is one and the program's standing allows it."""
+        while self.standing.verdict == "proven" and self._warm:
+            inmate = self._warm.pop()
+            if inmate.is_alive():
+                self.live += 1
+                return inmate
+            inmate.kill()
+        return None
+
+    def take_fresh(self) -> Inmate:
+        """A process that has played nothing."""
+        self.taken += 1
+        while self._spares:
+            inmate = self._spares.pop()
+            if inmate.is_alive():
+                self.live += 1
+                return inmate
+            inmate.kill()
+        inmate = self._fork()
         self.live += 1
         return inmate
+
+    def give_back(self, inmate: Inmate, tape: Tape | None) -> None:
+        """A session ended. Without a tape, or after a failure, its process ends, too."""
+        self.live -= 1
+        if tape is None or tape.failed or self.standing.verdict == "refuted" or not inmate.is_alive():
+            inmate.kill()
+        elif self.standing.verdict == "proven" and inmate.episodes < EPISODES:
+            self._keep(inmate)
+        elif len(self._returned) < WARM:
+            self._returned.append((inmate, tape))
+        else:
+            inmate.kill()
+
+    def try_out(self) -> None:
+        """Try the processes that came back; to be done while nobody waits."""
+        while self._returned:
+            inmate, tape = self._returned.popleft()
+            self.standing.learn(tape)
+            self.standing.try_out(inmate)
+            if self.standing.verdict == "proven" and inmate.episodes < EPISODES:
+                self._keep(inmate)
+            else:
+                inmate.kill()
+
+    def prepare(self) -> None:
+        """Fork the next session ahead, where every session is a fork. The first use of a template promises no second."""
+        if self.taken > 1 and not self._spares and self.standing.verdict != "proven":
+            self._spares.append(self._fork())
 
     def check(self) -> None:
         """Raise Broken when the template is gone: its sessions died with it, and none of them is to blame."""
         if not self._process.is_alive():
             raise Broken("A template died, and its sessions with it.")
 
-    def release(self, inmate: Inmate) -> None:
-        """Kill a session of this template."""
-        inmate.kill()
-        self.live -= 1
+    def drain(self) -> None:
+        """Let go of every process that serves no session."""
+        for inmate in (*self._warm, *self._spares, *(returned for returned, _ in self._returned)):
+            inmate.kill()
+        self._warm, self._spares = [], []
+        self._returned.clear()
 
     def close(self) -> None:
+        self.drain()
         self._process.kill()
 
+    def _keep(self, inmate: Inmate) -> None:
+        if len(self._warm) < WARM:
+            self._warm.append(inmate)
+        else:
+            inmate.kill()
 
-class Templates:
-    """The zygote's templates by program hash, least recently used first."""
-
-    def __init__(self, zygote: socket.socket) -> None:
-        self._zygote = zygote
-        self._channel = Channel(zygote.fileno())
-        self._kept: OrderedDict[str, Template] = OrderedDict()
-        self._slot = 0
-
-    def find(self, program: Message) -> Template:
-        """The template of a program, made when there is none."""
-        key: str = program["hash"]
-        if key not in self._kept:
-            self._kept[key] = self._spawn(program)
-            self._evict()
-        self._kept.move_to_end(key)
-        return self._kept[key]
-
-    def forget(self, program: Message) -> None:
-        """Drop a template that no longer answers."""
-        template = self._kept.pop(program["hash"], None)
-        if template:
-            template.close()
-
-    def _spawn(self, program: Message) -> Template:
-        self._slot += 1
+    def _fork(self) -> Inmate:
         mine, theirs = connect()
-        # A zygote that does not answer ends the driver: Closed is not caught on the way up.
-        send_with_fd(self._zygote, {"slot": self._slot}, theirs.fileno())
-        process = Inmate(self._channel.receive()["pid"], mine)
-        theirs.close()
-        template = Template(process, mine)
         try:
-            template.compile(program)
+            send_with_fd(self._control, {"op": "fork"}, theirs.fileno())
+            return Inmate(ask(self._process.channel, None, HARD)["pid"], mine)
+        except (Closed, OSError) as error:
+            mine.close()
+            raise Broken(f"A session could not be started: {error}.") from None
         except Broken:
-            template.close()
+            mine.close()
             raise
-        return template
-
-    def _evict(self) -> None:
-        idle = [key for key, template in self._kept.items() if not template.live]
-        for key in idle[: max(0, len(self._kept) - KEPT)]:
-            self._kept.pop(key).close()
+        finally:
+            theirs.close()
 
 
-def _ask(channel: Channel, message: Message | None, seconds: float) -> Message:
+def ask(channel: Channel, message: Message | None, seconds: float) -> Message:
+    """What a trusted process of the sandbox answers, or Broken."""
     try:
         if message is not None:
             channel.send(message)

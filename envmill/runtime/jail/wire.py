@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import os
 import socket
 import struct
@@ -11,18 +12,37 @@ from typing import Any, TypeAlias
 
 Message: TypeAlias = dict[str, Any]
 
-LIMIT = 16 * 1024 * 1024
-"""Bytes of a frame. Half of it bounds a state."""
+LIMIT = 64 * 1024 * 1024
+"""Bytes of a frame. Less than half of it bounds a state."""
 CHUNK = 16 * 1024
 """16 KB: a larger read buffer costs 10 µs per message."""
 _LENGTH = struct.Struct("<I")
 _monotonic = time.monotonic  # kept from before the clock becomes virtual
 
 
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _read_number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_number)
+
+
 class _Codec:
     """How JSON is written and read: the standard library, until somebody hands over something faster."""
 
-    loads: Callable[[bytes], Any] = staticmethod(json.loads)
+    @staticmethod
+    def loads(payload: bytes) -> Any:
+        """What may be read may also be written: no NaN, no endless number, no half of a character."""
+        value = _DECODER.decode(payload.decode())
+        if b"\\u" in payload:
+            # Only an escape can spell half a character, and what is written here has none.
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
 
     @staticmethod
     def dumps(message: Message) -> bytes:
@@ -50,11 +70,17 @@ class BadFrame(Exception):
     """Bytes that are no frame, or more of them than were asked for."""
 
 
-def encode(message: Message) -> bytes:
-    """One frame. What is sent was made plain before: orjson would write NaN as null without a word."""
+def spell(message: Message) -> bytes:
+    """A payload. What is sent was made plain before: orjson would write NaN as null without a word."""
     payload = _codec.dumps(message)
     if len(payload) > LIMIT:
         raise BadFrame(f"a message of {len(payload)} bytes is over the limit of {LIMIT}")
+    return payload
+
+
+def encode(message: Message) -> bytes:
+    """One frame."""
+    payload = spell(message)
     return _LENGTH.pack(len(payload)) + payload
 
 
@@ -62,7 +88,7 @@ def decode(payload: bytes) -> Message:
     """The message in a payload; only objects are messages."""
     try:
         message = _codec.loads(payload)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
     if not isinstance(message, dict):
         raise BadFrame("a frame holds something else than an object")
@@ -80,9 +106,11 @@ def frame_length(header: bytes) -> int:
 class Channel:
     """One end of a stream socket. Reads take what is there, so `surplus` shows bytes nobody asked for."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, on_tick: Callable[[], None] | None = None) -> None:
         self.fd = fd
         self.surplus = b""
+        self._on_tick = on_tick
+        """Called whenever the socket's own time-out ends a read with nothing."""
 
     def send(self, message: Message) -> None:
         self.write(encode(message))
@@ -90,6 +118,8 @@ class Channel:
     def write(self, frame: bytes) -> None:
         try:
             written = os.write(self.fd, frame)
+            if written == len(frame):
+                return
             rest = memoryview(frame)[written:]
             while rest:
                 rest = rest[os.write(self.fd, rest) :]
@@ -104,8 +134,13 @@ class Channel:
         while len(data) < 4:
             data += self._read(deadline)
         end = 4 + frame_length(data[:4])
-        if len(data) < end:
-            parts, have = [data], len(data)
+        have = len(data)
+        if have == end:
+            # One read, one frame: so it is nearly always.
+            self.surplus = b""
+            return decode(data[4:])
+        if have < end:
+            parts = [data]
             while have < end:
                 parts.append(self._read(deadline, min(end - have, 1 << 20) if end > CHUNK else CHUNK))
                 have += len(parts[-1])
@@ -119,6 +154,8 @@ class Channel:
                 data = os.read(self.fd, size)
             except BlockingIOError:
                 data = None
+                if self._on_tick:
+                    self._on_tick()
             except OSError as error:
                 raise Closed(str(error)) from None
             # Looked at after every read, or a byte now and then would hold the reader forever.

@@ -7,53 +7,72 @@ No program runs in either. A template only compiles; a session executes the code
 
 import contextlib
 import gc
+import linecache
 import os
 import socket
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from importlib import import_module
+from typing import TypeAlias
 
 from envmill.runtime import virtual
+from envmill.runtime.interface import Interface
+from envmill.runtime.jail import holes, soil
 from envmill.runtime.jail import layers as jail
 from envmill.runtime.jail.imports import load_ahead
+from envmill.runtime.jail.judging import prepare_judge
 from envmill.runtime.jail.loop import Loop
-from envmill.runtime.jail.wire import Channel, Closed, receive_with_fd
+from envmill.runtime.jail.rehearsal import rehearse
+from envmill.runtime.jail.wire import Channel, Closed, Message, receive_with_fd
 from envmill.runtime.program import ProgramFault, Source
-from envmill.runtime.session import ToolEntry
+
+Serve: TypeAlias = Callable[[Channel], None]
+"""A session's life on its socket, after it was forked and locked up."""
+Flavour: TypeAlias = Callable[[Message], Serve]
+"""Prepares a program in a template, or raises ProgramFault."""
 
 
-def run_zygote(fd: int, layers: Collection[str], parent: int) -> None:
+def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = "") -> None:
     """Load modules, then fork a template per request, until the driver's end closes. Never returns."""
     try:
         jail.die_with_parent(parent)
         _keep_only(fd)
         control = socket.socket(fileno=fd)
         load_ahead()
+        if flavour == "judge":
+            import_module("envmill.runtime.jail.foreign")
+        if flavour == "database":
+            _load_database(sessions)
         virtual.install()
         _forget_disk()
+        rehearse()
+        jail.withdraw(layers)
+        soil.remember()
         gc.collect()
+        holes.fill()
         gc.freeze()
         _tell(control, {"ready": True})
         while True:
-            _fork_template(control, layers)
+            _fork_template(control, layers, FLAVOURS[flavour])
     except (Closed, OSError):
         pass
     finally:
         os._exit(0)
 
 
-def _fork_template(control: socket.socket, layers: Collection[str]) -> None:
+def _fork_template(control: socket.socket, layers: Collection[str], flavour: Flavour) -> None:
     request, fd = receive_with_fd(control)
     _reap()
     parent = os.getpid()
     child = os.fork()
     if child == 0:
-        run_template(fd, request["slot"], layers, parent)
+        run_template(fd, request["slot"], layers, parent, flavour)
     os.close(fd)
     _tell(control, {"pid": child})
 
 
-def run_template(fd: int, slot: int, layers: Collection[str], parent: int) -> None:
-    """Enter the jail, compile one program, then fork a session per request. Never returns."""
+def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavour: Flavour) -> None:
+    """Enter the jail, prepare one program, then fork a session per request. Never returns."""
     try:
         _keep_only(fd)
         control = socket.socket(fileno=fd)
@@ -61,47 +80,70 @@ def run_template(fd: int, slot: int, layers: Collection[str], parent: int) -> No
         # Only now: changing the user makes the kernel forget whom to die with.
         jail.die_with_parent(parent)
         _tell(control, {"ready": True})
-        source, tools = _compile(control)
+        serve = _prepare(control, flavour)
         gc.collect()
         gc.freeze()
         while True:
-            _fork_session(control, source, tools, layers)
+            _fork_session(control, serve, layers)
     except (Closed, OSError):
         pass
     finally:
         os._exit(0)
 
 
-def _compile(control: socket.socket) -> tuple[Source, list[ToolEntry]]:
+def _prepare(control: socket.socket, flavour: Flavour) -> Serve:
     request, _ = receive_with_fd(control)
     try:
-        source = Source(request["files"], request["entry"])
+        serve = flavour(request)
     except ProgramFault as fault:
         _tell(control, {"fault": str(fault)})
         raise Closed("nothing to run") from None
     _tell(control, {"fault": ""})
-    return source, request["tools"]
+    return serve
 
 
-def _fork_session(control: socket.socket, source: Source, tools: list[ToolEntry], layers: Collection[str]) -> None:
+def prepare_tools(request: Message) -> Serve:
+    """Compile a program; its sessions answer calls of its tools."""
+    source, interface = Source(request["files"], request["entry"]), Interface(request["tools"])
+    with contextlib.suppress(Exception):
+        # What is wrong with a schema is said when the program is loaded.
+        interface.compile()
+    # Built before the fork: what a session only reads stays shared.
+    loop = Loop(Channel(-1), source, interface)
+    loop.prepare()
+    return loop.serve
+
+
+def _load_database(sessions: str) -> None:
+    """SQLite and all it needs; `sessions` names a package that follows changes better than the standard library can."""
+    database = import_module("envmill.runtime.db")
+    if sessions:
+        database.adopt_sessions(sessions)
+
+
+FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tools, "judge": prepare_judge}
+"""What the templates of a zygote do with a program. A session's whole life is the function that comes back."""
+
+
+def _fork_session(control: socket.socket, serve: Serve, layers: Collection[str]) -> None:
     _, fd = receive_with_fd(control)
     # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given away again.
     _reap()
     parent = os.getpid()
     child = os.fork()
     if child == 0:
-        run_session(fd, source, tools, layers, parent)
+        run_session(fd, serve, layers, parent)
     os.close(fd)
     _tell(control, {"pid": child})
 
 
-def run_session(fd: int, source: Source, tools: list[ToolEntry], layers: Collection[str], parent: int) -> None:
+def run_session(fd: int, serve: Serve, layers: Collection[str], parent: int) -> None:
     """Give up forking, then serve. Never returns."""
     try:
         jail.die_with_parent(parent)
         _keep_only(fd)
         jail.tighten(layers)
-        Loop(Channel(fd), source, tools).serve()
+        serve(Channel(fd))
     finally:
         os._exit(1)
 
@@ -130,4 +172,6 @@ def _forget_disk() -> None:
     """From here on an unknown module is simply not found, instead of a file that may not be opened."""
     sys.path.clear()
     sys.path_importer_cache.clear()
+    # The lines of a program are known; those of the library cannot be read.
+    linecache.updatecache = lambda filename, module_globals=None: []  # noqa: ARG005
     sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder"]

@@ -26,6 +26,8 @@ class Greeter:
 class Greeting:
     """What loads it."""
 
+    schema = ""
+
     def load(self) -> type[Greeter]:
         return Greeter
 
@@ -50,7 +52,7 @@ def recorder() -> Recorder:
 def play(recorder: Recorder, steps: list[Message]) -> list[tuple[int, bool]]:
     """Observations per frame, and whether it was the last."""
     tool: Any = {"name": "greet", "description": "", "parameters": {"type": "object"}, "effect": "query"}
-    Loop(recorder, cast(Source, Greeting()), [tool])._play(9, steps)
+    Loop(recorder, cast(Source, Greeting()), [tool]).play(9, steps)
     assert {frame["seq"] for frame in recorder.frames} == {9}
     return [(len(frame["observations"]), frame["done"]) for frame in recorder.frames]
 

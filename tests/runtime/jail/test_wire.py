@@ -84,3 +84,15 @@ def test_codec_of_the_standard_library() -> None:
     assert decode(encode({"ü": [1, None]})[4:]) == {"ü": [1, None]}
     with pytest.raises((ValueError, BadFrame)):
         encode({"text": "x" * (LIMIT + 1)})
+
+
+@pytest.mark.parametrize(
+    "text", ["[NaN]", '{"a":-Infinity}', '{"a":1e999}', '{"a":"\\ud800"}', '{"\\uDFFF":1}', '{"a":' + "[" * 200_000, "[1]", "{"]
+)
+def test_what_could_not_be_written_is_not_read(text: str) -> None:
+    with pytest.raises(BadFrame):
+        decode(text.encode())
+
+
+def test_escapes_of_whole_characters_are_read() -> None:
+    assert decode(b'{"a":"\\ud83d\\ude00 \\u00e4", "b": 1.5e3}') == {"a": "😀 ä", "b": 1500.0}

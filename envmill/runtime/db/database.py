@@ -1,0 +1,212 @@
+"""A database as a session holds it: opened once, set back as often as wanted, read from outside.
+
+    Database(schema) ─► load(rows) ─► reset ─► [ Db: execute, query ] ─► changes · state · snapshot
+                                        ▲                                        │
+                                        └────────────────────────────────────────┘
+One transaction stays open from a reset to the next and is never committed: a reset rolls it back, whatever its size. A call
+is a savepoint in it.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import cast
+
+from envmill.runtime.canonical import Json, fingerprint, plain, spell
+from envmill.runtime.db.base import MakeBackend, Parameters, Ran
+from envmill.runtime.db.changes import RowChange, rank, read_value, spell_key, spell_row
+from envmill.runtime.db.faults import DbError, SchemaFault
+from envmill.runtime.db.guard import BUDGET, MINE, Guard, spell_parameters
+from envmill.runtime.db.sessions import Sessions, is_adopted
+from envmill.runtime.db.tables import Rows, Table, quote, read_tables, spell_trigger
+from envmill.runtime.db.triggers import Triggers
+
+_CALL = "envmill_call"
+_KEY_GUARD = "envmill_key"
+
+
+def pick_backend() -> MakeBackend:
+    """Sessions where a package that has them was handed over."""
+    return Sessions if is_adopted() else Triggers
+
+
+class Database:
+    """One database of one session. Raises SchemaFault when schema or rows cannot be opened."""
+
+    def __init__(self, schema: str, backend: MakeBackend | None = None, budget: int = BUDGET) -> None:
+        self._guard = Guard(budget)
+        self._backend = (backend or pick_backend())(self._guard)
+        self._in_call = False
+        self._memo: tuple[int, str] = (-1, "")
+        try:
+            with self._guard.trust():
+                self._backend.script(schema)
+                self.tables = read_tables(self._ask)
+                self._guard_keys()
+        except DbError as error:
+            raise SchemaFault(f"schema.sql cannot be opened: {error}") from None
+        self._base = b""
+
+    def load(self, rows: Mapping[str, Json]) -> None:
+        """Start from these rows: table → rows, as a list or by key."""
+        with self._guard.trust():
+            self._leave_transaction()
+            self._clear()
+            try:
+                for name, given in rows.items():
+                    self._fill(name, given)
+            except (DbError, ValueError) as error:
+                raise SchemaFault(f"The rows cannot be loaded: {error}") from None
+            finally:
+                self._backend.run(f"pragma foreign_keys = on {MINE}")
+            if broken := self._backend.run(f"pragma foreign_key_check {MINE}").rows:
+                raise SchemaFault(f"Row {broken[0][1]} of {broken[0][0]} refers to a row of {broken[0][2]} that is not there.")
+            self._base = self._backend.serialize()
+        self._begin()
+
+    def reset(self) -> None:
+        """Back to the loaded rows: rolled back, or put back whole after a restore and where somebody ended the transaction."""
+        with self._guard.trust():
+            kept = self._at_base and self._backend.in_transaction()
+            self._leave_transaction()
+            if not kept:
+                self._replace(self._base)
+        self._begin()
+
+    def run(self, sql: str, parameters: object = ()) -> Ran:
+        """One statement of a tool, under guard, inside the savepoint of its call."""
+        try:
+            spelled: Parameters = spell_parameters(parameters)  # pyright: ignore[reportAssignmentType]
+        except ValueError as error:
+            raise DbError(str(error)) from None
+        if not self._in_call and sql.lstrip()[:6].lower() != "select":
+            self._savepoint()
+        self._guard.start()
+        return self._backend.run(sql, spelled)
+
+    def commit(self) -> None:
+        """What the call wrote stays, until the next reset."""
+        self._end_call(f"release {_CALL} {MINE}")
+
+    def rollback(self) -> None:
+        """What the call wrote since its start, or its last commit, is undone."""
+        self._end_call(f"rollback to {_CALL} {MINE}", f"release {_CALL} {MINE}")
+
+    def changes(self) -> list[RowChange]:
+        """What differs from the loaded rows."""
+        with self._guard.trust():
+            return self._backend.changes()
+
+    def state(self) -> dict[str, dict[str, dict[str, Json]]]:
+        """Table → key → row."""
+        with self._guard.trust():
+            return {table.name: self._read(table) for table in self.tables.values()}
+
+    def state_hash(self) -> str:
+        """Hash of the state; rows are read again only when some were written since."""
+        written = self._backend.written()
+        if written != self._memo[0]:
+            self._memo = (written, fingerprint(spell(plain(self.state()))))
+        return self._memo[1]
+
+    def snapshot(self) -> dict[str, Json]:
+        """Everything, as JSON, to come back to in this database or another of the same schema."""
+        with self._guard.trust():
+            pack = {"content": self._backend.serialize(), "base": self._base}
+            return {"seen": self._backend.seen()} | {name: base64.b64encode(content).decode() for name, content in pack.items()}
+
+    def restore(self, snapshot: Mapping[str, Json]) -> None:
+        """Come back; what a later reset goes back to comes along."""
+        with self._guard.trust():
+            self._leave_transaction()
+            self._replace(base64.b64decode(snapshot["content"]))
+            self._base = base64.b64decode(snapshot["base"])
+        self._begin(str(snapshot["seen"]), at_base=False)
+
+    def close(self) -> None:
+        self._backend.close()
+
+    def _ask(self, sql: str) -> Rows:
+        return self._backend.run(sql).rows
+
+    def _begin(self, seen: str = "", *, at_base: bool = True) -> None:
+        self._in_call, self._at_base, self._memo = False, at_base, (-1, "")
+        with self._guard.trust():
+            self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
+            self._backend.run(f"begin {MINE}")
+
+    def _leave_transaction(self) -> None:
+        self._in_call = False
+        if self._backend.in_transaction():
+            self._backend.run(f"rollback {MINE}")
+
+    def _savepoint(self) -> None:
+        with self._guard.trust():
+            self._backend.run(f"savepoint {_CALL} {MINE}")
+        self._in_call = True
+
+    def _end_call(self, *statements: str) -> None:
+        if not self._in_call:
+            return
+        self._in_call = False
+        with self._guard.trust():
+            for statement in statements:
+                self._backend.run(statement)
+
+    def _replace(self, content: bytes) -> None:
+        # Triggers go first: old versions of SQLite crash on those that outlive the tables they are on.
+        for (name,) in self._ask(f"select name from sqlite_temp_schema where type = 'trigger' {MINE}"):
+            self._backend.run(f"drop trigger temp.{quote(name)} {MINE}")
+        self._backend.deserialize(content)
+        self._guard_keys()
+
+    def _guard_keys(self) -> None:
+        self._backend.script("".join(map(_spell_key_guard, self.tables.values())))
+
+    def _clear(self) -> None:
+        self._backend.run(f"pragma foreign_keys = off {MINE}")
+        for table in self.tables.values():
+            self._backend.run(f"delete from main.{quote(table.name)} {MINE}")
+        if self._backend.run(f"select 1 from sqlite_schema where name = 'sqlite_sequence' {MINE}").rows:
+            self._backend.run(f"delete from sqlite_sequence {MINE}")
+
+    def _fill(self, name: str, given: Json) -> None:
+        table = self.tables.get(name)
+        if table is None:
+            raise ValueError(f"there is no table {name!r}; the schema makes {', '.join(self.tables)}")
+        rows = list(cast("dict[str, Json]", given).values()) if isinstance(given, dict) else given
+        for place, row in enumerate(rows):
+            self._insert(table, place, row)
+
+    def _insert(self, table: Table, place: int, given: Json) -> None:
+        if not isinstance(given, dict):
+            raise ValueError(f"row {place} of {table.name} is no object")
+        row = cast("dict[str, Json]", given)
+        columns: list[str] = list(row)
+        if unknown := [column for column in columns if column not in table.columns]:
+            raise ValueError(f"row {place} of {table.name} has {unknown[0]!r}; its columns are {', '.join(table.columns)}")
+        values = [read_value(value) for value in row.values()]
+        names, marks = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))
+        spelled = f"({names}) values ({marks})" if columns else "default values"
+        try:
+            self._backend.run(f"insert into main.{quote(table.name)} {spelled} {MINE}", spell_parameters(values))  # pyright: ignore[reportArgumentType]
+        except (DbError, ValueError) as error:
+            raise ValueError(f"row {place} of {table.name}: {error}") from None
+
+    def _read(self, table: Table) -> dict[str, dict[str, Json]]:
+        columns = ", ".join(map(quote, table.columns))
+        found = self._backend.run(f"select {columns} from main.{quote(table.name)} {MINE}").rows
+        places = table.places()
+        found.sort(key=lambda row: [rank(row[place]) for place in places])
+        return {spell_key([row[place] for place in places]): spell_row(dict(zip(table.columns, row, strict=True))) for row in found}
+
+
+def _spell_key_guard(table: Table) -> str:
+    """SQLite lets a key be NULL where the table does not forbid it, and such a row cannot be told from another."""
+    if table.counted:
+        return ""
+    missing = " or ".join(f"NEW.{quote(column)} is null" for column in table.key)
+    said = f"NOT NULL constraint failed: {table.name}.{table.key[0]}".replace("'", "''")
+    return "".join(
+        spell_trigger(f"{_KEY_GUARD} {when} {table.name}", f"before {when}", table, f"when {missing}", f"raise(abort, '{said}')")
+        for when in ("insert", "update")
+    )

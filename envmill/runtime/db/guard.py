@@ -1,0 +1,114 @@
+"""What statements of generated code may do, asked of SQLite's own parser, and how long they may run."""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+OK, DENY, IGNORE = 0, 1, 2
+
+_PRAGMA, _READ, _TRANSACTION, _UPDATE, _ATTACH, _DETACH = 19, 20, 22, 23, 24, 25
+_INSERT, _DELETE, _SELECT, _FUNCTION, _SAVEPOINT, _RECURSIVE = 18, 9, 21, 31, 32, 33
+_ALLOWED = frozenset((_READ, _UPDATE, _INSERT, _DELETE, _SELECT, _SAVEPOINT, _RECURSIVE))
+
+_FORBIDDEN = frozenset(
+    ("load_extension", "sqlite_version", "sqlite_source_id", "sqlite_compileoption_get", "total_changes", "fts3_tokenizer")
+)
+"""Functions that reach outside, or answer differently in the two backends."""
+
+TOUCH = "envmill_touch"
+"""The function our own triggers call, and nobody else."""
+
+_HARMLESS = ("table_info", "table_xinfo")
+"""They only tell columns, and sessions ask for the second in the middle of a tool's statement."""
+
+MINE = "/* envmill */"
+"""Ends every statement of ours: what was allowed to us stays prepared, and must not be found again by another's text."""
+
+TICK = 10_000
+"""SQLite steps between two looks at the budget: costs nothing that can be measured."""
+BUDGET = 50_000_000
+"""SQLite steps of one statement: about two seconds. Counted, not timed, so that the same statement ends the same way everywhere."""
+
+
+class Guard:
+    """One database's guard; it looks away while the database itself is at work."""
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self.trusted = False
+        self.refused = ""
+        """Why the last statement was refused, in words for its author."""
+        self._budget = budget
+        self._left = budget
+
+    def start(self) -> None:
+        """A new statement: its whole budget, and nothing refused yet."""
+        self._left, self.refused = self._budget, ""
+
+    @contextmanager
+    def trust(self) -> Generator[None]:
+        """Statements of our own are not asked about."""
+        before, self.trusted = self.trusted, True
+        try:
+            yield
+        finally:
+            self.trusted = before
+
+    def allow(self, action: int, first: str | None, second: str | None, schema: str | None, trigger: str | None) -> int:  # noqa: ARG002
+        """SQLite's authorizer."""
+        if self.trusted or action in _ALLOWED:
+            return OK
+        if action == _FUNCTION:
+            forbidden = second in _FORBIDDEN or (second == TOUCH and not trigger)
+            return self._refuse(f"the function {second}() is not available here") if forbidden else OK
+        if action == _PRAGMA and first in _HARMLESS:
+            return OK
+        if action == _TRANSACTION:
+            return IGNORE  # BEGIN, COMMIT and ROLLBACK as statements do nothing: the call is the transaction
+        return self._refuse(_WORDS.get(action, "the schema is fixed: a tool may select, insert, update and delete"))
+
+    def tick(self) -> bool:
+        """SQLite's progress handler: true ends the statement."""
+        self._left -= TICK
+        if self._left <= 0 and not self.trusted:
+            self.refused = f"the statement took more than {self._budget:,} steps; give it an index or a narrower condition"
+            return True
+        return False
+
+    def _refuse(self, why: str) -> int:
+        self.refused = why
+        return DENY
+
+
+_WORDS = {
+    _PRAGMA: "PRAGMA is not available here",
+    _ATTACH: "ATTACH is not available here",
+    _DETACH: "DETACH is not available here",
+}
+
+
+_PLAIN = frozenset((str, float, bytes, type(None)))
+"""Types that go to SQLite as they are; integers are looked at for their size."""
+
+
+def spell_parameters(parameters: object) -> Sequence[object] | Mapping[str, object]:
+    """Parameters in the types SQLite stores, or ValueError naming the one that is not."""
+    if type(parameters) is tuple and _PLAIN.issuperset(map(type, row := cast("tuple[object, ...]", parameters))):
+        return row
+    if isinstance(parameters, dict):
+        return {str(name): _spell(f":{name}", value) for name, value in cast("dict[Any, object]", parameters).items()}
+    if isinstance(parameters, list | tuple):
+        return tuple(_spell(f"number {place}", value) for place, value in enumerate(cast("list[object]", parameters), 1))
+    raise ValueError(f"parameters are a list or a dict, not {type(parameters).__name__}")
+
+
+def _spell(name: str, value: object) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"parameter {name} is an integer outside 64 bits")
+    if value is None or isinstance(value, str | bytes | int | float):
+        return value
+    raise ValueError(
+        f"parameter {name} is of type {type(value).__name__}; SQLite stores None, int, float, str and bytes "
+        "(write lists and dicts as JSON text)"
+    )

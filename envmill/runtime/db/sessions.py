@@ -1,0 +1,181 @@
+"""The factory's backend: apsw, whose sessions follow changes inside SQLite at next to no cost."""
+
+import base64
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from envmill.runtime.db import clock
+from envmill.runtime.db.base import SETUP, WRONG_BINDINGS, Parameters, Ran, translate
+from envmill.runtime.db.changes import RowChange, in_order
+from envmill.runtime.db.faults import DbError
+from envmill.runtime.db.guard import TICK, Guard
+from envmill.runtime.db.tables import Table
+
+_VFS = "envmill"
+_JULIAN_DAY = 86_400_000
+_DATABASE = "main"
+_MOST_DESCRIBED = 512  # tools that write values into their SQL make a new statement each time
+
+
+_adopted: list[Any] = []
+
+
+def adopt_sessions(name: str) -> None:
+    """Use a package that has SQLite's sessions: apsw. This folder depends on none, so its user names it."""
+    _adopted[:] = [_equip(importlib.import_module(name))]
+
+
+def is_adopted() -> bool:
+    return bool(_adopted)
+
+
+def _equip(apsw: Any) -> Any:
+    """The package, with a VFS whose clock is virtual. Nothing is ever opened through it but memory."""
+
+    def tell(self: Any) -> int:  # noqa: ARG001
+        return clock.julian_milliseconds()
+
+    def tell_days(self: Any) -> float:  # noqa: ARG001
+        return clock.julian_milliseconds() / _JULIAN_DAY
+
+    kind = type("VirtualClock", (apsw.VFS,), {"xCurrentTimeInt64": tell, "xCurrentTime": tell_days})
+    vars(apsw)["envmill_vfs"] = kind(_VFS, "")  # a VFS lives as long as its object
+    return apsw
+
+
+class Sessions:
+    """A connection of apsw."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard, self._apsw = guard, _adopted[0]
+        self._columns: tuple[str, ...] = ()
+        self._described: dict[str, tuple[str, ...]] = {}
+        self._statements = 0
+        self._single = False
+        self._tables: Mapping[str, Table] = {}
+        self._session: Any = None
+        self._earlier = b""
+        self._connection = self._apsw.Connection(":memory:", vfs=_VFS)
+        self._connection.authorizer = guard.allow
+        self._connection.set_progress_handler(guard.tick, TICK)
+        self._connection.create_scalar_function("random", clock.draw_integer, 0)
+        self._connection.create_scalar_function("randomblob", clock.draw_blob, 1)
+        self._connection.exec_trace = self._trace
+        with guard.trust():
+            self.script(";".join(SETUP))
+
+    def run(self, sql: str, parameters: Parameters = ()) -> Ran:
+        if ";" in sql.rstrip().rstrip(";"):
+            return self._run_cautiously(sql, parameters)
+        return self._run(sql, parameters)
+
+    def script(self, sql: str) -> None:
+        try:
+            self._connection.execute(sql)
+        except (self._apsw.Error, ValueError) as error:
+            raise self._translate(error) from None
+
+    def in_transaction(self) -> bool:
+        return self._connection.in_transaction
+
+    def written(self) -> int:
+        return self._connection.total_changes()
+
+    def watch(self, tables: Mapping[str, Table], seen: str = "") -> None:
+        self._tables, self._earlier = tables, base64.b64decode(seen)
+        if self._session is not None:
+            self._session.close()
+        self._session = self._apsw.Session(self._connection, _DATABASE)
+        self._session.attach()
+
+    def seen(self) -> str:
+        return base64.b64encode(self._changeset()).decode()
+
+    def changes(self) -> list[RowChange]:
+        return in_order(self._read(change) for change in self._apsw.Changeset.iter(self._changeset()))
+
+    def serialize(self) -> bytes:
+        return self._connection.serialize(_DATABASE)
+
+    def deserialize(self, content: bytes) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        copy = self._apsw.Connection(":memory:")
+        copy.deserialize(_DATABASE, content)
+        with self._connection.backup(_DATABASE, copy, _DATABASE) as backup:
+            backup.step()
+        copy.close()
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+        self._connection.close()
+
+    def _run_cautiously(self, sql: str, parameters: Parameters) -> Ran:
+        """apsw runs one statement after the other; the second shows only when the first has run, which is then undone."""
+        with self._guard.trust():
+            self._connection.execute("savepoint envmill_single")
+        try:
+            self._single = True
+            ran = self._run(sql, parameters)
+        except BaseException:
+            self._end_single("rollback to envmill_single; release envmill_single")
+            raise
+        self._end_single("release envmill_single")
+        return ran
+
+    def _end_single(self, sql: str) -> None:
+        self._single = False
+        with self._guard.trust():
+            self._connection.execute(sql)
+
+    def _run(self, sql: str, parameters: Parameters) -> Ran:
+        before, self._columns, self._statements = self._connection.total_changes(), (), 0
+        try:
+            rows = self._connection.execute(sql, parameters).fetchall()
+        except self._apsw.ExecTraceAbort:
+            raise DbError("only one statement at a time") from None
+        except (self._apsw.Error, OverflowError, ValueError, TypeError, KeyError) as error:
+            raise self._translate(error) from None
+        return Ran(self._columns, rows, self._connection.changes() if self._connection.total_changes() != before else 0)
+
+    def _trace(self, cursor: Any, sql: str, parameters: Any) -> bool:  # noqa: ARG002
+        known = self._described.get(sql)
+        if known is None:
+            if len(self._described) >= _MOST_DESCRIBED:
+                self._described.clear()
+            known = self._described[sql] = tuple(column[0] for column in cursor.get_description())
+        self._columns = known
+        self._statements += 1
+        return not (self._single and self._statements > 1)
+
+    def _changeset(self) -> bytes:
+        now = self._session.changeset() if self._session is not None else b""
+        if not self._earlier:
+            return now
+        builder = self._apsw.ChangesetBuilder()
+        builder.schema(self._connection, _DATABASE)
+        for part in (self._earlier, now):
+            builder.add(part)
+        return builder.output()
+
+    def _read(self, change: Any) -> RowChange:
+        table = self._tables[change.name]
+        old, new = (self._name(table, row) for row in (change.old, change.new))
+        key = {column: (old if change.op != "INSERT" else new)[column] for column in table.key}
+        if change.op == "INSERT":
+            return RowChange(table.name, "insert", key, {}, new)
+        if change.op == "DELETE":
+            return RowChange(table.name, "delete", key, old, {})
+        return RowChange(table.name, "update", key, {name: old[name] for name in table.columns if name in new}, new)
+
+    def _name(self, table: Table, row: tuple[Any, ...] | None) -> dict[str, Any]:
+        untouched = self._apsw.no_change
+        return {name: value for name, value in zip(table.columns, row or (), strict=False) if value is not untouched}
+
+    def _translate(self, error: BaseException) -> DbError:
+        if isinstance(error, self._apsw.BindingsError | KeyError):
+            return DbError(WRONG_BINDINGS)
+        return translate(self._guard, error, isinstance(error, self._apsw.ConstraintError | self._apsw.MismatchError))

@@ -1,0 +1,77 @@
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""What a session says is a claim, and may be forged: its form is checked here, before anybody reads it."""
+
+import math
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from envmill.runtime.jail.operations import EMPTY
+from envmill.runtime.jail.wire import BadFrame, Message, decode
+
+_FIELDS = itemgetter("outcome", "parts", "code", "message", "state_hash", "state")
+_USUAL = len(EMPTY)
+_OUTCOMES = frozenset(("ok", "rejection", "failure"))
+_CONTENT = {"text": ("text", str), "json": ("value", object), "blob": ("hash", str)}
+"""Type of a part → the field that must be there, and what it holds."""
+
+
+def check(observations: Any) -> list[Message]:
+    """The observations of a frame, or BadFrame when one has not the form of one."""
+    if type(observations) is not list:
+        raise BadFrame("observations that are no list")
+    try:
+        for observation in observations:
+            # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
+            outcome, parts, code, message, state_hash, state = _FIELDS(observation)
+            if outcome not in _OUTCOMES or not type(code) is type(message) is type(state_hash) is str or type(parts) is not list:
+                raise BadFrame("an observation of another form")
+            for part in parts:
+                name, kind = _CONTENT[part["type"]]
+                if not isinstance(part[name], kind):
+                    raise BadFrame("a part of another form")
+            if state is not None:
+                _check_state(state)
+            if len(observation) > _USUAL:
+                _check_beside(observation)
+    except (KeyError, TypeError, AttributeError):
+        raise BadFrame("an observation that lacks something") from None
+    return observations
+
+
+def _check_beside(observation: Message) -> None:
+    if not all(test(observation[name]) for name, test in _BESIDE.items() if name in observation):
+        raise BadFrame("an observation with more of another form")
+
+
+def _check_state(text: str) -> None:
+    try:
+        decode(text.encode())
+    except UnicodeEncodeError:
+        raise BadFrame("a state that is no text") from None
+
+
+def _are_words(value: Any) -> bool:
+    return type(value) is list and all(type(word) is str for word in value)
+
+
+def _are_notes(value: Any) -> bool:
+    return type(value) is list and all(type(note) is dict for note in value)
+
+
+def _are_counts(value: Any) -> bool:
+    return type(value) is dict and all(type(count) is int for count in value.values())
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+_BESIDE: dict[str, Callable[[Any], bool]] = {
+    "uses": _are_counts,
+    "notifications": _are_notes,
+    "delay": _is_time,
+    "weather": _are_words,
+    "denied": _are_words,
+}
+"""Fields an observation may bear besides."""

@@ -1,0 +1,125 @@
+"""Generated checks, judged: the life of a process of the judge zygote. One is forked for every verdict and ends with it.
+
+    reset (both states as bytes) ──► check ──► check ──► …
+
+Each check gets copies of its own and must return a bool. One that raises, hangs, changes what it was given, or leaves the
+interpreter other than it was, is a failure: never a yes, never a no.
+"""
+
+import base64
+import json
+import marshal
+import sys
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from envmill.runtime import virtual
+from envmill.runtime.canonical import Json, plain, spell
+from envmill.runtime.jail import soil
+from envmill.runtime.jail.loop import Loop
+from envmill.runtime.jail.operations import EMPTY
+from envmill.runtime.jail.operations import read as tell
+from envmill.runtime.jail.wire import Channel, Message
+from envmill.runtime.program import ProgramFault, Source
+from envmill.runtime.reply import fail
+from envmill.runtime.world import WORLD, parse_clock
+
+FUNCTION = "check"
+"""What a check's file defines: `check(initial, final) -> bool`."""
+LARGE = 2 * 1024 * 1024
+"""Characters of a state above which it travels packed: two of the largest would not fit into a frame."""
+_DATABASE = "sqlite"
+
+
+def pack_state(spelled: bytes, form: str = "json") -> Message:
+    """A state as it travels: JSON, or the bytes of a SQLite file, which nobody has looked into."""
+    if form == "json" and len(spelled) <= LARGE:
+        return {"form": form, "text": spelled.decode()}
+    return {"form": form, "packed": base64.b64encode(zlib.compress(spelled, 1)).decode()}
+
+
+class _Given:
+    """One of the two states, as bytes: each check reads a copy, whose bytes must be the same afterwards."""
+
+    def __init__(self, sent: Message) -> None:
+        spelled = sent["text"].encode() if "text" in sent else zlib.decompress(base64.b64decode(sent["packed"]))
+        # The reader of databases is loaded in a judge zygote alone, before it was jailed.
+        read = import_module("envmill.runtime.jail.foreign").read_database if sent["form"] == _DATABASE else json.loads
+        self._first: Json = read(spelled)
+        self._packed = _pack(self._first)
+
+    def copy(self) -> Json:
+        # What was read is the first copy: of a large state, each costs more than all else.
+        first, self._first = self._first, None
+        return marshal.loads(self._packed) if first is None else first
+
+    def is_changed(self, copy: Json) -> bool:
+        try:
+            return _pack(copy) != self._packed
+        except ValueError:
+            return True
+
+
+class Court(Loop):
+    """Serves one verdict; everything around the steps is as it is where tools run."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(Channel(-1), source, [])
+        self._source = source
+        self._initial = self._final = _Given({"form": "json", "text": "null"})
+
+    def _run(self, step: Message, hashed: bool) -> Message:  # noqa: ARG002
+        if step["op"] == "load":
+            for name in self._source.codes:
+                self._find(name)
+        elif step["op"] == "reset":
+            self._open(step)
+        elif step["op"] == "state":
+            return EMPTY | {"state": spell(plain(self._final.copy())).decode()}
+        elif step["op"] == "check":
+            return self._hear(step["name"])
+        else:
+            return EMPTY | tell(fail("unknown_step", f"A judge does not do {step['op']!r}."))
+        return EMPTY
+
+    def _open(self, step: Message) -> None:
+        WORLD.reset(parse_clock(step["clock"]), step["seed"])
+        virtual.reset()
+        try:
+            self._initial, self._final = _Given(step["initial"]), _Given(step["final"])
+        except (ValueError, RecursionError, zlib.error) as error:
+            raise ProgramFault(f"A state cannot be read: {error}") from None
+
+    def _hear(self, name: str) -> Message:
+        check = self._find(name)
+        initial, final = self._initial.copy(), self._final.copy()
+        said = check(initial, final)
+        if self._initial.is_changed(initial) or self._final.is_changed(final):
+            return EMPTY | tell(fail("mutates", "The check changed a state it was given: it must only read."))
+        if changed := soil.find_changed():
+            return EMPTY | tell(fail("mutates", f"The check changed {changed}: it must only read."))
+        if said is not True and said is not False:
+            return EMPTY | tell(fail("bad_verdict", f"The check returned a value of type {type(said).__name__} instead of a bool."))
+        return EMPTY | {"parts": [{"type": "json", "value": said}]}
+
+    def _find(self, name: str) -> Callable[[Json, Json], Any]:
+        if self._source not in sys.meta_path:
+            sys.meta_path.insert(0, self._source)
+        if name not in self._source.codes:
+            raise ProgramFault(f"There is no check {name[:80]!r}.")
+        found = getattr(import_module(name), FUNCTION, None)
+        if not callable(found):
+            raise ProgramFault(f"{name}.py defines no function `{FUNCTION}(initial, final)`.")
+        return found
+
+
+def prepare_judge(request: Message) -> Callable[[Channel], None]:
+    """Compile checks; a process forked afterwards hears one verdict."""
+    return Court(Source(request["files"], request["entry"])).serve
+
+
+def _pack(value: Json) -> bytes:
+    # Version 2 writes no back references, so equal bytes mean equal values. Ten times quicker than canonical JSON.
+    return marshal.dumps(value, 2)

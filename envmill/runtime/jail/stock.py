@@ -1,0 +1,58 @@
+"""Initial states a process was sent before, so that the next reset on one of them names it by a key alone.
+
+Sender and receiver keep the same stock: the same keys, in the same order, under the same bounds.
+"""
+
+from collections import OrderedDict
+from typing import Any
+
+from envmill.runtime.jail.wire import Message
+from envmill.runtime.start import pack
+
+PLACES = 8
+LARGE = 256 * 1024
+"""Bytes from which a state has a place of its own, which the next large one takes: of those, one is enough to hold."""
+
+
+class Known:
+    """Which states are in a stock, as the sender knows it."""
+
+    def __init__(self) -> None:
+        self._keys: OrderedDict[str, None] = OrderedDict()
+        self._large = ""
+
+    def holds(self, key: str) -> bool:
+        """Whether it is there; if so, it is the last to go."""
+        if key in self._keys:
+            self._keys.move_to_end(key)
+            return True
+        return bool(key) and key == self._large
+
+    def put(self, key: str, *, large: bool = False) -> str:
+        """Add one; the key that had to go for it, or nothing."""
+        if large:
+            gone, self._large = self._large, key
+            return gone
+        self._keys[key] = None
+        return self._keys.popitem(last=False)[0] if len(self._keys) > PLACES else ""
+
+
+class Stock:
+    """The states themselves, packed."""
+
+    def __init__(self) -> None:
+        self._keys = Known()
+        self._states: dict[str, bytes] = {}
+
+    def fetch(self, step: Message) -> Any:
+        """The state a reset starts from: sent along, or kept from an earlier one and then packed."""
+        key = step.get("key", "")
+        if "state" not in step:
+            self._keys.holds(key)
+            return self._states[key]
+        if key and not self._keys.holds(key):
+            gone = self._keys.put(key, large=step.get("large", False))
+            self._states.pop(gone, None)
+            self._states[key] = pack(step["state"])
+            return self._states[key]
+        return step["state"]

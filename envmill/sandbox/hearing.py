@@ -1,0 +1,81 @@
+"""A hearing: generated checks and the two states they are asked about, as the judge zygote gets them, and what they said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import orjson
+
+from envmill.errors import BuildError
+from envmill.runtime.jail.judging import pack_state
+from envmill.sandbox.plan import Observation
+from schemas.base import Json, digest, is_object
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one check said."""
+
+    holds: bool | None
+    """Whether it holds; None when it said nothing that counts."""
+    code: str = ""
+    """Why it said nothing: crash, timeout, killed, mutates, bad_verdict, build, session_lost."""
+    message: str = ""
+    """The same in words."""
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools."""
+
+    sources: Sequence[str]
+    """Text of each check: a file that defines `check(initial, final) -> bool`."""
+    initial: Json | bytes
+    """State at the start; bytes are those of a SQLite file, and the checks get its rows by table."""
+    final: Json | bytes
+    """State at the end."""
+    clock: str
+    """What the checks take for the present time, ISO 8601 UTC."""
+    seed: int = 0
+    """Seed of what the checks take for chance."""
+
+    @cached_property
+    def message(self) -> dict[str, Json]:
+        """The checks as a program of the judge zygote; its hash keys the templates."""
+        content: dict[str, Json] = {
+            "files": {f"{_name(place)}.py": text for place, text in enumerate(self.sources)},
+            "entry": f"{_name(0)}:",
+            "tools": [],
+        }
+        return {"hash": digest({"flavour": "judge", **content}), **content}
+
+    def steps(self) -> list[dict[str, Json]]:
+        """Both states, then every check. BuildError when a state is not JSON."""
+        states = {"initial": _pack(self.initial), "final": _pack(self.final)}
+        opening: dict[str, Json] = {"op": "reset", "clock": self.clock, "seed": self.seed, **states}
+        return [opening, *({"op": "check", "name": _name(place)} for place in range(len(self.sources)))]
+
+    def read(self, seen: Sequence[Observation]) -> list[Statement]:
+        """What each said; whatever kept the states from being opened is every check's failure."""
+        opened, *heard = seen
+        return [_read(opened if opened.outcome != "ok" else one) for one in heard]
+
+
+def _name(place: int) -> str:
+    return f"check_{place + 1}"
+
+
+def _pack(state: Json | bytes) -> dict[str, Json]:
+    if isinstance(state, bytes):
+        return pack_state(state, "sqlite")
+    try:
+        return pack_state(orjson.dumps(state))
+    except TypeError as error:
+        raise BuildError(f"A state cannot be sent to the judge: {error}. It must be plain JSON.") from None
+
+
+def _read(seen: Observation) -> Statement:
+    said = seen.parts[0] if seen.outcome == "ok" and len(seen.parts) == 1 else None
+    if is_object(said) and isinstance(holds := said.get("value"), bool):
+        return Statement(holds)
+    return Statement(None, seen.code or "bad_verdict", seen.message)

@@ -1,0 +1,237 @@
+"""A database under a session: what tools may do, what a call keeps, what a reset brings back, and whose clock it reads."""
+
+from typing import Any
+
+import pytest
+
+from envmill.runtime.db import BrokenConstraint, Database, Db, DbError, SchemaFault
+from envmill.runtime.db.base import MakeBackend
+from envmill.runtime.db.sessions import Sessions
+from envmill.runtime.db.triggers import Triggers
+from envmill.runtime.world import WORLD
+
+SCHEMA = """
+create table loans (id text primary key, tool text not null, days integer check (days > 0), at text default current_timestamp);
+create table notes (id integer primary key autoincrement, loan text references loans (id), text text);
+"""
+ROWS: dict[str, Any] = {"loans": {"a": {"id": "a", "tool": "saw", "days": 2}}, "notes": [{"loan": "a", "text": "sharp"}]}
+CLOCK = 1_750_000_000_123_000
+
+
+@pytest.fixture(params=[Sessions, Triggers], ids=["sessions", "triggers"])
+def backend(request: pytest.FixtureRequest) -> MakeBackend:
+    WORLD.reset(CLOCK, 5)
+    return request.param
+
+
+@pytest.fixture
+def database(backend: MakeBackend) -> Database:
+    opened = Database(SCHEMA, backend, budget=2_000_000)
+    opened.load(ROWS)
+    return opened
+
+
+@pytest.fixture
+def db(database: Database) -> Db:
+    return Db(database)
+
+
+def test_state_is_table_key_row(database: Database) -> None:
+    assert database.state() == {
+        "loans": {"a": {"id": "a", "tool": "saw", "days": 2, "at": "2025-06-15 15:06:40"}},
+        "notes": {"1": {"id": 1, "loan": "a", "text": "sharp"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("sql", "word"),
+    [
+        ("attach ':memory:' as other", "ATTACH"),
+        ("detach main", "DETACH"),
+        ("pragma foreign_keys = off", "PRAGMA"),
+        ("pragma writable_schema = on", "PRAGMA"),
+        ("vacuum into '/tmp/out'", "VACUUM"),
+        ("create table more (id integer primary key)", "schema is fixed"),
+        ("create temp table more (id integer primary key)", "schema is fixed"),
+        ("drop table notes", "schema is fixed"),
+        ("alter table notes add column extra", "schema is fixed"),
+        ("create trigger t after insert on notes begin select 1; end", "schema is fixed"),
+        ("reindex", "schema is fixed"),
+        ("analyze", "schema is fixed"),
+        ("select load_extension('x')", "load_extension"),
+        ("select envmill_touch('loans', 0, 'z')", "envmill_touch"),
+        ("select sqlite_version()", "sqlite_version"),
+        ("delete from notes; delete from loans", "one statement"),
+        ("with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n", "steps"),
+        ("select count(*) from loans where id = ?", "parameters"),
+        ("selekt 1", "syntax"),
+    ],
+)
+def test_statement_is_refused_and_leaves_nothing(database: Database, db: Db, sql: str, word: str) -> None:
+    before = database.state()
+    with pytest.raises(DbError, match=word):
+        db.query(sql)
+    assert (database.state(), database.changes()) == (before, [])
+    assert db.query("select count(*) as n from loans") == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "insert into loans (id, tool) values ('a', 'axe')",
+        "insert into loans (id, tool) values (null, 'axe')",
+        "update loans set id = null",
+        "insert into loans (id, tool, days) values ('b', 'axe', 0)",
+        "insert into notes (loan) values ('nobody')",
+        "delete from loans",
+    ],
+)
+def test_constraint_is_told_apart(database: Database, db: Db, sql: str) -> None:
+    with pytest.raises(BrokenConstraint):
+        db.execute(sql)
+    assert database.changes() == []
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, 2**63, object()], ids=["list", "dict", "huge", "object"])
+def test_parameter_that_sqlite_cannot_store_is_named(db: Db, value: object) -> None:
+    with pytest.raises(DbError, match="parameter number 1"):
+        db.query("select ? as x", [value])
+
+
+def test_two_columns_of_one_name_are_not_lost(db: Db) -> None:
+    with pytest.raises(DbError, match="AS"):
+        db.query("select l.id, n.id from loans l join notes n on n.loan = l.id")
+
+
+@pytest.mark.parametrize("ending", ["commit", "begin", "rollback", "end"])
+def test_reset_survives_code_that_ends_the_transaction(database: Database, db: Db, ending: str) -> None:
+    loaded = database.state_hash()
+    for _ in range(3):
+        db.execute("update loans set days = days + 1")
+        db.execute(ending)
+        db.commit()
+        db.execute("insert into notes (loan, text) values ('a', 'again')")
+        db.execute(ending)
+        assert len(database.changes()) == 2
+        database.reset()
+        assert (database.state_hash(), database.changes()) == (loaded, [])
+
+
+def test_reset_survives_a_transaction_ended_behind_its_back(database: Database, db: Db) -> None:
+    loaded = database.state()
+    db.execute("update loans set days = 9")
+    with database._guard.trust():  # pyright: ignore[reportPrivateUsage]
+        database._backend.run("commit")  # pyright: ignore[reportPrivateUsage]
+    database.reset()
+    assert database.state() == loaded
+
+
+def test_numbers_given_out_start_over(database: Database, db: Db) -> None:
+    """AUTOINCREMENT remembers in a table of its own, which no change set shows."""
+    db.execute("insert into notes (loan) values ('a')")
+    database.reset()
+    assert db.query("insert into notes (loan) values ('a') returning id") == [{"id": 2}]
+    snapshot = database.snapshot()
+    assert db.query("insert into notes (loan) values ('a') returning id") == [{"id": 3}]
+    database.restore(snapshot)
+    assert db.query("insert into notes (loan) values ('a') returning id") == [{"id": 3}]
+
+
+def test_call_that_raises_leaves_what_it_committed(database: Database, db: Db) -> None:
+    db.execute("update loans set days = 3")
+    db.commit()
+    db.execute("update loans set days = 4")
+    db.rollback()
+    db.rollback()
+    assert database.state()["loans"]["a"]["days"] == 3
+
+
+def test_snapshot_goes_to_another_database(backend: MakeBackend, database: Database, db: Db) -> None:
+    db.execute("update loans set days = 3")
+    other = Database(SCHEMA, backend)
+    other.restore(database.snapshot())
+    assert (other.state(), other.changes()) == (database.state(), database.changes())
+    other.reset()
+    database.reset()
+    assert other.state() == database.state()
+
+
+def test_blobs_leave_as_json_and_come_back(backend: MakeBackend) -> None:
+    database = Database("create table files (name text primary key, content blob)", backend)
+    database.load({"files": [{"name": "a", "content": {"$blob": "AP8="}}]})
+    assert Db(database).query("select content from files") == [{"content": b"\x00\xff"}]
+    assert database.state() == {"files": {"a": {"name": "a", "content": {"$blob": "AP8="}}}}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "datetime('now')", "date()", "time('now', '+90 minutes')", "julianday('NOW')", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+        "strftime('%s')", "unixepoch()", "current_timestamp", "current_date", "current_time", "datetime('now', 'start of month', '-1 day')",
+        "datetime('2020-01-31', '+1 month')", "date(null)", "datetime('nonsense')", "datetime(1092941466, 'unixepoch')",
+        "round(julianday('now') - julianday('2025-01-01'), 6)",
+    ],
+)  # fmt: skip
+def test_time_is_virtual_and_alike(expression: str) -> None:
+    answers: list[Any] = []
+    for backend in (Sessions, Triggers):
+        WORLD.reset(CLOCK, 5)
+        database = Database(SCHEMA, backend)
+        database.load({})
+        first = Db(database).query(f"select {expression} as x")[0]["x"]
+        WORLD.advance(86_400 * 40)
+        answers.append((first, Db(database).query(f"select {expression} as x")[0]["x"]))
+    assert answers[0] == answers[1]
+    if "now" in expression.lower() or expression.startswith("current_d"):
+        assert answers[0][0] != answers[0][1] or expression.startswith("time")
+
+
+def test_known_moment(db: Db) -> None:
+    assert db.query("select datetime('now') as a, current_timestamp as b, unixepoch() as c") == [
+        {"a": "2025-06-15 15:06:40", "b": "2025-06-15 15:06:40", "c": 1_750_000_000}
+    ]
+    assert WORLD.uses["clock"] > 0
+
+
+def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
+    drawn: list[Any] = []
+    for seed in (5, 5, 6):
+        WORLD.reset(CLOCK, seed)
+        database = Database(SCHEMA, backend)
+        database.load({})
+        drawn.append(Db(database).query("select random() as r, hex(randomblob(4)) as b, abs(random()) % 10 as d"))
+        assert WORLD.uses["randomness"] >= 3
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("schema", "word"),
+    [
+        ("create table t (a text)", "primary key"),
+        ("create table t (id primary key)", "without a type"),
+        ("create table t (id text collate nocase primary key)", "nocase"),
+        ("create table t (id integer primary key, t integer references t (id) deferrable initially deferred)", "INITIALLY DEFERRED"),
+        ("create virtual table t using fts5 (a)", "virtual"),
+        ("", "no table"),
+        ("create tabel t (id integer primary key)", "syntax"),
+    ],
+)  # fmt: skip
+def test_schema_whose_rows_cannot_be_followed_is_refused(backend: MakeBackend, schema: str, word: str) -> None:
+    with pytest.raises(SchemaFault, match=word):
+        Database(schema, backend)
+
+
+@pytest.mark.parametrize(
+    ("rows", "word"),
+    [
+        ({"loan": []}, "no table 'loan'"),
+        ({"loans": [{"id": "a", "tol": "saw"}]}, "'tol'"),
+        ({"loans": [{"id": "a"}]}, "row 0 of loans"),
+        ({"loans": ["a"]}, "no object"),
+        ({"loans": [{"id": "a", "tool": ["saw"]}]}, "type list"),
+        ({"notes": [{"loan": "nobody"}]}, "refers to a row of loans"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(backend: MakeBackend, rows: dict[str, Any], word: str) -> None:
+    with pytest.raises(SchemaFault, match=word):
+        Database(SCHEMA, backend).load(rows)

@@ -1,0 +1,56 @@
+"""A forged observation is refused before anybody reads it, and an honest one is not."""
+
+from typing import Any
+
+import pytest
+
+from envmill.runtime.jail.claims import check
+from envmill.runtime.jail.operations import EMPTY
+from envmill.runtime.jail.wire import BadFrame, Message
+
+FULL: Message = EMPTY | {
+    "parts": [
+        {"type": "text", "text": "a"},
+        {"type": "json", "value": None},
+        {"type": "blob", "hash": "x", "media_type": "a/b", "size": 1},
+    ],
+    "state": '{"a":[1]}',
+    "uses": {"ids": 3},
+    "notifications": [{"at": "x", "actor": "agent", "text": "t"}],
+    "delay": 0.5,
+    "weather": ["delay"],
+    "denied": ["openat"],
+}
+
+
+@pytest.mark.parametrize("observations", [pytest.param([], id="none"), pytest.param([EMPTY, FULL], id="each field")])
+def test_what_has_the_form_passes(observations: list[Message]) -> None:
+    assert check(observations) == observations
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "superb"}, {"outcome": ["ok"]}, {"parts": {}}, {"parts": [7]}, {"parts": [{"type": "json"}]}, {"parts": [{"type": []}]},
+        {"parts": [{"type": "text", "text": 7}]}, {"parts": [{"type": "picture", "text": ""}]}, {"state_hash": []},
+        {"code": None}, {"message": 1},
+        {"state": 7}, {"state": "{"}, {"state": "[]"}, {"state": "\ud800"}, {"uses": {"ids": "many"}}, {"notifications": ["now"]},
+        {"delay": -1}, {"delay": float("inf")}, {"delay": float("nan")}, {"delay": "long"}, {"weather": "rain"}, {"denied": [1]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_has_not_is_refused(change: Message) -> None:
+    with pytest.raises(BadFrame):
+        check([FULL | change])
+
+
+@pytest.mark.parametrize("field", list(EMPTY))
+def test_nothing_may_be_left_out(field: str) -> None:
+    with pytest.raises(BadFrame):
+        check([{name: value for name, value in EMPTY.items() if name != field}])
+
+
+@pytest.mark.parametrize("frame", [7, "ok", {"outcome": "ok"}, [7], ["ok"], [None], [[]]], ids=str)
+def test_observations_are_a_list_of_objects(frame: Any) -> None:
+    with pytest.raises(BadFrame):
+        check(frame)

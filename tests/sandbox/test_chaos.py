@@ -1,0 +1,131 @@
+"""Many sessions of many environments while sessions and drivers are killed at random: the same results, and nothing left over."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from envmill.errors import SandboxError
+from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
+from envmill.settings import Settings
+from tests.sandbox.processes import find_processes, wait_until_gone
+from tests.sandbox.programs import CLOCK, COUNTER, RESET, invoke, make_counter
+from tests.soak import count
+
+ENVIRONMENTS = count(20, 200)
+SESSIONS = count(300, 10_000)
+SIDE_BY_SIDE = 16
+
+
+def make_item(number: int) -> tuple[Program, list[Step]]:
+    """The work of one item, the same for the same number."""
+    draw = random.Random(number)
+    program = make_counter(f"# environment {number % ENVIRONMENTS}\n{COUNTER}")
+    calls = [invoke("add", name=draw.choice("abc") * draw.randint(0, 3)) for _ in range(draw.randint(1, 8))]
+    return program, [Reset({"items": {}}, CLOCK, number), *calls, Look()]
+
+
+async def run_item(sandbox: Sandbox, number: int) -> list[Observation]:
+    """Until it is done: a broken sandbox is asked again, as a flow does. Every other item goes step by step."""
+    program, steps = make_item(number)
+    while True:
+        with contextlib.suppress(SandboxError):
+            if number % 2:
+                return await sandbox.play(program, steps)
+            async with sandbox.session(program) as session:
+                return [await session.step(step) for step in steps]
+
+
+async def run_all(sandbox: Sandbox) -> list[list[Observation]]:
+    gate = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def run(number: int) -> list[Observation]:
+        async with gate:
+            return await run_item(sandbox, number)
+
+    return await asyncio.gather(*(run(number) for number in range(SESSIONS)))
+
+
+async def kill_at_random(killed: dict[str, int]) -> None:
+    """A session now and then, and whole drivers, until cancelled. Forks are younger than what they were forked from."""
+    draw = random.Random(int(os.environ.get("ENVMILL_SEED", "0") or "0", 16))
+    while True:
+        await asyncio.sleep(draw.uniform(0.02, 0.2))
+        living = sorted(await asyncio.to_thread(find_processes, os.getpid()))
+        drivers = [pid for pid in living if _parent(pid) == os.getpid()]
+        kind = "driver" if sum(killed.values()) % 5 == 2 else "session"
+        chosen = drivers if kind == "driver" else [pid for pid in living if _depth(pid) == 3]
+        if chosen:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(draw.choice(chosen), signal.SIGKILL)
+                killed[kind] += 1
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _depth(pid: int) -> int:
+    """0 is a driver, 1 a zygote, 2 a template, 3 a session."""
+    for depth in range(5):
+        pid = _parent(pid)
+        if pid in (0, os.getpid()):
+            return depth
+    return -1
+
+
+def _descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.soak(area="sandbox")
+async def test_random_kills_change_no_result_and_leave_nothing(settings: Settings) -> None:
+    async with Sandbox.open(settings) as undisturbed:
+        await undisturbed.play(make_counter(), [RESET])
+        expected = await run_all(undisturbed)
+    assert {seen.outcome for item in expected for seen in item} == {"ok", "rejection"}
+    killed = {"driver": 0, "session": 0}
+    before = _descriptors()
+    async with Sandbox.open(settings) as sandbox:
+        killer = asyncio.create_task(kill_at_random(killed))
+        try:
+            seen = await run_all(sandbox)
+        finally:
+            killer.cancel()
+            await asyncio.gather(killer, return_exceptions=True)
+        rows = await sandbox.count()
+        assert sum(row["sessions"] for row in rows) <= len(rows)
+    assert min(killed.values()) > 0, killed
+    assert [number for number in range(SESSIONS) if seen[number] != expected[number]] == []
+    assert await asyncio.to_thread(wait_until_gone, os.getpid()) == set()
+    assert _descriptors() <= before
+
+
+async def test_a_driver_keeps_no_descriptor_of_what_it_ran(settings: Settings) -> None:
+    async with Sandbox.open(settings, drivers=1) as sandbox:
+        for number in range(4):
+            await run_item(sandbox, number)
+        (driver,) = (pid for pid in find_processes(os.getpid()) if _parent(pid) == os.getpid())
+        before = len(list(Path(f"/proc/{driver}/fd").iterdir()))
+        for number in range(80):
+            await run_item(sandbox, number)
+        # Of each template and each process kept ready, a socket and a pid descriptor.
+        (row,) = await sandbox.count()
+        assert len(list(Path(f"/proc/{driver}/fd").iterdir())) <= before + 2 * (row["templates"] + row["ready"])
+
+
+async def test_a_session_that_was_killed_from_outside_goes_on(settings: Settings) -> None:
+    async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(make_counter()) as session:
+        seen = [await session.step(RESET), await session.step(invoke("add", name="a"))]
+        # The youngest: a pid namespace has a first process, as deep as the sessions and older.
+        os.kill(max(pid for pid in find_processes(os.getpid()) if _depth(pid) == 3), signal.SIGKILL)
+        seen.append(await session.step(invoke("add", name="b")))
+        assert [one.outcome for one in seen] == ["ok"] * 3
+        assert seen == await sandbox.play(make_counter(), [RESET, invoke("add", name="a"), invoke("add", name="b")])
