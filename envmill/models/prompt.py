@@ -1,13 +1,15 @@
-"""A prompt: a hashed text file with named slots."""
+"""A prompt: a hashed text file with named slots, and what it is given and must answer."""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.errors import SettingsError
-from schemas.base import Contract, canonical_json, digest
+from pydantic import ValidationError
 
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
+from envmill.errors import SettingsError
+from envmill.models.lint import SCHEMA_SLOT, SLOT, lint
+from envmill.models.structured import spell_schema
+from schemas.base import Contract, canonical_json, digest
 
 
 @dataclass(frozen=True)
@@ -17,15 +19,25 @@ class Prompt:
     name: str
     text: str
     hash: str
+    takes: type[Contract] | None = None
+    """Record that fills its slots, when its file was linted against one."""
+    gives: type[Contract] | None = None
+    """Record its reply must become; None for free text."""
+    example: str = ""
+    """Inputs to show it with, as JSON."""
 
     @classmethod
-    def load(cls, path: Path) -> "Prompt":
+    def load(cls, path: Path, takes: type[Contract] | None = None, gives: type[Contract] | None = None) -> "Prompt":
+        """With its records the file is linted: a prompt that says less than it is given fails here, and not in the bill."""
         text = path.read_text(encoding="utf-8")
-        return cls(path.stem, text, digest(text))
+        if takes is not None and (faults := lint(text, takes, gives)):
+            raise SettingsError(f"Prompt {path}: {'; '.join(faults)}.", faults=faults)
+        example = path.with_suffix(".example.json")
+        return cls(path.stem, text, digest(text), takes, gives, example.read_text(encoding="utf-8") if example.exists() else "")
 
-    def render(self, inputs: Contract, reply: type[Contract]) -> str:
+    def render(self, inputs: Contract, reply: type[Contract] | None) -> str:
         """Fill every slot; a slot nobody fills is a defect of the prompt, not of the model."""
-        values = inputs.model_dump(mode="json") | {"reply_schema": reply.model_json_schema()}
+        values = inputs.model_dump(mode="json") | ({} if reply is None else {SCHEMA_SLOT: spell_schema(reply)})
 
         def fill(slot: re.Match[str]) -> str:
             if slot[1] not in values:
@@ -35,4 +47,13 @@ class Prompt:
             value = values[slot[1]]
             return value if isinstance(value, str) else canonical_json(value)
 
-        return _SLOT.sub(fill, self.text)
+        return SLOT.sub(fill, self.text)
+
+    def exemplify(self) -> Contract:
+        """Its example as the record it takes."""
+        if self.takes is None or not self.example:
+            raise SettingsError(f"Prompt {self.name} has no example: put one beside it as {self.name}.example.json.")
+        try:
+            return self.takes.model_validate_json(self.example)
+        except ValidationError as error:
+            raise SettingsError(f"{self.name}.example.json does not fit {self.takes.__name__}: {error}") from error

@@ -11,12 +11,13 @@ import pytest
 
 from envmill.errors import BadReply, Outage, SettingsError
 from envmill.lake.journal import Journal, read_calls
-from envmill.models import door as door_module
-from envmill.models.door import Door
+from envmill.models.base import Provider
+from envmill.models.door import Discipline, Door
 from envmill.models.offline import Offline
 from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt
 from envmill.models.replay import Replay
+from envmill.models.retries import Retries
 from schemas.base import Contract, Json
 from schemas.ledger import ModelCall
 
@@ -44,9 +45,12 @@ class Scripted:
         return self.replies[sample]
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door_module, "_BACKOFF", (0.01, 0.01))
+QUICK = Discipline(retries=Retries(pauses=(0.01, 0.01)))
+
+
+def open_door(provider: Provider, journal: Journal, known: dict[tuple[str, int], ModelCall], seed: int) -> Door:
+    """A door that does not keep a test waiting."""
+    return Door(provider, journal, known, seed, discipline=QUICK)
 
 
 @pytest.fixture
@@ -57,13 +61,13 @@ async def journal(tmp_path: Path) -> AsyncGenerator[Journal]:
 
 
 def known_of(folder: Path) -> dict[tuple[str, int], ModelCall]:
-    return {(call.request, call.sample): call for call in read_calls(folder) if call.outcome != "outage" and not call.reused}
+    return {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
 
 
 async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again(journal: Journal, tmp_path: Path) -> None:
     author = Scripted('Sure! Here it is: {"length": 3} Anything else?')
     for subject in ("a", "b"):
-        account = Door(Offline(author, 0.0), journal, known_of(tmp_path), 1).account("environments-build", subject)
+        account = open_door(Offline(author, 0.0), journal, known_of(tmp_path), 1).account("environments-build", subject)
         assert await account.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     assert author.asked == [0]
     assert [(call.subject, call.reused, call.outcome) for call in read_calls(tmp_path)] == [("a", False, "reply"), ("b", True, "reply")]
@@ -83,7 +87,7 @@ async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again
 )
 async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(journal: Journal, tmp_path: Path, bad: str) -> None:
     author = Scripted(bad, '{"length": 3}')
-    account = Door(Offline(author, 0.0), journal, {}, 1).account("s", "a")
+    account = open_door(Offline(author, 0.0), journal, {}, 1).account("s", "a")
     assert await account.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     assert [call.outcome for call in read_calls(tmp_path)] == ["failure", "reply"]
 
@@ -91,7 +95,7 @@ async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(journal: Journ
 async def test_repair_is_bounded_and_the_failure_says_what_was_wrong(journal: Journal) -> None:
     author = Scripted("{}", "{}", "{}", "{}")
     with pytest.raises(BadReply, match="length: Field required"):
-        await Door(Offline(author, 0.0), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        await open_door(Offline(author, 0.0), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
     assert author.asked == [0, 1, 2]
 
 
@@ -130,7 +134,7 @@ async def test_an_outage_is_retried_then_told_apart_from_a_bad_reply(
     handler, url = served
     handler.mood = mood
     provider = Offline(Scripted(), 0.0, url)
-    account = Door(provider, journal, {}, 1).account("s", "a")
+    account = open_door(provider, journal, {}, 1).account("s", "a")
     with pytest.raises(Outage, match="Start it again"):
         await account.ask(PROMPT, Question(word="cat"), Answer)
     assert (handler.asked, [call.outcome for call in read_calls(tmp_path)]) == (3, ["outage"])
@@ -141,7 +145,7 @@ async def test_an_outage_is_retried_then_told_apart_from_a_bad_reply(
 
 async def test_one_question_asked_by_two_at_once_is_asked_once(journal: Journal) -> None:
     author = Scripted('{"length": 3}')
-    door = Door(Offline(author, 0.0), journal, {}, 1)
+    door = open_door(Offline(author, 0.0), journal, {}, 1)
     await asyncio.gather(*(door.account("s", subject).ask(PROMPT, Question(word="cat"), Answer) for subject in "abc"))
     assert author.asked == [0]
 
@@ -149,18 +153,18 @@ async def test_one_question_asked_by_two_at_once_is_asked_once(journal: Journal)
 async def test_nobody_listening_is_an_outage(journal: Journal) -> None:
     provider = Offline(Scripted(), 0.0, "http://127.0.0.1:9/")
     with pytest.raises(Outage):
-        await Door(provider, journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        await open_door(provider, journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
     await provider.close()
 
 
 async def test_a_recording_answers_what_was_asked_and_nothing_else(journal: Journal, tmp_path: Path) -> None:
-    await Door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+    await open_door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
     replay = Replay(list(read_calls(tmp_path)))
-    assert await Door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
+    assert await open_door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     with pytest.raises(SettingsError, match="recording holds no reply"):
-        await Door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="dog"), Answer)
+        await open_door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="dog"), Answer)
     with pytest.raises(SettingsError, match="recording holds no reply"):
-        await Door(replay, journal, {}, 2).account("s", "z").ask(PROMPT, Question(word="cat"), Answer)
+        await open_door(replay, journal, {}, 2).account("s", "z").ask(PROMPT, Question(word="cat"), Answer)
 
 
 def test_a_prompt_with_a_slot_nobody_fills_is_refused() -> None:

@@ -1,0 +1,131 @@
+"""The caller of one model: limiter, breaker, retries and deadline around its provider.
+
+limiter ─► breaker ─► provider ──outage──► pause ─► again, before those who were never sent
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from envmill.errors import BadRequest, KeyRefused, Outage, Throttled
+from envmill.models.base import Completion, Provider, Request, Usage
+from envmill.models.breaker import Breaker
+from envmill.models.experience import Experience
+from envmill.models.limiter import Limiter, Limits, Passage
+from envmill.models.retries import Retries
+from envmill.models.share import Shares
+
+
+@dataclass
+class Effort:
+    """What one call took until it ended, however it ended."""
+
+    asked: float
+    """When it was asked for."""
+    sent: float | None = None
+    """When it was first sent; None if it never was."""
+    retries: int = 0
+
+    @property
+    def waited(self) -> float:
+        return 0.0 if self.sent is None else self.sent - self.asked
+
+    def latency(self, now: float) -> float:
+        """Seconds since it was first sent."""
+        return 0.0 if self.sent is None else now - self.sent
+
+
+class Caller:
+    """One per process and model."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        limits: Limits,
+        retries: Retries,
+        chance: random.Random,
+        clock: Callable[[], float] = time.monotonic,
+        shares: Shares | None = None,
+    ) -> None:
+        self.name = f"{provider.name}:{provider.model}"
+        self.provider, self.experience = provider, Experience()
+        share = (lambda: shares.of(self.name)) if shares is not None else None
+        self.limiter, self.breaker = Limiter(self.name, limits, clock, share), Breaker(self.name, clock)
+        self._retries, self._chance, self._clock = retries, chance, clock
+        self._refused: KeyRefused | None = None
+
+    async def call(self, request: Request, expected: Usage, effort: Effort) -> Completion:
+        """One completion, or what became of it once retries, patience or the breaker have had their say."""
+        failed = 0
+        while True:
+            try:
+                return await self._send(request, expected.total, effort)
+            except Outage as error:
+                failed += not isinstance(error, Throttled)
+                pause = self._retries.pause(error, failed, self._left(effort), self._chance)
+                if pause is None or effort.sent is None or self.breaker.open:
+                    raise
+            effort.retries += 1
+            await asyncio.sleep(pause)
+
+    async def _send(self, request: Request, tokens: int, effort: Effort) -> Completion:
+        passage = await self._enter(tokens, effort)
+        try:
+            if self._refused is not None:
+                raise KeyRefused(self._refused.message, **self._refused.facts)
+            tried = self.breaker.check()
+            effort.sent = self._clock() if effort.sent is None else effort.sent
+            return await self._hear(request, passage, tried, effort)
+        finally:
+            self.limiter.leave(passage)
+
+    async def _enter(self, tokens: int, effort: Effort) -> Passage:
+        """Who was never sent waits as long as it takes; a retry only until its deadline, and says then why it was held back."""
+        if effort.sent is None:
+            return await self.limiter.enter(tokens, self._left(effort))
+        try:
+            async with asyncio.timeout(self._left(effort)):
+                return await self.limiter.enter(tokens, self._left(effort), again=True)
+        except TimeoutError:
+            raise Throttled(
+                f"{self.name} asked to be asked less, and the call's {self._retries.deadline:.0f} s are over. "
+                "Fewer calls at once, or another model; run again later: everything finished is saved.",
+                retry_after=None,
+            ) from None
+
+    async def _hear(self, request: Request, passage: Passage, tried: bool, effort: Effort) -> Completion:
+        """Tell limiter and breaker what came."""
+        try:
+            completion = await self._complete(request, min(self._retries.attempt, self._left(effort)))
+        except Throttled as error:
+            self.limiter.throttled(passage, error.facts.get("retry_after"))
+            self.breaker.let_go(tried)
+            raise
+        except Outage as error:
+            self.breaker.failed(error.message, tried)
+            raise
+        except (KeyRefused, BadRequest) as error:
+            self._refused = error if isinstance(error, KeyRefused) else self._refused
+            self.breaker.answered()
+            raise
+        except BaseException:
+            self.breaker.let_go(tried)
+            raise
+        self.limiter.answered(passage, completion.usage.total)
+        self.breaker.answered()
+        return completion
+
+    async def _complete(self, request: Request, seconds: float) -> Completion:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.provider.complete(request)
+        except TimeoutError:
+            raise Outage(
+                f"{self.name} did not answer {request.prompt.name} for {request.subject} within {seconds:.0f} s. "
+                "Look whether it is overloaded, or allow more time, then run again."
+            ) from None
+
+    def _left(self, effort: Effort) -> float:
+        return max(0.0, self._retries.deadline - effort.latency(self._clock()))

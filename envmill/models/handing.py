@@ -1,0 +1,37 @@
+"""Handing in: what a step asked of batches goes out once everybody has asked, and whoever waits makes the step pending."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from envmill.errors import Pending
+from envmill.models.base import Provider
+from envmill.models.batch import Batch, Underway, wait_before_looking
+
+
+async def hand_in(providers: Sequence[Provider]) -> tuple[Underway, ...]:
+    """Send what waits; what is under way now. Other providers have answered already."""
+    batches = {id(one): one for one in providers if isinstance(one, Batch)}.values()
+    return tuple([underway for batch in batches for underway in await batch.hand_in()])
+
+
+def tell_pending(step: str, items: int, underway: Sequence[Underway], now: float) -> Pending:
+    """What a step waits for, and when looking again is worth it."""
+    seconds = wait_before_looking(underway, now)
+    told = "; ".join(_tell(one) for one in underway[:5]) or "nothing under way"
+    return Pending(
+        f"{step}: {_count(items, 'item waits', 'items wait')} for {_count(len(underway), 'batch', 'batches')} ({told}). "
+        f"Everything else is saved. "
+        f"The run goes on by itself in {timedelta(seconds=round(seconds))}, or when it is resumed.",
+        step=step,
+        items=items,
+        again_in=seconds,
+        slips=[one.slip.name for one in underway],
+    )
+
+
+def _tell(one: Underway) -> str:
+    return f"{one.slip.carrier} {one.id or one.slip.name}: {one.standing.said}, {one.standing.done} of {len(one.slip.items)} done"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,93 @@
+"""Terms of a run: the discipline its calls are held to, made of its config, this process's settings and what the ledger knows."""
+
+from collections.abc import Iterable
+
+from envmill.errors import SettingsError
+from envmill.lake.events import note
+from envmill.lake.journal import read_calls
+from envmill.lake.lake import Lake
+from envmill.models.base import Provider
+from envmill.models.budget import Allowance, Amount, Budget
+from envmill.models.cast import Cast, read_specs
+from envmill.models.door import Discipline, Known
+from envmill.models.limiter import Limits
+from envmill.models.prices import Prices
+from envmill.models.redaction import Redactor
+from envmill.models.retries import Retries
+from envmill.models.share import Shares
+from envmill.models.spec import Spec
+from envmill.settings import Settings
+from schemas.ledger import ModelCall, RunEvent
+from schemas.run import RunConfig
+
+_FREE = ("offline", "replay")
+
+
+def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
+    """Before anything is fixed: a run that cannot be held to its terms must not take its id along."""
+    prices = Prices.load(settings.prices)
+    if config.reuse and config.reuse not in lake.runs():
+        raise SettingsError(f"There is no run {config.reuse!r} to reuse replies of. Set `reuse` to one of the runs in {lake.url}.")
+    if config.budget is not None:
+        specs = [spec for spec in read_specs(config).values() if spec.provider not in _FREE]
+        _require_prices([(spec.provider, _spell_model(spec)) for spec in specs], prices)
+
+
+def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) -> Allowance:
+    """What a run may spend is the one thing that may change while it goes on: asked for by its id, and written down."""
+    agreed = Allowance(fixed.budget, fixed.budget_tokens)
+    changes = sorted((row for row in lake.read(RunEvent, run) if row.event == "budget"), key=lambda row: row.happened_at)
+    if changes:
+        agreed = Allowance(changes[-1].detail["money"], changes[-1].detail["tokens"])
+    wanted = Allowance(
+        agreed.money if asked.budget is None else asked.budget, agreed.tokens if asked.budget_tokens is None else asked.budget_tokens
+    )
+    if not asked.run or wanted == agreed:
+        return agreed
+    note(lake, run, "budget", {"money": wanted.money, "tokens": wanted.tokens})
+    return wanted
+
+
+def set_terms(
+    run: str, config: RunConfig, allowance: Allowance, settings: Settings, lake: Lake, cast: Cast, calls: Iterable[ModelCall]
+) -> Discipline:
+    """Open the budget beside the leases; its processes find each other there. Whoever sets terms closes them."""
+    prices = Prices.load(settings.prices)
+    providers: list[Provider] = [cast.author, *cast.others.values()]
+    if allowance.money is not None:
+        _require_prices([(one.name, one.model) for one in providers if one.name not in _FREE], prices)
+    return Discipline(
+        limits=Limits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+        retries=Retries(deadline=settings.call_seconds, attempt=settings.call_seconds / 3),
+        prices=prices,
+        budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls)) if allowance.bounded else None,
+        shares=Shares(settings.home / "shares"),
+        redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
+        borrowed=read_replies(config.reuse, settings, lake) if config.reuse else {},
+        lender=config.reuse,
+    )
+
+
+def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
+    """Every reply of a run that can be given again, sealed or not."""
+    journalled = list(read_calls(settings.home / "journal" / run))  # before the lake: seen twice rather than missed
+    return {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *journalled) if call.answers}
+
+
+def count_spent(calls: Iterable[ModelCall]) -> Amount:
+    """What the ledger says was spent; a row seen in journal and lake counts once, a price nobody knows counts as tokens alone."""
+    rows = {call.id: call for call in calls}.values()
+    return Amount(sum(row.cost or 0.0 for row in rows), sum(row.tokens_in + row.tokens_out for row in rows))
+
+
+def _spell_model(spec: Spec) -> str:
+    """As the ledger has it: with the server's name, where it has one."""
+    return f"{spec.model}@{spec.endpoint}" if spec.endpoint else spec.model
+
+
+def _require_prices(models: Iterable[tuple[str, str]], prices: Prices) -> None:
+    if unpriced := sorted({f"{provider}:{model}" for provider, model in models if prices.find(provider, model) is None}):
+        raise SettingsError(
+            f"A budget in money cannot be held without the price of {', '.join(unpriced)}. Enter it in the price file with where and when "
+            "you read it, or set a budget in tokens."
+        )

@@ -1,0 +1,77 @@
+"""A model behind a vendor's wire format: written, sent, read; a field that the server refuses by name is left out next time."""
+
+from dataclasses import replace
+
+from envmill.errors import BadRequest
+from envmill.models.base import Completion, Request
+from envmill.models.connection import Connection
+from envmill.models.dialect import Dialect, Terms, Written, concede
+from schemas.base import Json
+
+_MOST_CONCESSIONS = 6
+_LONG = 8192
+"""Output tokens above which answers come in pieces: proxies cut connections on which nothing moved for a minute or two."""
+_FILTERS = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation")
+"""Codes of a question that was held back before the model saw it."""
+
+
+class Vendor:
+    """One model at one server."""
+
+    def __init__(self, name: str, model: str, dialect: Dialect, connection: Connection, endpoint: str = "") -> None:
+        self.name = name
+        self.model = f"{model}@{endpoint}" if endpoint else model
+        """With the server's name, where it has one: two servers may call different models the same."""
+        self._asked, self._dialect, self._connection = model, dialect, connection
+        self._terms = Terms(own=not connection.endpoint.url)
+
+    async def complete(self, request: Request) -> Completion:
+        """One answer. A request refused for one of its optional fields was not served, and is sent again without it."""
+        terms = self._terms
+        for _ in range(_MOST_CONCESSIONS):
+            written = self._write(request, terms)
+            try:
+                body = await self._send(written.body)
+            except BadRequest as refused:
+                if _is_filtered(refused):
+                    return Completion(refused.message, stop="filter", notes=written.notes)
+                terms = self._concede(refused, written, terms)
+                continue
+            completion = self._dialect.read(body)
+            return replace(completion, notes=(*written.notes, *completion.notes))
+        raise BadRequest(f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its server names.")
+
+    def _write(self, request: Request, terms: Terms) -> Written:
+        written = self._dialect.write(request, self._asked, terms)
+        if not self._connection.endpoint.stream and not _is_long(request):
+            return written
+        fields = {name: value for name, value in self._dialect.streaming.items() if name not in terms.dropped}
+        return replace(written, body=written.body | fields)
+
+    async def _send(self, body: dict[str, Json]) -> dict[str, Json]:
+        path, who = self._dialect.path, f"{self.name}:{self.model}"
+        if "stream" not in body:
+            return await self._connection.post(path, body, who)
+        answer = await self._connection.stream(path, body, who)
+        return self._dialect.gather(answer) if isinstance(answer, list) else answer
+
+    def _concede(self, refused: BadRequest, written: Written, terms: Terms) -> Terms:
+        """Fields are left out from now on; a limit may have been this request's alone, and is found again when it is not."""
+        granted = concede(refused, written, terms, self._dialect.optional)
+        if granted is None:
+            raise refused
+        self._terms = replace(self._terms, dropped=self._terms.dropped | granted.dropped)
+        return granted
+
+    async def close(self) -> None:
+        """Give back sockets; whoever else asks at this server opens new ones."""
+        await self._connection.close()
+
+
+def _is_long(request: Request) -> bool:
+    """Whether something in between may take a reply's silence for death. SGLang gives token ids with whole answers alone."""
+    return (request.sampling.max_tokens or 0) > _LONG and not request.sampling.logprobs
+
+
+def _is_filtered(refused: BadRequest) -> bool:
+    return str(refused.facts.get("code", "")).lower() in _FILTERS

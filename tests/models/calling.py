@@ -1,0 +1,85 @@
+"""A door that asks the loopback vendors, and a question whose answer is easily judged."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from envmill.lake.journal import Journal, read_calls
+from envmill.models.anthropic import Messages
+from envmill.models.budget import Budget
+from envmill.models.connection import Connection
+from envmill.models.door import Discipline, Door, Known
+from envmill.models.limiter import Limits
+from envmill.models.openai import Chat
+from envmill.models.prompt import Prompt
+from envmill.models.redaction import Redactor
+from envmill.models.responses import Responses
+from envmill.models.retries import Retries
+from envmill.models.share import Shares
+from envmill.models.vendor import Vendor
+from envmill.settings import Endpoint, Secret
+from schemas.base import Contract
+from schemas.ledger import ModelCall
+
+KEY = "sk-loopback-0123456789abcdef"
+
+
+class Question(Contract):
+    """Input."""
+
+    word: str
+
+
+class Answer(Contract):
+    """Reply."""
+
+    length: int
+    note: str = ""
+
+
+GOOD = '{"length": 3, "note": ""}'
+PROMPT = Prompt("count", "How long is {{word}}? Answer with one JSON object as in {{reply_schema}}", "hash")
+
+
+def make_provider(vendor: str, root: str, key: str = KEY) -> Vendor:
+    """`openai`, `responses` or `anthropic` at the loopback server; with `-stream` its answers come in pieces."""
+    name, _, stream = vendor.partition("-")
+    if name == "anthropic":
+        endpoint = Endpoint(root, Secret(key), "ANTHROPIC_API_KEY", bool(stream))
+        return Vendor(name, "loopback-large", Messages(), Connection("anthropic", endpoint))
+    endpoint = Endpoint(f"{root}/v1", Secret(key), "OPENAI_API_KEY", bool(stream))
+    return Vendor(name, "loopback-large", Chat() if name == "openai" else Responses(), Connection("openai", endpoint))
+
+
+@asynccontextmanager
+async def open_door(
+    vendor: str,
+    root: str,
+    folder: Path,
+    *,
+    key: str = KEY,
+    in_flight: int = 64,
+    pauses: Sequence[float] = (0.01, 0.01, 0.01),
+    attempt: float = 30.0,
+    deadline: float = 120.0,
+    budget: Budget | None = None,
+    known: Known | None = None,
+    shares: Shares | None = None,
+) -> AsyncGenerator[Door]:
+    """A door over the journals of a folder, as a process that goes on with a run opens it; it pauses little, so that tests are quick."""
+    provider, answered = make_provider(vendor, root, key), (call for call in read_calls(folder) if call.answers)
+    known = {(call.request, call.sample): call for call in answered} if known is None else known
+    journal, retries = Journal(folder), Retries(tuple(pauses), deadline, attempt)
+    discipline = Discipline(Limits(in_flight), retries, redactor=Redactor([key]), budget=budget, shares=shares)
+    try:
+        yield Door(provider, journal, dict(known), 1, discipline=discipline)
+    finally:
+        await provider.close()
+        await journal.close()
+        if shares is not None:
+            shares.close()
+
+
+def list_calls(folder: Path) -> list[ModelCall]:
+    """What the journals of a folder hold."""
+    return list(read_calls(folder))
