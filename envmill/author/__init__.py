@@ -1,86 +1,98 @@
 """The offline author: answers the factory's prompts from domain knowledge instead of a model, with a model's mistakes.
 
-    brief ──compose──► model of the domain ──► blueprint · program · tests · scenario ──mistakes──► reply text
+    brief ──compose──► model of the domain ──► blueprint · program · tests · scenario ──faults──► reply text
 
 It is plumbing and a generator in its own right; its pass rates say nothing about difficulty.
 """
 
-import json
 from collections.abc import Callable
-from datetime import date
+from typing import Any
 
-from envmill.author import mistakes as faults
 from envmill.author.blueprint import write_blueprint
 from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
+from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
+from envmill.author.faults.repair import end_repair
 from envmill.author.knowledge import themes
 from envmill.author.program import name_class, write_program
 from envmill.author.scenario import write_scenario
 from envmill.author.tests import write_tests
-from envmill.author.world import World
 from envmill.errors import SettingsError
-from schemas.base import Json
+from schemas.base import Contract, Json
 from schemas.prompts import BlueprintInput, ProgramInput, ProgramReply, ScenarioInput, TestsInput
+from schemas.seed import Brief
 
-__all__ = ["answer", "planted", "themes"]
+__all__ = ["answer", "plant", "planted", "themes"]
 
 
 def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes."""
-    mistake = planted(prompt, inputs, seed, sample, mistakes)
-    dice = make_dice("spoil", prompt, inputs, seed, sample)
-    text = json.dumps(WRITERS[prompt](inputs, seed, sample, mistake), ensure_ascii=False)
-    if mistake == "prose_around":
-        return faults.add_prose(text, dice)
-    return faults.truncate(text, dice) if mistake == "truncated_json" else text
+    case = _open_case(prompt, inputs, seed, sample)
+    fault = _find_fault(prompt, case, inputs, sample, mistakes)
+    return fault.text if fault else spell_reply(case.reply)
 
 
 def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
+    fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample), inputs, sample, mistakes)
+    return fault.kind if fault else ""
+
+
+def plant(prompt: str, kind: str, inputs: Json, seed: int, sample: int) -> Fault | None:
+    """A mistake of one kind, whatever chance says; none where this reply has no place for it."""
+    return plant_kind(prompt, kind, _open_case(prompt, inputs, seed, sample))
+
+
+def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
+    brief = Brief.model_validate(inputs["brief"])
+    domain = compose_domain(brief, seed)
+    key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
+    return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample))
+
+
+def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
     if prompt == "program" and inputs.get("failure"):
-        asked = ProgramInput.model_validate(inputs)
-        clean = write_program(compose_domain(asked.brief, seed))
-        return faults.name_fault(asked.failed_source, clean) if faults.keeps_fault(asked, seed, sample, mistakes) else ""
-    return faults.pick_mistake(prompt, inputs, seed, sample, mistakes)
+        return _repair(case, ProgramInput.model_validate(inputs), sample) if mistakes > 0 else None
+    dice = make_dice("mistake", prompt, inputs, case.seed, sample)
+    return pick_fault(prompt, case, dice) if dice.random() < mistakes else None
 
 
-def _answer_blueprint(inputs: Json, seed: int, _sample: int, _mistake: str) -> Json:
-    return write_blueprint(compose_domain(BlueprintInput.model_validate(inputs).brief, seed)).model_dump(mode="json")
+def _repair(case: Case[Any], asked: ProgramInput, sample: int) -> Fault | None:
+    """What is wrong with a repaired program: nothing, what was wrong before, or something else."""
+    dice = make_dice("repair", asked.model_dump(mode="json"), case.seed, sample)
+    ending = end_repair(asked.failure, dice)
+    if ending == "mended" or asked.failed_source == case.reply.source:
+        return None
+    if ending == "mended_wrongly":
+        return pick_fault("program", case, dice, without=frozenset(ANYWHERE))
+    clean = spell_reply(case.reply)
+    return Fault("unmended", spell_reply(case.reply.model_copy(update={"source": asked.failed_source})), clean)
 
 
-def _answer_program(inputs: Json, seed: int, sample: int, mistake: str) -> Json:
-    asked = ProgramInput.model_validate(inputs)
-    domain = compose_domain(asked.brief, seed)
-    source = asked.failed_source if mistake and asked.failure else _write_source(domain, mistake, seed, sample)
-    return ProgramReply(source=source, class_name=name_class(domain)).model_dump(mode="json")
+def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    BlueprintInput.model_validate(inputs)
+    return write_blueprint(domain)
 
 
-def _write_source(domain: Domain, mistake: str, seed: int, sample: int) -> str:
-    dice = make_dice("source", domain.theme, seed, sample)
-    if mistake == "syntax_error":
-        return faults.break_syntax(write_program(domain), dice)
-    return faults.forget_rule(domain, seed, dice) if mistake == "unenforced_rule" else write_program(domain)
+def _answer_program(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    ProgramInput.model_validate(inputs)
+    return ProgramReply(source=write_program(domain), class_name=name_class(domain))
 
 
-def _answer_tests(inputs: Json, seed: int, _sample: int, _mistake: str) -> Json:
-    return write_tests(compose_domain(TestsInput.model_validate(inputs).brief, seed), seed).model_dump(mode="json")
+def _answer_tests(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
+    TestsInput.model_validate(inputs)
+    return write_tests(domain, seed)
 
 
-def _answer_scenario(inputs: Json, seed: int, sample: int, mistake: str) -> Json:
+def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     asked = ScenarioInput.model_validate(inputs)
-    domain = compose_domain(asked.brief, seed)
-    key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
-    reply = write_scenario(domain, key)
-    if mistake == "rejected_oracle":
-        world = World(domain, reply.initial_state, date.min, key)
-        reply = faults.reject_oracle(reply, domain, world, make_dice("oracle", key))
-    return reply.model_dump(mode="json")
+    return write_scenario(domain, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
 
 
-WRITERS: dict[str, Callable[[Json, int, int, str], Json]] = {
+WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "blueprint": _answer_blueprint,
     "program": _answer_program,
     "tests": _answer_tests,

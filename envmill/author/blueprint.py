@@ -40,4 +40,5 @@ def _tell_rules(operation: Operation, domain: Domain) -> list[str]:
 def _tell_range(operation: Operation, parameter: Parameter, domain: Domain) -> str:
     assert parameter.between is not None
     low, high = (domain.bound(each) for each in parameter.between)
-    return f"{operation.name}: {parameter.name} is a whole number from {low} to {high}."
+    kind = "number" if parameter.annotation == "float" else "whole number"
+    return f"{operation.name}: {parameter.name} is a {kind} from {low} to {high}."

@@ -5,6 +5,7 @@ are written in the small language of `formula`.
 """
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, TypeAlias
 
 from pydantic import ConfigDict
@@ -15,7 +16,18 @@ Row: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, dict[str, Row]]
 Arguments: TypeAlias = dict[str, Any]
 
+Number: TypeAlias = int | float
+
 STRICT = ConfigDict(extra="forbid")
+TODAY = date(2026, 3, 2)
+"""The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is planned after it."""
+
+
+def spread(low: Number, high: Number, step: Number, index: int) -> Number:
+    """The value so many steps above the lowest, which comes round again past the highest; a step of 0.5 or the like makes decimals."""
+    if isinstance(step, float):
+        return round(low + step * (index % (int((high - low) / step + 0.001) + 1)), 2)
+    return low + step * (index % (int(high - low) // step + 1))
 
 
 @dataclass(frozen=True)
@@ -25,15 +37,16 @@ class Attribute:
     __pydantic_config__ = STRICT
     one_of: tuple[str, ...] = ()
     unique: bool = False
-    between: tuple[int, int] | None = None
-    step: int = 1
+    between: tuple[Number, Number] | None = None
+    step: Number = 1
+    """Distance of values; a decimal one makes decimals."""
     pattern: str = ""
     """Each `#` becomes a digit."""
     ref: str = ""
     """Collection whose row it names; the attribute is called `<noun>_id`."""
     day: tuple[int, int] | None = None
     """Date this many days after the session's start."""
-    always: str | int | None = None
+    always: str | int | float | None = None
     feature: str = ""
 
 
@@ -67,15 +80,18 @@ class Collection:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument; exactly one of `row`, `between`, `text`, `one_of`, `find` says of what sort."""
+    """One argument; exactly one of `row`, `between`, `day`, `text`, `one_of`, `find` says of what sort."""
 
     __pydantic_config__ = STRICT
     name: str
     about: str
     row: str = ""
-    between: tuple[int | str, int | str] | None = None
+    between: tuple[Number | str, Number | str] | None = None
     """Lowest and highest value; a string names a limit."""
-    step: int = 1
+    step: Number = 1
+    """Distance of drawn values; a decimal one makes the parameter a decimal number."""
+    day: tuple[int, int] | None = None
+    """A date, drawn this many days after the session's start. Compared with other such dates only: what `after` makes follows the clock."""
     text: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     find: str = ""
@@ -86,6 +102,13 @@ class Parameter:
     def local(self) -> str:
         """Name of the row or value inside the operation."""
         return self.name.removesuffix("_id") if self.row else self.name
+
+    @property
+    def annotation(self) -> str:
+        """Its type in the program."""
+        if self.between:
+            return "float" if isinstance(self.step, float) else "int"
+        return "str"
 
 
 @dataclass(frozen=True)
@@ -161,13 +184,13 @@ class Domain:
     """Who the agent is."""
     voices: tuple[str, ...]
     """Opening lines of people who ask."""
-    limits: dict[str, tuple[int, ...]]
+    limits: dict[str, tuple[Number, ...]]
     features: dict[str, str]
     collections: dict[str, Collection]
     operations: dict[str, Operation]
 
     @property
-    def bounds(self) -> dict[str, int]:
+    def bounds(self) -> dict[str, Number]:
         """Limit → its value, in a variation."""
         return {name: values[0] for name, values in self.limits.items()}
 
@@ -176,6 +199,6 @@ class Domain:
         """Operations that write."""
         return [each for each in self.operations.values() if each.effect == "change"]
 
-    def bound(self, value: int | str) -> int:
+    def bound(self, value: Number | str) -> Number:
         """A number, or the limit of that name."""
         return self.bounds[value] if isinstance(value, str) else value

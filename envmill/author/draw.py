@@ -1,8 +1,9 @@
 """Draws arguments for an operation: likely ones, and ones from just outside what is allowed."""
 
 import random
+from datetime import timedelta
 
-from envmill.author.domain import Arguments, Domain, Operation, Parameter, State
+from envmill.author.domain import TODAY, Arguments, Domain, Number, Operation, Parameter, State, spread
 from envmill.author.world import World
 
 NOWHERE = "nothing_ffffffff"
@@ -22,13 +23,19 @@ def draw_permitted(operation: Operation, world: World, known: State, dice: rando
     return None
 
 
-def _draw(parameter: Parameter, domain: Domain, known: State, dice: random.Random, wild: bool) -> str | int:
+def _draw(parameter: Parameter, domain: Domain, known: State, dice: random.Random, wild: bool) -> str | Number:
     if parameter.row:
         return NOWHERE if wild or not known[parameter.row] else dice.choice(list(known[parameter.row]))
     if parameter.between:
         low, high = (domain.bound(each) for each in parameter.between)
         # One of a thing reads badly in a sentence ("for 1 days"), so a request starts at two where it can.
-        return dice.choice((low - 1, high + 1, low, high)) if wild else dice.randrange(max(low, min(2, high)), high + 1, parameter.step)
+        if wild:
+            return dice.choice((low - 1, high + 1, low, high))
+        if isinstance(parameter.step, float):
+            return float(spread(low, high, parameter.step, dice.randrange(10**6)))
+        return dice.randrange(int(max(low, min(2, high))), int(high) + 1, parameter.step)
+    if parameter.day:
+        return "some day" if wild else (TODAY + timedelta(days=dice.randint(*parameter.day))).isoformat()
     if parameter.text:
         return " " if wild else dice.choice(parameter.text)
     if parameter.one_of:

@@ -4,6 +4,7 @@
     count(loans, row.member_id == member.id) < max_loans   a fold over a collection; `max_loans` is a limit
     loan = new(loans, member_id=member.id, due_on=after(days))
     for row in each(holds, row.tool_id == tool.id): row.status = 'lapsed'
+    fee = max(0, days(loan.due_on, today()) * 2)           also min, rounded (two decimals), //, %, and `a if c else b`
 
 `world` gives the same trees their meaning; nothing here is ever executed by Python.
 """
@@ -18,18 +19,23 @@ from envmill.author.domain import Domain
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*",
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
 }  # fmt: skip
 OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in"}
 PLAIN: dict[str, str] = {
     "today": "now().date().isoformat()",
     "after": "(now() + timedelta(days={0})).date().isoformat()",
     "later": "(date.fromisoformat({0}) + timedelta(days={1})).isoformat()",
+    "days": "(date.fromisoformat({1}) - date.fromisoformat({0})).days",
+    "min": "min({0}, {1})",
+    "max": "max({0}, {1})",
+    "rounded": "round({0}, 2)",
     "matches": "{1}.strip().lower() in {0}.lower()",
 }
 FOLDS: dict[str, str] = {
     "count": "sum(1 for row in self.{0}.values() if {1})",
     "total": "sum({1} for row in self.{0}.values() if {2})",
+    "highest": "max(({1} for row in self.{0}.values() if {2}), default=0)",
     "some": "any({1} for row in self.{0}.values())",
     "rows": "[dict(row) for row in self.{0}.values() if {1}]",
     "each": "[row for row in self.{0}.values() if {1}]",
@@ -70,6 +76,10 @@ def spell(node: ast.expr, domain: Domain) -> str:
             return word.join(_inner(value, domain) for value in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return f"not {_inner(operand, domain)}"
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return f"-{_inner(operand, domain)}"
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return f"({spell(body, domain)} if {spell(test, domain)} else {spell(other, domain)})"
         case ast.Tuple(elts=items):
             return f"({', '.join(spell(item, domain) for item in items)})"
         case ast.Dict(keys=keys, values=values):

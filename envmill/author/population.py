@@ -1,16 +1,14 @@
 """Initial states: first rows are drawn, then permitted operations are played on them, so every state is one that could have come about."""
 
 import random
-from datetime import date, timedelta
+from datetime import timedelta
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import Attribute, Collection, Domain, Row
+from envmill.author.domain import TODAY, Attribute, Collection, Domain, Number, Row, spread
 from envmill.author.draw import draw_permitted
 from envmill.author.world import World
 from envmill.errors import SettingsError
 
-TODAY = date(2026, 3, 2)
-"""The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is planned after it."""
 PAST = timedelta(days=21)
 """How long before the session a history begins. No rule depends on the date, so that another clock changes no outcome."""
 ENOUGH_ROWS = 4
@@ -72,13 +70,15 @@ def _collide(row: Row, other: Row, collection: Collection) -> bool:
     return bool(together) or any(row[name] == other[name] for name in alone)
 
 
-def _draw_value(collection: str, name: str, source: Attribute, world: World, dice: random.Random) -> str | int:
+def _draw_value(collection: str, name: str, source: Attribute, world: World, dice: random.Random) -> str | Number:
     if source.always is not None:
         return source.always
     if source.one_of:
         return dice.choice(source.one_of)
     if source.between:
-        return dice.randrange(source.between[0], source.between[1] + 1, source.step)
+        if isinstance(source.step, float):
+            return float(spread(*source.between, source.step, dice.randrange(10**6)))
+        return dice.randrange(int(source.between[0]), int(source.between[1]) + 1, source.step)
     if source.pattern:
         return "".join(str(dice.randrange(10)) if each == "#" else each for each in source.pattern)
     if source.ref:

@@ -52,7 +52,7 @@ def _write_finder() -> Lines:
 
 
 def _write_method(operation: Operation, domain: Domain) -> Lines:
-    arguments = ", ".join(["self", *(f"{each.name}: {'int' if each.between else 'str'}" for each in operation.takes)])
+    arguments = ", ".join(["self", *(f"{each.name}: {each.annotation}" for each in operation.takes)])
     gives = "list[dict[str, Any]]" if operation.gives.startswith("rows(") else "dict[str, Any]"
     body = [
         *_write_docstring(operation, domain),
@@ -61,8 +61,8 @@ def _write_method(operation: Operation, domain: Domain) -> Lines:
             for each in operation.takes
             if each.row
         ),
-        *(line for step in operation.fetch for line in spell_statement(parse_statement(step.do), domain)),
         *(line for each in operation.takes for line in _write_guard(each, domain)),
+        *(line for step in operation.fetch for line in spell_statement(parse_statement(step.do), domain)),
         *(line for rule in operation.must for line in _write_rule(rule, domain)),
         *(line for step in operation.then for line in spell_statement(parse_statement(step.do), domain)),
         f"return {_spell_result(operation, domain)}",
@@ -89,10 +89,13 @@ def _describe(parameter: Parameter, domain: Domain) -> str:
 def _write_guard(parameter: Parameter, domain: Domain) -> Lines:
     name = parameter.name
     if parameter.between:
-        low, high = (str(each) if isinstance(each, int) else each.upper() for each in parameter.between)
-        shown = (each if each.isdigit() else f"{{{each}}}" for each in (low, high))
+        low, high = (each.upper() if isinstance(each, str) else str(each) for each in parameter.between)
+        shown = (f"{{{each}}}" if each[0].isalpha() else each for each in (low, high))
         says = f'f"{name} must be from {" to ".join(shown)}, not {{{name}}}."'
         return _refuse(f"not {low} <= {name} <= {high}", f"{name}_out_of_range", says)
+    if parameter.day:
+        refusal = f'    raise Rejection("{name}_no_date", f"{name} must be a date such as 2026-03-14, not {{{name}!r}}.") from None'
+        return ["try:", f"    {name} = date.fromisoformat({name}).isoformat()", "except ValueError:", refusal]
     if parameter.text:
         return _refuse(f"not {name}.strip()", f"{name}_missing", f'"{name} must not be empty."')
     if parameter.one_of:

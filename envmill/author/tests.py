@@ -21,6 +21,9 @@ FEWEST = 3
 POPULATIONS = 12
 INSISTENCES = 3
 MOST_REPEATS = 6
+ROADS = 3
+ROAD = 12
+"""Changes on the way to a success."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ def _try_operation(operation: Operation, situations: list[Situation], known: Sta
                 rejections.setdefault(trial.code, trial)
             elif trial and len(successes) < most_successes and trial not in successes:
                 successes.append(trial)
+    if not successes:
+        successes = _strive(operation, situations[0], known, dice)
     if operation.effect == "change":
         for trial in _insist(operation, situations[0], known, dice):
             rejections.setdefault(trial.code, trial)
@@ -126,6 +131,23 @@ def _insist(operation: Operation, start: Situation, known: State, dice: random.R
                 break
             situation.world.apply(operation, permitted.arguments)
             situation = Situation(situation.world, (*situation.setup, permitted))
+
+
+def _strive(operation: Operation, start: Situation, known: State, dice: random.Random) -> list[Trial]:
+    """A success at the end of a longer road: what lies deep in a life cycle is seldom met by three changes."""
+    for _ in range(ROADS):
+        situation = Situation(start.world.copy(), start.setup)
+        changes = situation.world.domain.changes
+        for _ in range(ROAD):
+            arguments = draw_permitted(operation, situation.world, known, dice)
+            if arguments is not None:
+                return [Trial(situation.setup, Call(name=operation.name, arguments=arguments), "")]
+            other = dice.choices(changes, [each.weight for each in changes])[0]
+            step = draw_permitted(other, situation.world, known, dice)
+            if step is not None:
+                situation.world.apply(other, step)
+                situation = Situation(situation.world, (*situation.setup, Call(name=other.name, arguments=step)))
+    return []
 
 
 def _tell(trial: Trial) -> str:

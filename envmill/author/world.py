@@ -19,6 +19,7 @@ FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: lambda a, b: a // b, ast.Mod: operator.mod,
 }  # fmt: skip
 
 
@@ -44,8 +45,10 @@ class World:
         unknown = [each for each in operation.takes if each.row and arguments[each.name] not in self.state[each.row]]
         if unknown:
             return [f"unknown_{self.domain.collections[each.row].noun}" for each in unknown]
-        self._bind(operation, scope)
         codes = [self._check_parameter(each, arguments[each.name]) for each in operation.takes]
+        if any(each.day and code for each, code in zip(operation.takes, codes, strict=True)):
+            return [code for code in codes if code]
+        self._bind(operation, scope)
         codes += ["" if self.value(parse_expression(each.that), scope) else each.code for each in operation.must]
         return [code for code in codes if code]
 
@@ -63,6 +66,8 @@ class World:
         for each in operation.takes:
             if each.row:
                 scope[each.local] = self.state[each.row][scope[each.name]]
+            if each.day:
+                scope[each.name] = date.fromisoformat(scope[each.name]).isoformat()
         self._run(operation.fetch, scope)
 
     def _run(self, steps: tuple[Step, ...], scope: dict[str, Any]) -> None:
@@ -75,6 +80,8 @@ class World:
         if parameter.between:
             low, high = (self.domain.bound(each) for each in parameter.between)
             return "" if low <= value <= high else f"{name}_out_of_range"
+        if parameter.day:
+            return "" if _is_date(value) else f"{name}_no_date"
         if parameter.text:
             return "" if value.strip() else f"{name}_missing"
         if parameter.one_of:
@@ -103,6 +110,10 @@ class World:
                 return join(self.value(each, scope) for each in values)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return not self.value(operand, scope)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.value(operand, scope)
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return self.value(body if self.value(test, scope) else other, scope)
             case ast.Tuple(elts=items):
                 return tuple(self.value(each, scope) for each in items)
             case ast.Call(func=ast.Name(id=name), args=arguments):
@@ -118,12 +129,20 @@ class World:
                 return (self.day + timedelta(days=self.value(days, scope))).isoformat()
             case "later", [day, days]:
                 return (date.fromisoformat(self.value(day, scope)) + timedelta(days=self.value(days, scope))).isoformat()
+            case "days", [first, last]:
+                return (date.fromisoformat(self.value(last, scope)) - date.fromisoformat(self.value(first, scope))).days
+            case (("min" | "max"), [left, right]):
+                return (min if name == "min" else max)(self.value(left, scope), self.value(right, scope))
+            case "rounded", [amount]:
+                return round(self.value(amount, scope), 2)
             case "matches", [text, query]:
                 return _matches(self.value(text, scope), self.value(query, scope))
             case "get", [ast.Name(id=collection), key]:
                 return self.state[collection][self.value(key, scope)]
             case "total", [ast.Name(id=collection), amount, where]:
                 return sum(self.value(amount, {**scope, "row": row}) for row in self._each(collection, where, scope))
+            case "highest", [ast.Name(id=collection), amount, where]:
+                return max((self.value(amount, {**scope, "row": row}) for row in self._each(collection, where, scope)), default=0)
             case (("count" | "rows"), [ast.Name(id=collection)]):
                 rows = list(self.state[collection].values())
                 return len(rows) if name == "count" else rows
@@ -149,8 +168,9 @@ class World:
                 row[name] = FUNCTIONS[type(operator_)](row[name], self.value(value, scope))
             case ast.For(target=ast.Name(id=name), iter=rows, body=body):
                 for row in self.value(rows, scope):
+                    inner = {**scope, name: row}
                     for statement in body:
-                        self._execute(statement, {**scope, name: row})
+                        self._execute(statement, inner)
             case ast.If(test=test, body=body):
                 for statement in body if self.value(test, scope) else []:
                     self._execute(statement, scope)
@@ -172,3 +192,10 @@ class World:
 
 def _matches(text: str, query: str) -> bool:
     return query.strip().lower() in text.lower()
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False

@@ -1,6 +1,8 @@
 """The author asked as the factory asks it, and its programs played in the jail."""
 
 import asyncio
+import os
+import random
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,10 +14,13 @@ from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.settings import Settings
 from schemas.environment import Call, Tool
 from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
+from tests.soak import count
 
 SEED = 11
 THEMES = dict(author.themes())
-ENVIRONMENTS = [(theme, number) for theme in THEMES for number in range(4)]
+SAMPLE = sorted(random.Random(os.environ.get("ENVMILL_SEED", "")).sample(sorted(THEMES), count(6, len(THEMES))))
+"""Themes looked at closely: other ones with every commit, all of them in a soak."""
+ENVIRONMENTS = [(theme, number) for theme in SAMPLE for number in range(4)]
 
 
 def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from envmill import author
-from envmill.author.mistakes import CATALOGUE
+from envmill.author.faults import KINDS
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
 from schemas.prompts import BlueprintInput, ProgramInput, ScenarioInput, TestsInput
-from tests.author.questions import SEED, pose
+from tests.author.questions import SAMPLE, SEED, pose
 
 ASK = """
 import hashlib, json, sys
@@ -24,7 +24,7 @@ print(hashlib.sha256("".join(author.answer(p, i, 11, s, 0.5) for p, i, s in ques
 
 
 def test_same_question_gives_the_same_bytes_in_another_process_with_another_hash_seed() -> None:
-    questions = [(prompt, pose(prompt, theme, 1), 3) for prompt in CATALOGUE for theme, _ in author.themes()]
+    questions = [(prompt, pose(prompt, theme, 1), 3) for prompt in KINDS for theme in SAMPLE]
     here = hashlib.sha256("".join(author.answer(prompt, inputs, SEED, sample, 0.5) for prompt, inputs, sample in questions).encode())
     environ = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from datetime import date
 
 import pytest
 
@@ -41,8 +42,14 @@ def test_every_plain_argument_of_a_change_is_said(theme: str, number: int, scena
         operation = operations[call.name]
         for parameter in operation.takes if operation.effect == "change" else []:
             value = call.arguments[parameter.name]
-            assert parameter.row or re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", reply.request), value
+            said = say_date(value) if parameter.day else str(value)
+            assert parameter.row or re.search(rf"(?<!\w){re.escape(said)}(?!\w)", reply.request), value
             assert parameter.row or value in reply.facts.values()
+
+
+def say_date(value: str) -> str:
+    day = date.fromisoformat(value)
+    return f"{day.day} {day:%B %Y}"
 
 
 def test_scenarios_of_an_environment_differ() -> None:

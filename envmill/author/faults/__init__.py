@@ -1,0 +1,145 @@
+"""Mistakes that models really make, planted by rate and seed, and always the same for the same question.
+
+    clean reply ──dice──► kind ──plant──► spoilt reply and where it may show ──jail──► witness, or equivalent
+
+A kind whose place a reply lacks passes its turn to the next. `witness.find_witness` says whether a planted fault counts.
+"""
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from envmill.author.dice import make_dice
+from envmill.author.faults import asking, effects, loading, plan, queries, rules, testing, text
+from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
+from schemas.base import Contract, Json
+
+__all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
+
+ANYWHERE: dict[str, PlantText] = {
+    "prose_around": text.add_prose,
+    "truncated_json": text.truncate,
+    "wrong_key": text.rename_key,
+    "missing_key": text.drop_key,
+    "envelope": text.wrap_reply,
+    "wrong_type": text.spell_as_text,
+    "trailing_comma": text.add_comma,
+    "python_literal": text.quote_singly,
+}
+"""In the text of any reply."""
+
+BLUEPRINT: dict[str, PlantBlueprint] = {
+    "omitted_rule": plan.omit_rule,
+    "contradictory_rules": plan.contradict_rule,
+    "changed_limit": plan.change_limit,
+    "forbidden_name": plan.plan_nameless,
+    "tool_planned_twice": plan.plan_twice,
+    "tool_without_records": plan.plan_more,
+    "wrong_effect": plan.swap_effect,
+    "omitted_collection": plan.omit_collection,
+    "omitted_attribute": plan.omit_attribute,
+    "nothing_to_change": plan.plan_reads_only,
+}
+
+PROGRAM: dict[str, PlantProgram] = {
+    "syntax_error": loading.break_syntax,
+    "missing_import": loading.forget_import,
+    "unavailable_import": loading.import_strange,
+    "renamed_tool": loading.rename_tool,
+    "unplanned_tool": loading.add_tool,
+    "undescribed_parameter": loading.describe_nothing,
+    "untyped_parameter": loading.forget_type,
+    "wrong_class_name": loading.name_other_class,
+    "hidden_state": loading.hide_state,
+    "state_not_json": loading.hold_set,
+    "ignored_state": loading.ignore_state,
+    "unenforced_rule": rules.forget_rule,
+    "unchecked_value": rules.skip_range,
+    "off_by_one": rules.miss_by_one,
+    "change_before_check": rules.change_first,
+    "silent_success": rules.succeed_silently,
+    "error_as_result": rules.return_error,
+    "crash_on_unknown_id": rules.crash_on_unknown,
+    "turned_condition": rules.refuse_always,
+    "forgotten_effect": effects.forget_effect,
+    "overwritten_total": effects.overwrite_total,
+    "applied_twice": effects.apply_twice,
+    "misspelt_attribute": effects.misspell_attribute,
+    "wrong_status": effects.set_wrong_status,
+    "row_not_kept": effects.forget_row,
+    "counted_ids": effects.number_rows,
+    "stale_answer": effects.answer_stale,
+    "empty_answer": effects.answer_nothing,
+    "fixed_date": effects.fix_date,
+    "wall_clock": effects.read_wall_clock,
+    "set_order": queries.order_by_chance,
+    "last_row_missed": queries.pass_over_last,
+    "first_row_only": queries.find_first_only,
+    "case_sensitive": queries.mind_case,
+    "whole_words_only": queries.match_whole,
+    "write_on_read": queries.write_on_read,
+}
+
+TESTS: dict[str, PlantTests] = {
+    "wrong_expectation": testing.expect_wrongly,
+    "missing_setup": testing.skip_setup,
+    "invented_row": testing.invent_row,
+    "missing_argument": testing.forget_argument,
+    "unknown_tool": testing.call_unknown_tool,
+    "dangling_reference": testing.lose_row,
+    "untested_tool": testing.skip_tool,
+    "no_rejection_tested": testing.expect_no_rejection,
+    "types_tested_only": testing.reject_types_only,
+    "repeated_test": testing.repeat_test,
+}
+
+SCENARIO: dict[str, PlantScenario] = {
+    "rejected_oracle": asking.add_rejected,
+    "unnecessary_step": asking.add_needless,
+    "unseen_id": asking.skip_lookups,
+    "wrong_target": asking.hit_other_row,
+    "order_dependent_oracle": asking.swap_order,
+    "unreachable_goal": asking.forbid_goal,
+    "true_at_the_start": asking.start_finished,
+    "ambiguous_referent": asking.add_twin,
+    "dangling_reference": asking.lose_row,
+    "missing_collection": asking.leave_empty,
+    "leaked_id": asking.leak_id,
+    "leaked_tool": asking.leak_tool,
+    "contradictory_request": asking.contradict,
+    "withheld_fact": asking.withhold,
+    "wrong_polarity": asking.call_refusal,
+}
+
+KINDS: dict[str, Mapping[str, Plant[Any]]] = {"blueprint": BLUEPRINT, "program": PROGRAM, "tests": TESTS, "scenario": SCENARIO}
+"""Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
+
+
+def pick_fault(prompt: str, case: Case[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> Fault | None:
+    """The mistake that chance decides on; none only if no kind finds a place."""
+    names = sorted({*ANYWHERE, *KINDS[prompt]} - without)
+    dice.shuffle(names)
+    return next((fault for name in names if (fault := plant_kind(prompt, name, case))), None)
+
+
+def plant_kind(prompt: str, kind: str, case: Case[Any]) -> Fault | None:
+    """A mistake of this kind, or none when this reply has no place for it."""
+    dice = make_dice("plant", prompt, kind, case.domain.theme, case.domain.names[0], case.seed, case.key)
+    clean = spell_reply(case.reply)
+    if kind in ANYWHERE:
+        spoilt = ANYWHERE[kind](clean, dice)
+        return Fault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
+    planted: Spoilt | None = KINDS[prompt][kind](case, dice)
+    if planted is None:
+        return None
+    return Fault(kind, _write(planted.reply), clean, planted.pairs, planted.words)
+
+
+def spell_reply(reply: Contract) -> str:
+    """A reply as text."""
+    return _write(reply.model_dump(mode="json"))
+
+
+def _write(reply: Json) -> str:
+    return json.dumps(reply, ensure_ascii=False)

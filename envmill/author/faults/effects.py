@@ -1,0 +1,135 @@
+"""Mistakes in what a change does: an effect lost, doubled or misdirected, a row never kept, an answer from before."""
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from envmill.author.domain import Operation
+from envmill.author.faults.base import Case, Spoilt, shuffle, succeeds
+from envmill.author.faults.method import INDENT, Method, cut_methods, put_method
+from envmill.author.faults.rules import finish
+from envmill.author.tests import Trial
+from schemas.prompts import ProgramReply
+
+ProgramCase = Case[ProgramReply]
+
+_ASSIGNED = re.compile(rf'^{INDENT}(\w+)\["(\w+)"\] = (.+)$')
+_COUNTED = re.compile(rf'^{INDENT}(\w+)\["(\w+)"\] (\+|-)= (.+)$')
+_KEPT = re.compile(rf'^{INDENT}self\.(\w+)\[(\w+)\["id"\]\] = \2$')
+_MADE_ID = re.compile(r'"id": new_id\("(\w+)"\)')
+
+
+def forget_effect(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """One of the things a change must do is left undone."""
+    return _spoil_line(case, dice, lambda line: () if _ASSIGNED.match(line) or _COUNTED.match(line) else None)
+
+
+def overwrite_total(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """An amount replaces the total it should be added to."""
+
+    def assign(line: str) -> tuple[str, ...] | None:
+        found = _COUNTED.match(line)
+        return (f'{INDENT}{found[1]}["{found[2]}"] = {found[4]}',) if found else None
+
+    return _spoil_line(case, dice, assign)
+
+
+def apply_twice(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """An amount is booked two times."""
+    return _spoil_line(case, dice, lambda line: (line, line) if _COUNTED.match(line) else None)
+
+
+def misspell_attribute(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """A change goes to an attribute that nobody reads."""
+
+    def misspell(line: str) -> tuple[str, ...] | None:
+        found = _ASSIGNED.match(line)
+        return (f'{INDENT}{found[1]}["new_{found[2]}"] = {found[3]}',) if found else None
+
+    return _spoil_line(case, dice, misspell)
+
+
+def set_wrong_status(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """A life cycle moves on to a state it does not have."""
+    words = {"done": "completed", "cancelled": "canceled", "active": "Active", "open": "opened"}
+
+    def confuse(line: str) -> tuple[str, ...] | None:
+        found = re.match(rf'^{INDENT}(\w+)\["status"\] = "([^"]+)"$', line)
+        return (f'{INDENT}{found[1]}["status"] = "{words.get(found[2], found[2].upper())}"',) if found else None
+
+    return _spoil_line(case, dice, confuse)
+
+
+def forget_row(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """A new row is returned and never kept."""
+    return _spoil_line(case, dice, lambda line: () if _KEPT.match(line) else None)
+
+
+def number_rows(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """Ids are counted instead of asked for, so they can be guessed and may come twice."""
+    for operation, method, trials in _list_done(case, dice):
+        kept = next((found for line in method.effects if (found := _KEPT.match(line))), None)
+        effects = tuple(_MADE_ID.sub(rf'"id": f"\1_{{len(self.{kept[1]}) + 1:03d}}"', line) for line in method.effects) if kept else ()
+        if effects and effects != method.effects:
+            assert operation.effect == "change"
+            return finish(case, replace(method, effects=effects), trials)
+    return None
+
+
+def answer_stale(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """What is returned was read before the change."""
+    for _, method, trials in _list_done(case, dice):
+        found = re.match(rf"^{INDENT}return dict\((\w+)\)$", method.ending)
+        if found and method.effects and any(line.startswith(f"{INDENT}{found[1]} = self._find(") for line in method.opening):
+            early = replace(method, effects=(f"{INDENT}before = dict({found[1]})", *method.effects), ending=f"{INDENT}return before")
+            return finish(case, early, trials)
+    return None
+
+
+def answer_nothing(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """The change is made and the caller learns nothing of it."""
+    for _, method, trials in _list_done(case, dice):
+        return finish(case, replace(method, ending=f"{INDENT}return {{}}"), trials)
+    return None
+
+
+def fix_date(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """Today is the day on which the program was written."""
+    return _spoil_clock(case, dice, "datetime(2024, 1, 15)")
+
+
+def read_wall_clock(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """The machine's clock is read instead of the session's. Where the jail makes both one, nobody can tell them apart."""
+    return _spoil_clock(case, dice, "datetime.now()")
+
+
+def _spoil_clock(case: ProgramCase, dice: random.Random, moment: str) -> Spoilt | None:
+    for _, method, trials in _list_done(case, dice):
+        if any("now()" in line for line in method.effects):
+            spoilt = replace(method, effects=tuple(line.replace("now()", moment) for line in method.effects))
+            source = put_method(case.version.source, spoilt).replace("from typing", "from datetime import datetime\nfrom typing", 1)
+            reply = case.reply.model_copy(update={"source": source}).model_dump(mode="json")
+            return Spoilt(reply, case.pair(case.render(source), map(case.trace, trials)))
+    return None
+
+
+def _spoil_line(case: ProgramCase, dice: random.Random, spoil: Callable[[str], tuple[str, ...] | None]) -> Spoilt | None:
+    """Spoil one line of one change that a trial carries out."""
+    for _, method, trials in _list_done(case, dice):
+        numbers = list(range(len(method.effects)))
+        dice.shuffle(numbers)
+        for number in numbers:
+            lines = spoil(method.effects[number])
+            if lines is not None:
+                return finish(case, method.with_effect(number, *lines), trials)
+    return None
+
+
+def _list_done(case: ProgramCase, dice: random.Random) -> Iterator[tuple[Operation, Method, list[Trial]]]:
+    """Changes, their methods, and trials that carry them out."""
+    methods = cut_methods(case.version.source)
+    for operation in shuffle(case.domain.changes, dice):
+        trials = case.find_trials(operation.name, succeeds)
+        if trials:
+            yield operation, methods[operation.name], trials

@@ -1,0 +1,101 @@
+"""One method of a rendered program, cut into its parts: what it looks up, what it refuses, what it does, what it returns."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+INDENT = " " * 8
+_REFUSAL = re.compile(r'raise Rejection\(f?"([^"]*)"')
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One `if …: raise Rejection(…)`."""
+
+    condition: str
+    """Text between `if` and the colon."""
+    refusal: str
+    """The statement that refuses."""
+
+    @property
+    def code(self) -> str:
+        """Reason code of the rejection."""
+        found = _REFUSAL.search(self.refusal)
+        return found[1] if found else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """As it stands in the program."""
+        return [f"{INDENT}if {self.condition}:", f"{INDENT}    {self.refusal}"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A tool's method."""
+
+    name: str
+    """Name of the tool."""
+    head: str
+    """The `def` line."""
+    opening: tuple[str, ...]
+    """Docstring and lookups."""
+    guards: tuple[Guard, ...]
+    """Refusals, in order."""
+    effects: tuple[str, ...]
+    """Lines between the last refusal and the return."""
+    ending: str
+    """The return."""
+
+    @property
+    def lines(self) -> list[str]:
+        """As it stands in the program."""
+        return [self.head, *self.opening, *(line for each in self.guards for line in each.lines), *self.effects, self.ending]
+
+    def without(self, guard: Guard) -> "Method":
+        """The method that does not refuse this."""
+        return replace(self, guards=tuple(each for each in self.guards if each is not guard))
+
+    def with_guard(self, old: Guard, new: Guard) -> "Method":
+        """The method with another refusal in this one's place."""
+        return replace(self, guards=tuple(new if each is old else each for each in self.guards))
+
+    def with_effect(self, number: int, *lines: str) -> "Method":
+        """The method with other lines in the place of one effect."""
+        return replace(self, effects=(*self.effects[:number], *lines, *self.effects[number + 1 :]))
+
+
+def cut_methods(source: str) -> dict[str, Method]:
+    """Every tool's method."""
+    chunks = re.split(r"\n(?=    def )", source)[1:]
+    methods = (_cut(chunk.rstrip("\n").split("\n")) for chunk in chunks if not chunk.startswith("    def _"))
+    return {each.name: each for each in methods}
+
+
+def put_method(source: str, method: Method) -> str:
+    """The program with this method in the place of the one of its name."""
+    chunks = re.split(r"\n(?=    def )", source)
+    for number, chunk in enumerate(chunks):
+        if chunk.startswith(f"    def {method.name}("):
+            chunks[number] = "\n".join(method.lines) + "\n"
+    return "\n".join(chunks)
+
+
+def _cut(lines: list[str]) -> Method:
+    head, *rest, ending = lines
+    starts = list(_find_guards(rest))
+    guards = tuple(Guard(rest[each].strip()[3:-1], rest[each + 1].strip()) for each in starts)
+    # Rules stand in one block; what comes before it looks up, what comes after it changes.
+    first, last = (starts[0], starts[-1] + 2) if starts else (_end_of_lookups(rest),) * 2
+    name = head.split("def ")[1].split("(")[0]
+    return Method(name, head, tuple(rest[:first]), guards, tuple(rest[last:]), ending)
+
+
+def _find_guards(lines: list[str]) -> Iterator[int]:
+    for number in range(len(lines) - 1):
+        if lines[number].startswith(f"{INDENT}if ") and lines[number + 1].startswith(f"{INDENT}    raise "):
+            yield number
+
+
+def _end_of_lookups(lines: list[str]) -> int:
+    last = max((number for number, line in enumerate(lines) if line.endswith('"""') or " = self._find(" in line), default=-1)
+    return last + 1

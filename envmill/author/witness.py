@@ -1,0 +1,115 @@
+"""Witnesses: the same calls played in the jail on two versions, and the first place where these part.
+
+pairs of plays ──jail──► seen, seen ──first difference──► witness, or none: then the fault is called equivalent and does not count
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from envmill.author.domain import State
+from envmill.errors import BuildError
+from envmill.kinds.start import CLOCK
+from envmill.kinds.stateful import derive_tools
+from envmill.sandbox import Invoke, Observation, Program, Reset, Sandbox
+from schemas.base import canonical_json
+from schemas.environment import Call, Effect, Tool
+
+SEED = 7
+"""Of every session's ids and randomness: both versions get the same, so only what they do can differ."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A program, and what it was planned to offer."""
+
+    source: str
+    """Module text."""
+    class_name: str
+    """Class whose public methods are the tools."""
+    tools: Mapping[str, Effect]
+    """Planned tools."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A state and the calls made on it."""
+
+    state: State
+    """Where the session starts."""
+    calls: tuple[Call, ...]
+    """What is called, in order."""
+    expect: str = ""
+    """What somebody claims the last call comes to; empty where nobody claims anything."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """One version on one trace."""
+
+    version: Version
+    """What runs."""
+    trace: Trace
+    """On what it runs."""
+
+
+Pair = tuple[Play, Play]
+"""The clean play and the faulty one."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A pair of plays that differ."""
+
+    clean: Play
+    """As it should be."""
+    faulty: Play
+    """As it is."""
+    expected: str
+    """What the clean one came to where they part."""
+    seen: str
+    """What the faulty one came to there."""
+
+
+async def find_witness(pairs: Iterable[Pair], sandbox: Sandbox) -> Witness | None:
+    """The first pair that differs when both run in the jail."""
+    for clean, faulty in pairs:
+        expected, seen = await observe(clean, sandbox), await observe(faulty, sandbox)
+        if expected != seen:
+            longest = max(len(expected), len(seen))
+            lines = zip(_pad(expected, longest), _pad(seen, longest), strict=True)
+            return Witness(clean, faulty, *next(pair for pair in lines if pair[0] != pair[1]))
+    return None
+
+
+async def observe(play: Play, sandbox: Sandbox) -> list[str]:
+    """One line per step of a play: what it came to, and the hash of the state afterwards."""
+    version, trace = play.version, play.trace
+    try:
+        tools = _read_tools(version.source, version.class_name, tuple(version.tools.items()))
+    except BuildError as error:
+        return [f"does not build: {error.message}"]
+    program = Program({"office.py": version.source}, f"office:{version.class_name}", tools)
+    seen = await sandbox.play(program, [Reset(trace.state, CLOCK, SEED), *map(Invoke, trace.calls)])
+    return [*map(_spell, seen), *_compare(seen[-1], trace.expect)]
+
+
+@lru_cache(maxsize=512)
+def _read_tools(source: str, class_name: str, tools: tuple[tuple[str, Effect], ...]) -> list[Tool]:
+    return derive_tools(source, class_name, dict(tools))
+
+
+def _spell(seen: Observation) -> str:
+    # Messages are left out: a crash quotes line numbers, which differ without any difference in what is done.
+    return canonical_json([seen.outcome, seen.code, seen.parts, seen.state_hash])
+
+
+def _compare(last: Observation, expect: str) -> list[str]:
+    if not expect:
+        return []
+    outcome = "success" if last.outcome == "ok" else last.outcome
+    return ["as expected" if outcome == expect else "not as expected"]
+
+
+def _pad(lines: list[str], length: int) -> list[str]:
+    return lines + [""] * (length - len(lines))

@@ -1,0 +1,28 @@
+"""Which environments faults are planted in, and how one is asked for."""
+
+import os
+import random
+
+from envmill import author
+from envmill.author.faults import KINDS, Fault
+from tests.author.questions import SEED, THEMES, pose
+from tests.soak import count
+
+EVERY = [(prompt, kind) for prompt, kinds in KINDS.items() for kind in kinds]
+EQUIVALENT = {"wall_clock"}
+"""Never told from the clean version: the jail's clock is the session's, whoever reads it."""
+
+
+def pick_environments(number: int) -> list[tuple[str, int]]:
+    """Other themes with every seed of the test run."""
+    dice = random.Random(os.environ.get("ENVMILL_SEED", "0"))
+    return [(dice.choice(sorted(THEMES)), dice.randrange(20)) for _ in range(number)]
+
+
+def plant(prompt: str, kind: str, theme: str, number: int) -> Fault | None:
+    return author.plant(prompt, kind, pose(prompt, theme, number), SEED, 0)
+
+
+SURE = [("tool_lending", 0), ("tool_lending", 1), ("clinic_scheduling", 0), ("clinic_scheduling", 1)]
+"""Here every kind has a place."""
+ENVIRONMENTS = pick_environments(count(2, 60)) + SURE

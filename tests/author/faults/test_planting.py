@@ -1,0 +1,121 @@
+"""Faults come as often as asked for, are the same for the same question, and go again when they are quoted."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from envmill import author
+from envmill.author.faults import ANYWHERE, KINDS
+from envmill.author.faults.judging import CHECKS
+from envmill.settings import ROOT
+from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
+from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
+from tests.author.questions import ask, ask_program, pose
+
+REPLIES = {"blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply}
+THEME = sorted(THEMES)[0]
+
+PLANT = """
+import hashlib, sys
+from tests.author.faults.cases import EVERY, plant
+texts = (fault.text for prompt, kind in EVERY[::3] for theme, number in [(sys.argv[1], 1)] if (fault := plant(prompt, kind, theme, number)))
+print(hashlib.sha256("".join(texts).encode()).hexdigest())
+"""
+
+
+def test_the_catalogue_holds_what_it_promises() -> None:
+    assert len(ANYWHERE) + len(EVERY) + len(CHECKS) >= 70
+    assert all(len(kinds) >= 10 for kinds in KINDS.values())
+    assert len({kind for _, kind in EVERY} | set(ANYWHERE)) >= 70
+
+
+@pytest.mark.parametrize("prompt", ["blueprint", "scenario"])
+def test_rate_is_the_share_of_spoilt_replies(prompt: str) -> None:
+    found = Counter(author.planted(prompt, pose(prompt, THEME, number % 8), SEED, number, 0.3) for number in range(120))
+    assert 0.15 <= 1 - found[""] / 120 <= 0.45
+    assert set(found) <= {"", *ANYWHERE, *KINDS[prompt]}
+    assert len(found) > 10
+
+
+@pytest.mark.parametrize("prompt", sorted(KINDS))
+def test_rate_zero_is_clean_and_rate_one_never(prompt: str) -> None:
+    for number in range(3):
+        inputs = pose(prompt, THEME, number)
+        assert author.planted(prompt, inputs, SEED, 0, 0.0) == ""
+        assert author.answer(prompt, inputs, SEED, 0, 0.0) == ask(prompt, THEME, number)
+        assert author.planted(prompt, inputs, SEED, 0, 1.0) in {*ANYWHERE, *KINDS[prompt]}
+        assert author.answer(prompt, inputs, SEED, 0, 1.0) != ask(prompt, THEME, number)
+
+
+@pytest.mark.parametrize(("prompt", "kind"), EVERY)
+def test_every_kind_finds_a_place_and_spoils_the_reply(prompt: str, kind: str) -> None:
+    found = next(fault for theme, number in ENVIRONMENTS if (fault := plant(prompt, kind, theme, number)))
+    assert found.text != found.clean
+    assert json.loads(found.text) != json.loads(found.clean)
+    assert found.words or found.pairs
+
+
+@pytest.mark.parametrize("kind", ANYWHERE)
+@pytest.mark.parametrize("prompt", sorted(KINDS))
+def test_a_fault_of_writing_makes_no_valid_reply(prompt: str, kind: str) -> None:
+    fault = plant(prompt, kind, THEME, 1)
+    assert fault is not None
+    REPLIES[prompt].model_validate_json(fault.clean)
+    with pytest.raises(ValueError, match="validation error"):
+        REPLIES[prompt].model_validate_json(fault.text)
+
+
+@pytest.mark.parametrize("prompt", sorted(KINDS))
+def test_prose_around_leaves_the_reply_inside(prompt: str) -> None:
+    fault = plant(prompt, "prose_around", THEME, 1)
+    assert fault is not None
+    assert fault.text.split("```json\n")[1].split("\n```")[0] == fault.clean
+
+
+def test_the_same_faults_come_in_another_process_with_another_hash_seed() -> None:
+    here = "".join(fault.text for prompt, kind in EVERY[::3] if (fault := plant(prompt, kind, THEME, 1)))
+    environ = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", PLANT, THEME], capture_output=True, text=True, env=environ, cwd=ROOT, check=True)
+    assert done.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
+
+
+def repair(failure: str, mistakes: float) -> Counter[str]:
+    """How 120 repairs of one program end, and that each reply is what its name says."""
+    fault, clean = plant("program", "unenforced_rule", THEME, 0), ask_program(THEME, 0).source
+    assert fault is not None
+    failed = json.loads(fault.text)["source"]
+    endings = Counter[str]()
+    for sample in range(120):
+        inputs = pose("program", THEME, 0, failed_source=failed, failure=failure)
+        name = author.planted("program", inputs, SEED, sample, mistakes)
+        reply = json.loads(author.answer("program", inputs, SEED, sample, mistakes))
+        assert (reply["source"] == failed) == (name == "unmended") or name == "unenforced_rule"
+        assert (reply["source"] == clean) == (name in ("", "wrong_class_name"))
+        endings[name if name in ("", "unmended") else "wrongly"] += 1
+    return endings
+
+
+def test_a_repair_that_quotes_the_failure_mends_it_mostly_and_sometimes_wrongly() -> None:
+    endings = repair("lend_tool is rejected: should end in rejection, and ended in ok", 0.2)
+    assert 0.7 <= endings[""] / 120 <= 0.9
+    assert endings["unmended"] >= 4
+    assert endings["wrongly"] >= 2
+
+
+def test_a_repair_that_is_told_nothing_mends_it_seldom() -> None:
+    assert repair("failed", 0.2)[""] / 120 <= 0.45
+
+
+def test_without_mistakes_every_repair_mends() -> None:
+    assert repair("lend_tool is rejected: should end in rejection, and ended in ok", 0.0) == Counter({"": 120})
+
+
+def test_a_program_that_was_right_is_not_made_wrong_by_a_repair() -> None:
+    source = ask_program(THEME, 0).source
+    inputs = pose("program", THEME, 0, failed_source=source, failure="a test that is itself wrong says so")
+    assert {author.planted("program", inputs, SEED, sample, 1.0) for sample in range(30)} == {""}

@@ -1,0 +1,104 @@
+"""Planted faults show where it was foretold, when clean and faulty both run in the jail."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from envmill.author.faults import Fault
+from envmill.author.witness import Witness, find_witness, observe
+from envmill.gates.w3 import find_untested
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from schemas.prompts import TestsReply
+from tests.author.faults.cases import ENVIRONMENTS, EQUIVALENT, EVERY, plant
+from tests.author.questions import ask_program, read_tools
+from tests.soak import count
+
+PLAYED = [(prompt, kind) for prompt, kind in EVERY if kind not in EQUIVALENT]
+SHOWN = count(1, 12)
+"""Witnesses asked for per kind."""
+
+
+async def search(faults: list[Fault]) -> list[Witness | None]:
+    async with Sandbox.open(Settings.read({})) as sandbox:
+        return [await find_witness(each.pairs, sandbox) for each in faults]
+
+
+def list_faults(prompt: str, kind: str) -> Iterator[Fault]:
+    planted = (plant(prompt, kind, theme, number) for theme, number in ENVIRONMENTS)
+    return (each for each in planted if each)
+
+
+async def show(prompt: str, kind: str, sandbox: Sandbox) -> list[bool]:
+    """Whether each fault of this kind was seen, up to as many as are asked for."""
+    shown = list[bool]()
+    for fault in list_faults(prompt, kind):
+        if not fault.words and shown.count(True) < SHOWN:
+            shown.append(await find_witness(fault.pairs, sandbox) is not None)
+    return shown
+
+
+@pytest.mark.soak(area="author")
+def test_every_kind_is_seen_in_the_jail_or_needs_no_run() -> None:
+    """All kinds in one jail: opening one takes longer than a hundred plays."""
+
+    async def show_all() -> dict[tuple[str, str], list[bool]]:
+        async with Sandbox.open(Settings.read({})) as sandbox:
+            return {each: await show(*each, sandbox) for each in PLAYED}
+
+    seen = {each: shown for each, shown in asyncio.run(show_all()).items() if shown}
+    assert [each for each, shown in seen.items() if not any(shown)] == []
+    assert len(seen) >= 45
+    silent = Counter({each: shown.count(False) for each, shown in seen.items()})
+    assert silent.total() <= sum(map(len, seen.values())) * 0.2, silent.most_common(8)
+
+
+def test_a_clean_version_is_no_witness_against_itself() -> None:
+    fault = next(list_faults("program", "unenforced_rule"))
+    same = [(clean, clean) for clean, _ in fault.pairs]
+    assert asyncio.run(search([Fault("none", "", "", tuple(same))])) == [None]
+
+
+def test_a_clock_that_the_jail_makes_one_with_the_session_s_is_called_equivalent() -> None:
+    fault = next(list_faults("program", "wall_clock"))
+    assert fault.pairs
+    assert asyncio.run(search([fault])) == [None]
+
+
+def test_a_witness_says_what_was_expected_and_what_was_seen() -> None:
+    (witness,) = asyncio.run(search([next(list_faults("program", "silent_success"))]))
+    assert witness is not None
+    assert json.loads(witness.expected)[0] == "rejection"
+    assert json.loads(witness.seen)[0] == "ok"
+
+
+def test_two_observations_of_one_play_agree() -> None:
+    async def twice() -> list[list[str]]:
+        async with Sandbox.open(Settings.read({})) as sandbox:
+            return [await observe(fault.pairs[0][1], sandbox) for _ in range(2)]
+
+    fault = next(list_faults("program", "row_not_kept"))
+    one, other = asyncio.run(twice())
+    assert one == other
+
+
+@pytest.mark.parametrize("kind", ["untested_tool", "no_rejection_tested"])
+def test_a_tool_that_is_not_tried_is_missed_by_the_gate(kind: str) -> None:
+    theme, number = ENVIRONMENTS[0]
+    fault = plant("tests", kind, theme, number)
+    assert fault is not None
+    tools = read_tools(theme, number, ask_program(theme, number))
+    assert lack(fault.clean, tools) == []
+    assert lack(fault.text, tools) != []
+
+
+def lack(text: str, tools: list) -> list[str]:
+    class Of:
+        pass
+
+    environment, reply = Of(), TestsReply.model_validate_json(text)
+    environment.tools = tools  # type: ignore[attr-defined]
+    return find_untested(environment, reply.tests)  # type: ignore[arg-type]
