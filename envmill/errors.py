@@ -2,7 +2,13 @@
 
 EnvMillError
 ├── SettingsError   a setting or argument is wrong
-├── ModelError      a provider could not be reached (Outage) or answered badly (BadReply)
+├── ModelError      a model did not give what was asked
+│   ├── Outage          unreachable, or unable to serve; Throttled: asked to wait
+│   ├── KeyRefused      the key is missing, wrong or revoked: no call can go on
+│   ├── BadRequest      the request itself was refused; asking again changes nothing
+│   ├── BadReply        an answer came, and cannot become the record asked for
+│   └── BudgetReached   the run's money or tokens are spent
+├── Pending         an answer is on its way, and the run goes on once it is here
 ├── SandboxError    the jail could not be started or broke
 ├── BuildError      a program cannot be made to run
 ├── LakeError       a file of the lake is missing, damaged or of a foreign shape
@@ -43,6 +49,26 @@ class Outage(ModelError):
     """The provider could not be reached or could not serve; nothing is known about the item."""
 
     retryable = True
+
+
+class Throttled(Outage):
+    """The provider asked to be asked less. Fact `retry_after`: seconds it named, None when it named none."""
+
+
+class KeyRefused(ModelError):
+    """The provider does not accept the key: every call of the run would end so, and nothing is known about any item."""
+
+
+class BadRequest(ModelError):
+    """The provider refused the request as it is: a wrong model name, setting or schema, or too long a prompt."""
+
+
+class BudgetReached(ModelError):
+    """A run has spent what it may. What it knows is saved; with a larger budget it goes on from there."""
+
+
+class Pending(EnvMillError):
+    """Replies were asked for and are not there yet: neither an outage nor a failure."""
 
 
 class BadReply(ModelError):

@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 from envmill.gates.base import Finding
 from envmill.models.door import Door
+from envmill.models.embed import Embeddings
 from envmill.recipes.base import Recipe
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -26,6 +27,7 @@ class Mill:
     recipe: Recipe
     door: Door
     sandbox: Sandbox
+    embeddings: Embeddings
 
 
 @dataclass(frozen=True)

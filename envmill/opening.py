@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 from envmill import author
 from envmill.errors import SettingsError
@@ -13,9 +14,17 @@ from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
 from envmill.mill import Mill
 from envmill.models.base import Provider
+from envmill.models.batch import Batch, open_batch
+from envmill.models.batches import CARRIERS
+from envmill.models.cast import Cast, Opener, check_cast, open_cast
 from envmill.models.door import Door
+from envmill.models.embed import open_embeddings
+from envmill.models.embedders import open_embedder
 from envmill.models.offline import Author, Offline
-from envmill.models.replay import Replay
+from envmill.models.recording import is_file, read_recording, write_recording
+from envmill.models.replay import open_playback
+from envmill.models.spec import BATCH
+from envmill.models.terms import agree_on_budget, check_terms, read_replies, set_terms
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -28,40 +37,70 @@ from schemas.run import RunConfig
 async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Author = author.answer) -> AsyncGenerator[Walk]:
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(open_store(settings.lake))
-    _check_recording(config, lake)
-    config = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
+    check_cast(config, settings)
+    check_terms(config, settings, lake)
+    _check_recording(config, settings, lake)
+    open_embedder(config.embedder, settings)
+    asked, config = config, RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", config.model_dump(mode="json"))
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
     journalled = list(read_calls(folder))  # before the lake: a journal sealed between the two is then seen twice, never missed
-    known = {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *journalled) if _answers(call)}
-    provider, journal = _open_provider(config, settings, lake, answer), Journal(folder)
+    calls = [*lake.read(ModelCall, run), *journalled]
+    known = {(call.request, call.sample): call for call in calls if call.answers}
+    allowance = agree_on_budget(run, asked, config, lake)
+    playback = open_playback(_read_recording(config, settings, lake), calls, config.playback == "by-order")
+    cast = open_cast(config, settings, _open_house(run, config, settings, lake, answer, playback["author"]))
+    if config.provider == "replay":
+        cast = Cast(cast.author, {**playback, **cast.others})
+    terms = set_terms(run, config, allowance, settings, lake, cast, calls)
+    for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
+        if isinstance(provider, Batch):
+            provider.bind(terms.budget, lambda request, sample: (request, sample) in known)
+    journal = Journal(folder)
+    embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
     try:
         async with Sandbox.open(settings) as sandbox:
-            door = Door(provider, journal, known, config.seed or 0)
+            door = Door(cast.author, journal, known, config.seed or 0, cast.others, terms)
             recipe = RECIPES[config.recipe](author.themes())
-            yield Walk(Mill(run, config, settings, recipe, door, sandbox), lake)
+            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings), lake)
     finally:
-        await provider.close()
+        await cast.close()
+        await embeddings.close()
         await journal.close()
+        terms.close()
         seal(folder, lake, _seal_stamp(run))
+        if config.record:
+            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor)
 
 
-def _open_provider(config: RunConfig, settings: Settings, lake: Lake, answer: Author) -> Provider:
-    if config.provider == "offline":
-        return Offline(answer, config.mistakes, settings.author_url)
-    journals = settings.home / "journal" / config.recording
-    return Replay([*lake.read(ModelCall, config.recording), *read_calls(journals)])
+def _open_house(run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author, playback: Provider) -> dict[str, Opener]:
+    """Providers that need no vendor."""
+    house: dict[str, Opener] = {
+        "offline": lambda _: Offline(answer, config.mistakes, settings.author_url),
+        "replay": lambda _: playback,
+    }
+    batch: Opener = lambda spec: open_batch(spec, settings, lake.store, run)  # noqa: E731
+    return house | {f"{BATCH}{kind}": batch for kind in CARRIERS}
 
 
-def _check_recording(config: RunConfig, lake: Lake) -> None:
+def _check_recording(config: RunConfig, settings: Settings, lake: Lake) -> None:
     """Before anything is fixed: a run that cannot start must not take its id along."""
-    if config.provider == "replay" and config.recording not in lake.runs():
-        raise SettingsError(f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.url}.")
+    if config.provider == "replay" and not is_file(config.recording) and config.recording not in lake.runs():
+        raise SettingsError(
+            f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.url}, "
+            "or to a file like kept/run.jsonl."
+        )
+    _read_recording(config, settings, lake)
 
 
-def _answers(call: ModelCall) -> bool:
-    return call.outcome != "outage" and not call.reused
+def _read_recording(config: RunConfig, settings: Settings, lake: Lake) -> list[ModelCall]:
+    """What is played back; nothing when nothing is."""
+    if config.provider != "replay":
+        return []
+    if is_file(config.recording):
+        return read_recording(Path(config.recording))
+    return list(read_replies(config.recording, settings, lake).values())
 
 
 def _seal_stamp(run: str) -> Stamp:

@@ -1,12 +1,58 @@
 """Where things lie and who answers: read once, at the top, from the environment. Nothing else reads it."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from envmill.errors import SettingsError
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+_VENDORS = ("openai", "anthropic")
+_ENDPOINT = re.compile(r"ENVMILL_ENDPOINT_([A-Z][A-Z0-9_]*?)(_KEY|_STREAM)?")
+
+
+class Secret:
+    """A key that shows itself to nobody who does not ask for it by `reveal`."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text.strip()
+
+    def reveal(self) -> str:
+        """The key, for the one header that bears it."""
+        return self._text
+
+    def mask(self, text: str) -> str:
+        """A text with the key taken out, such as a server's message that quotes it."""
+        return text.replace(self._text, "***") if self._text else text
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __repr__(self) -> str:
+        return "Secret(***)" if self._text else "Secret()"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A key is not written down, nor handed to another process.")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where models are asked, and with which key."""
+
+    url: str
+    """Base URL; empty means the vendor's own."""
+    key: Secret = field(default_factory=Secret)
+    """Key; a server of one's own needs none."""
+    key_name: str = ""
+    """Variable the key is read from, for messages."""
+    stream: bool = False
+    """Whether answers come in pieces: for servers behind something that cuts connections on which nothing moves."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +71,20 @@ class Settings:
     """Where the offline author is served; empty means in this process."""
     trust_generated_code: bool
     """Run generated code even where the kernel offers no isolation."""
+    diagnose_denials: bool
+    """Name the system calls that programs are denied. Slower: for finding out why a program fails in the jail."""
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
+    """Where models are asked: `openai` and `anthropic`, and servers named by `ENVMILL_ENDPOINT_NAME`."""
+    prices: Path = ROOT / "data/prices.toml"
+    """What models cost, as somebody read it."""
+    in_flight: int = 64
+    """Most calls of one model at once, shared by all processes of this home; so are the two below."""
+    requests_per_minute: float | None = None
+    """Most requests to one model; None until its server complains."""
+    tokens_per_minute: float | None = None
+    """Most tokens of one model, input and output."""
+    call_seconds: float = 900.0
+    """Most a model call may take, retries included; one sending may take a third of it."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -40,9 +100,43 @@ class Settings:
             port=int(port),
             author_url=environ.get("ENVMILL_AUTHOR_URL", ""),
             trust_generated_code=environ.get("ENVMILL_TRUST_GENERATED_CODE") == "1",
+            diagnose_denials=environ.get("ENVMILL_DIAGNOSE_DENIALS") == "1",
+            endpoints=_read_endpoints(environ),
+            prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
+            in_flight=int(_read_number(environ, "ENVMILL_IN_FLIGHT") or 64),
+            requests_per_minute=_read_number(environ, "ENVMILL_REQUESTS_PER_MINUTE"),
+            tokens_per_minute=_read_number(environ, "ENVMILL_TOKENS_PER_MINUTE"),
+            call_seconds=_read_number(environ, "ENVMILL_CALL_SECONDS") or 900.0,
         )
+
+
+def _read_number(environ: Mapping[str, str], name: str) -> float | None:
+    """A number of one or more; None when it is not set."""
+    text = environ.get(name, "").strip()
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text) or float(text) < 1:
+        raise SettingsError(f"{name} is {text!r}: write a number of one or more, or unset it.")
+    return float(text)
 
 
 def _spell_place(text: str) -> str:
     """A URL as it is, a path made absolute."""
     return text if "://" in text else str(Path(text).absolute())
+
+
+def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
+    vendors = {name: (f"ENVMILL_{name.upper()}", f"ENVMILL_{name.upper()}_URL", f"{name.upper()}_API_KEY") for name in _VENDORS}
+    named = [match[1] for name in environ if (match := _ENDPOINT.fullmatch(name)) and not match[2]]
+    if taken := {name.lower() for name in named} & vendors.keys():
+        raise SettingsError(f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a server of your own.")
+    roots = {name.lower(): f"ENVMILL_ENDPOINT_{name}" for name in sorted(named)}
+    spelled = vendors | {name: (root, root, f"{root}_KEY") for name, root in roots.items()}
+    return {name: _read_endpoint(environ, *variables) for name, variables in spelled.items()}
+
+
+def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_name: str) -> Endpoint:
+    url = environ.get(url_name, "").strip()
+    if url and not re.fullmatch(r"https?://[^\s@]+", url):
+        raise SettingsError(f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as {key_name}.")
+    return Endpoint(url, Secret(environ.get(key_name, "")), key_name, environ.get(f"{root}_STREAM") == "1")

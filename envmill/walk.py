@@ -2,35 +2,42 @@
 
 plan(step)          ─► buckets with something lacking
 work(step, bucket)  ─► lease ─► ask again ─► subjects ─► one published batch
+conclude(step)      ─► batches of model calls handed in ─► Pending, when subjects wait for one
 """
 
 import asyncio
 import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from envmill import __version__
-from envmill.errors import BadReply, BuildError, EnvMillError, LakeError, StepFailed
+from envmill.errors import BadReply, BudgetReached, BuildError, EnvMillError, KeyRefused, LakeError, Pending, StepFailed
 from envmill.gates.base import Finding
 from envmill.lake.arrow import Stamp
-from envmill.lake.lake import Lake, Mark
+from envmill.lake.attempts import PATIENCE
+from envmill.lake.lake import Lake, Mark, group_rows
 from envmill.lake.lease import hold
 from envmill.line import STEPS, Step
 from envmill.mill import Mill, Result, Subject
 from envmill.models.base import Spent
+from envmill.models.handing import hand_in, tell_pending
 from envmill.upstream import Upstream
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
 
 _BATCH, _MOST_BUCKETS = 16, 40
-_WINNER_POLLS, _WINNER_PAUSE = 50, 0.1  # 5 s: a winner publishes within that, or was killed and never will
 
 _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
 """Errors that say something about the candidate; all others say something about us."""
+
+_STOPS = (LakeError, BudgetReached, KeyRefused, Pending)
+"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which stays as if it had never been looked at."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Walk:
         self._entered: dict[str, Sequence[Subject[Any]]] = {}
         self._decided: dict[str, Mapping[str, Finding]] = {}
         self._finished: set[str] = set()
+        self._waiting: Counter[str] = Counter()
 
     async def plan(self, step: Step) -> list[int]:
         """Buckets that lack an outcome. Their number is fixed when the step first starts."""
@@ -75,15 +83,24 @@ class Walk:
                 return 0
             ended = await asyncio.gather(*(self._process(step, subject) for subject in lacking), return_exceptions=True)
             done = [one for one in ended if isinstance(one, Done)]
+            self._waiting[step.name] += sum(isinstance(one, Pending) for one in ended)
             await self._save(step, bucket, done)
-        _raise_errors(step, done, [one for one in ended if isinstance(one, BaseException)])
+        _raise_errors(step, done, [one for one in ended if isinstance(one, BaseException) and not isinstance(one, Pending)])
         return len(done)
+
+    async def conclude(self, step: Step) -> Pending | None:
+        """Hand in the batches that the step's subjects asked for; what the step waits for, if anything."""
+        door = self.mill.door
+        underway = await hand_in([door.provider, *door.others.values()])
+        items = self._waiting.pop(step.name, 0)
+        return tell_pending(step.name, items, underway, time.time()) if items else None
 
     async def walk(self, steps: Sequence[Step] = STEPS) -> None:
         """The line, bare."""
         for step in steps:
             ended = await asyncio.gather(*(self.work(step, bucket) for bucket in await self.plan(step)), return_exceptions=True)
-            if failed := [one for one in ended if isinstance(one, BaseException)]:
+            pending = await self.conclude(step)
+            if failed := [one for one in (*ended, pending) if isinstance(one, BaseException)]:
                 raise failed[0]
 
     def _require_finished(self, step: Step) -> None:
@@ -125,7 +142,7 @@ class Walk:
             return end("dropped", decided.reason, decided.detail, Result(findings=(decided,)))
         try:
             result = await step.work(subject, self.mill, account)
-        except LakeError:
+        except _STOPS:
             raise
         except EnvMillError as error:
             exit: Exit = "dropped" if type(error) in _DROPS else "error"
@@ -136,30 +153,23 @@ class Walk:
         stop = result.stopped_by
         if stop is None:
             return end("kept", "", "", result)
-        return end("error" if stop.outcome == "error" else "dropped", stop.reason, stop.detail, result)
+        if stop.outcome == "error":
+            return end("error", stop.reason, stop.detail, Result(findings=result.findings))
+        return end("dropped", stop.reason, stop.detail, result)
 
     async def _save(self, step: Step, bucket: int, done: Sequence[Done]) -> None:
-        """Publish what still lacks. Whoever loses an attempt to another machine waits for its winner and looks again."""
-        while True:
-            number = self.lake.next_attempt(self.mill.run, step.name, bucket)
+        """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
+        make_stamp, patience = partial(self.stamp, step.name, self.marks[step.name].fingerprint, bucket), PATIENCE
+        while done:
+            stamp, attempt = await self.lake.attempts.take_turn(make_stamp, group_rows(_content(done)), patience)
             lacking = {subject.id for subject in self._lacking(step, [one.subject for one in done])}
             done = [one for one in done if one.subject.id in lacking]
-            if not done or self._publish(step, bucket, number, done):
+            attrition = [row for one in done for row in _attrition_rows(step, self.mill.config.recipe, one, stamp.try_number)]
+            if not done:
+                self.lake.attempts.void(self.mill.run, attempt)
+            elif self.lake.commit(attempt, group_rows(_content(done)), attrition, stamp):
                 return
-            await self._await_winner(self.stamp(step.name, self.marks[step.name].fingerprint, bucket, number))
-
-    def _publish(self, step: Step, bucket: int, number: int, done: Sequence[Done]) -> bool:
-        stamp = self.stamp(step.name, self.marks[step.name].fingerprint, bucket, number)
-        evidence = [row for one in done for row in _evidence_rows(one)]
-        attrition = [row for one in done for row in _attrition_rows(step, self.mill.config.recipe, one, number)]
-        records: list[Record] = [record for one in done for record in one.result.records]
-        return self.lake.publish([*records, *evidence], attrition, stamp)
-
-    async def _await_winner(self, stamp: Stamp) -> None:
-        for _ in range(_WINNER_POLLS):
-            if self.lake.is_committed(stamp):
-                return
-            await asyncio.sleep(_WINNER_PAUSE)
+            patience *= 2
 
     def stamp(self, step: str, fingerprint: str, bucket: int, number: int) -> Stamp:
         """Whose work a file is."""
@@ -181,6 +191,13 @@ def mark_steps(mill: Mill) -> dict[str, Mark]:
 def bucket_of(subject: str, buckets: int) -> int:
     """Where a subject belongs, the same in every process."""
     return int.from_bytes(hashlib.blake2b(subject.encode(), digest_size=4).digest()) % buckets
+
+
+def _content(done: Sequence[Done]) -> Iterator[Record]:
+    """Rows beside attrition. What ended in error has left none but dossiers: it will be worked on again, and may make others then."""
+    for one in done:
+        yield from one.result.records
+        yield from _evidence_rows(one)
 
 
 def _attrition_rows(step: Step, recipe: str, done: Done, number: int) -> list[Attrition]:

@@ -11,12 +11,14 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.tasks import Task
 
-from envmill.errors import StepFailed
+from envmill.errors import Pending, StepFailed
 from envmill.lake.events import note
 from envmill.line import STEPS, Step
+from envmill.models.cast import find_kin
 from envmill.opening import open_walk
 from envmill.settings import Settings
 from envmill.walk import Walk
+from flows.pending import put_off
 from flows.surroundings import read_settings
 from schemas.run import RunConfig
 from tasks.build import build
@@ -41,9 +43,12 @@ TASKS: dict[str, Task[..., Any]] = {
 async def walk_run(config: RunConfig, steps: Sequence[Step] = STEPS) -> None:
     """Walk the steps of a run one after the other; the first that fails ends it. What was made is judged once its calls are sealed."""
     async with _opened(config) as walk:
-        with _failure_noted(walk):
-            for step in steps:
-                await walk_step(walk, step)
+        try:
+            with _failure_noted(walk):
+                for step in steps:
+                    await walk_step(walk, step)
+        except Pending as pending:
+            await put_off(pending)
     with _failure_noted(walk), _at_hand(walk):
         await check_run(steps[-1].name)
     note(walk.lake, walk.mill.run, "finished", [step.name for step in steps])
@@ -56,9 +61,12 @@ async def walk_step(walk: Walk, step: Step) -> None:
     task = TASKS[step.stage]
     states: list[State[Any]] = await asyncio.gather(*(task(step.name, bucket, return_state=True) for bucket in buckets))
     failures = [failure for state in states if (failure := await _failure_of(state))]
+    pending = await walk.conclude(step)
     await _show_failures(step, failures)
     if failures:
         raise _merge(step, failures)
+    if pending is not None:
+        raise pending
     await check_step(step.name)
 
 
@@ -76,6 +84,8 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Walk]:
         config = config.model_copy(update={"seed": int(flow_run.get_scheduled_start_time().strftime("%Y%m%d"))})
     settings: Settings = read_settings()
     async with open_walk(run, config, settings) as walk:
+        for warning in find_kin(walk.mill.config):
+            get_run_logger().warning(warning)
         with _at_hand(walk):
             yield walk
 
@@ -94,6 +104,9 @@ def _at_hand(walk: Walk) -> Generator[None]:
 def _failure_noted(walk: Walk) -> Generator[None]:
     try:
         yield
+    except Pending as pending:
+        note(walk.lake, walk.mill.run, "pending", str(pending))
+        raise
     except BaseException as error:
         note(walk.lake, walk.mill.run, "failed", str(error))
         raise

@@ -13,10 +13,9 @@ import pyarrow as pa
 from envmill.errors import LakeError
 from envmill.lake.lake import Lake
 from envmill.lake.reading import read_file
-from envmill.lake.views.opening import check_files
+from envmill.lake.views.opening import check_files, find_past
 from envmill.lake.views.source import column_types, quote, read_files
 from schemas.base import Record
-from schemas.shapes import PAST
 from schemas.tables import TABLES
 
 
@@ -35,22 +34,28 @@ def open_rows(lake: Lake, run: str) -> Generator[duckdb.DuckDBPyConnection]:
 def _prepare(connection: duckdb.DuckDBPyConnection, lake: Lake, run: str) -> None:
     spill = quote(f"{tempfile.gettempdir()}/envmill-quality")  # by default it would be a folder in the checkout
     connection.execute(f"set python_enable_replacements = false; set preserve_insertion_order = false; set temp_directory = {spill}")
+    kept = "view"
     if filesystem := getattr(lake.store, "filesystem", None):
         connection.register_filesystem(filesystem)
+        kept = "table"  # promises look at a row many times; over a network it is fetched once
     snapshot = lake.snapshot(run)
     for table, record in TABLES.items():
         source = _open_table(connection, lake, record, [entry.name for entry in snapshot.files[table]])
         columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in column_types(record).items())
-        connection.execute(f"create view raw_{table} as select {columns} from {source}")
+        connection.execute(f"create {kept} raw_{table} as select {columns} from {source}")
 
 
 def _open_table(connection: duckdb.DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]) -> str:
-    """A relation. Tables that had another shape once are read whole and upgraded, the others by DuckDB, column by column."""
+    """A relation. Files of an older shape are read whole and upgraded, the others by DuckDB, column by column."""
     if not names:
         nulls = ", ".join(f"null::{kind} as {name}" for name, kind in column_types(record).items())
         return f"(select {nulls} where false)"
-    if any(table == record.table for table, _ in PAST):
-        connection.register("upgraded", pa.concat_tables([read_file(lake.store, name, record) for name in names]))
+    past = find_past(connection, lake, record, names)
+    present = [lake.store.locate(name) for name in names if name not in past]
+    sources = [read_files(present)] if present else []
+    if past:
+        connection.register("upgraded", pa.concat_tables([read_file(lake.store, name, record) for name in past]))
         connection.execute(f"create table past_{record.table} as from upgraded")  # a registered relation is seen by one cursor only
-        return f"past_{record.table}"
-    return read_files([lake.store.locate(name) for name in names])
+        sources.append(f"past_{record.table}")
+    columns = ", ".join(column_types(record))
+    return f"({' union all '.join(f'select {columns} from {source}' for source in sources)})"

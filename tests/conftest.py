@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
+from envmill.settings import ROOT, Settings
+
+_TOGETHER = ("e2e", "hostile", "quality")
+"""Folders whose tests share what takes long to bring up: a server and its browser, a container engine, Great Expectations."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file run in one process, one after the other, and so do those of a folder that shares something."""
+    for item in items:
+        place = item.path.relative_to(ROOT / "tests") if item.path.is_relative_to(ROOT / "tests") else item.path
+        item.add_marker(pytest.mark.xdist_group(place.parts[0] if place.parts[0] in _TOGETHER else str(place)))
 
 
 @pytest.fixture

@@ -12,12 +12,15 @@ import pytest
 
 from envmill import author
 from envmill.errors import Outage, SettingsError, StepFailed
+from envmill.gates.base import Finding, keep
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.line import STEP, STEPS, Step
+from envmill.mill import Result
 from envmill.opening import open_walk
 from envmill.settings import Settings
 from schemas.base import Json
+from schemas.environment import Blueprint
 from schemas.run import RunConfig
 
 CONFIG = RunConfig(environments=3, scenarios=2, attempts=2, seed=11, mistakes=0.4)
@@ -107,7 +110,7 @@ class Fussy(Counting):
     """Cannot place one theme."""
 
     def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
-        if prompt == "blueprint" and inputs["brief"]["theme"] == "tool_lending":
+        if prompt == "blueprint" and inputs["brief"]["theme"] == author.themes()[CONFIG.environments - 1][0]:
             raise SettingsError("no such thing here")
         return super().__call__(prompt, inputs, seed, sample, mistakes)
 
@@ -177,7 +180,7 @@ async def test_a_finished_run_asks_for_nothing_and_changes_nothing(finished: tup
 async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_runs_again(
     finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envmill.models.door._BACKOFF", (0.0, 0.0))
+    monkeypatch.setattr("envmill.models.retries.PAUSES", (0.0, 0.0))
     settings, counting = settings_in(tmp_path), Counting()
     counting.down = frozenset({1})
     with pytest.raises(StepFailed, match="scenarios-generate") as failed:
@@ -190,6 +193,35 @@ async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_
     await walk_line(settings, answer=counting)
     assert set(counting.asked.values()) == {1}
     assert contents(settings) == contents(finished[0])
+
+
+async def test_what_ends_in_error_leaves_no_rows_beside_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is worked on again, and may make others then: rows of both attempts would stand side by side."""
+    settings, tries = settings_in(tmp_path), list[int]()
+
+    async def work(subject: Any, mill: Any, account: Any) -> Result:
+        made = await STEPS[0].work(subject, mill, account)
+        tries.append(len(tries))
+        renamed = [
+            Blueprint.model_validate(row.model_dump(exclude={"id"}) | {"name": f"{len(tries)}"}) if isinstance(row, Blueprint) else row
+            for row in made.records
+        ]
+        amiss = Finding("W0", "error", "jail_broke", "by hand", {"try": len(tries)}) if len(tries) <= CONFIG.environments else keep("W0")
+        return Result(tuple(renamed), (amiss,))
+
+    step = replace(STEPS[0], work=work)
+    monkeypatch.setattr("envmill.walk.STEPS", (step,))
+    with pytest.raises(StepFailed, match="jail_broke"):
+        await walk_line(settings, steps=[step])
+    assert ask(settings, "select count(*) from blueprints") == [(0,)]
+    await walk_line(settings, steps=[step])
+    assert ask(settings, "select count(*), min(try_number), sum(children) from exits") == [(3, 2, 3)]
+    assert ask(settings, "select count(*) from blueprints") == [(3,)]
+    assert ask(settings, "select outcome, count(*) from attrition where gate = 'W0' group by all order by all") == [
+        ("error", 3),
+        ("kept", 3),
+    ]
+    assert ask(settings, "select count(*) from gate_evidence") == [(3,)]
 
 
 async def test_a_step_does_not_start_before_the_one_before_it_ended(tmp_path: Path) -> None:
@@ -242,3 +274,25 @@ async def test_a_bug_in_one_item_is_a_row_and_not_a_crash(tmp_path: Path, monkey
     with pytest.raises(StepFailed, match="oops"):
         await walk_line(settings, steps=[step])
     assert ask(settings, "select distinct outcome, reason from exits") == [("error", "bug")]
+
+
+async def test_a_run_recorded_to_a_file_plays_back_in_another_lake(tmp_path: Path) -> None:
+    path = tmp_path / "kept" / "run.jsonl"
+    recording = settings_in(tmp_path / "recording")
+    async with open_walk("r1", CONFIG.model_copy(update={"record": str(path)}), recording) as walk:
+        await walk.walk(STEPS[:2])
+    settings = settings_in(tmp_path / "played")
+    config = CONFIG.model_copy(update={"provider": "replay", "recording": str(path)})
+    async with open_walk("played", config, settings) as walk:
+        await walk.walk(STEPS[:2])
+    played, original = contents(settings, "played"), contents(recording)
+    assert played["environments"]
+    assert [row[0] for row in played["environments"]] == [row[0] for row in original["environments"]]
+
+
+async def test_a_recording_that_is_not_there_leaves_the_run_its_id(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    with pytest.raises(SettingsError, match="cannot be read as a recording"):
+        async with open_walk("r1", CONFIG.model_copy(update={"provider": "replay", "recording": "/nowhere/run.jsonl"}), settings):
+            pass
+    assert Lake(settings.lake).runs() == []

@@ -6,7 +6,7 @@ from typing import Any
 from envmill.agents.base import Policy, Say
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Observation, Program, Sandbox
-from envmill.verifiers.judge import judge
+from envmill.verifiers.court import decide
 from schemas.base import Json
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout, Termination, Verdict
@@ -26,7 +26,7 @@ class _Tape:
         number = f"call_{len(self.hashes) + 1}"
         asked = {"id": number, "name": call.name, "arguments": call.arguments}
         self.messages.append({"role": "assistant", "content": "", "tool_calls": [asked]})
-        self.messages.append({"role": "tool", "tool_call_id": number, "content": _reply(reply), "state_hash": reply.state_hash})
+        self.messages.append({"role": "tool", "tool_call_id": number, "content": tell_reply(reply), "state_hash": reply.state_hash})
         self.hashes.append(reply.state_hash)
 
 
@@ -52,7 +52,7 @@ async def play_scenario(
             if last.outcome == "failure":
                 termination = "environment_error"
         end = await session.step(Look())
-    verdict = _judge_end(scenario, end, termination)
+    verdict = await _judge_end(scenario, end, termination, sandbox)
     return Rollout(
         scenario=scenario.id,
         environment=environment.id,
@@ -71,17 +71,18 @@ async def play_scenario(
     )
 
 
-def _judge_end(scenario: Scenario, end: Observation, termination: Termination) -> Verdict:
+async def _judge_end(scenario: Scenario, end: Observation, termination: Termination, sandbox: Sandbox) -> Verdict:
     if termination == "environment_error" or end.state is None:
         return Verdict(outcome="error", reward=None, components={}, reason="the environment failed, not the policy")
-    return judge(scenario.verifier, scenario.initial_state, end.state)
+    return await decide(sandbox, scenario.verifier, scenario.initial_state, end.state, scenario.clock)
 
 
 def _preamble(environment: Environment) -> list[dict[str, Any]]:
     return [{"role": "system", "content": environment.policy_document}] if environment.policy_document else []
 
 
-def _reply(reply: Observation) -> Json:
+def tell_reply(reply: Observation) -> Json:
+    """A reply as the policy gets it."""
     if reply.outcome == "ok":
         return {"ok": True, "parts": reply.parts}
     return {"ok": False, "error": {"code": reply.code, "message": reply.message}}

@@ -3,7 +3,7 @@
 from envmill.gates.base import Finding, drop, keep
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.verifiers.judge import judge
+from envmill.verifiers.court import decide
 from schemas.environment import Environment
 from schemas.scenario import Scenario
 
@@ -22,7 +22,7 @@ async def replay_oracle(scenario: Scenario, environment: Environment, sandbox: S
                 return drop(
                     GATE, "oracle_rejected", f"{call.name} ended in {step.outcome} ({step.code}: {step.message})", call.model_dump()
                 )
-        verdict = judge(scenario.verifier, scenario.initial_state, seen[-1].state)
+        verdict = await decide(sandbox, scenario.verifier, scenario.initial_state, seen[-1].state, scenario.clock)
         if verdict.outcome != "pass":
             return drop(GATE, "oracle_fails", verdict.reason, verdict.model_dump())
         hashes.append(seen[-1].state_hash)

@@ -4,7 +4,7 @@ from envmill.agents.attackers import ATTACKERS
 from envmill.gates.base import Finding, drop, keep
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.verifiers.judge import judge
+from envmill.verifiers.court import decide
 from schemas.environment import Call, Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario
@@ -19,6 +19,8 @@ _BEST, _MEAN = 0.25, 0.15  # the attack threshold
 async def attack(scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Finding:
     """Every attacker over its seeds; the evidence holds all rewards."""
     nothing = await score(scenario, environment, sandbox, [])
+    if nothing.outcome == "error":
+        return drop(GATE, "environment_fails", f"doing nothing cannot be judged: {nothing.reason}", nothing.model_dump())
     if nothing.reward != 0.0:
         return drop(GATE, "do_nothing_paid", f"doing nothing earns {nothing.reward}", nothing.model_dump())
     rewards: dict[str, list[float]] = {}
@@ -49,4 +51,4 @@ async def score(scenario: Scenario, environment: Environment, sandbox: Sandbox, 
     if broken is not None or seen[-1].state is None:
         worst = broken or seen[-1]
         return Verdict(outcome="error", reward=None, components={}, reason=f"{worst.code}: {worst.message}")
-    return judge(scenario.verifier, scenario.initial_state, seen[-1].state)
+    return await decide(sandbox, scenario.verifier, scenario.initial_state, seen[-1].state, scenario.clock)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from envmill.gates.base import Finding, drop, keep
 from envmill.kinds.base import is_forbidden
+from envmill.runtime.schema import check_schema
 from schemas.environment import Environment, Tool
 
 GATE = "W1"
@@ -32,8 +33,22 @@ def _lint_tool(tool: Tool) -> Iterator[str]:
         yield f"{tool.name}: a name consumers cannot use"
     if len(tool.description.split()) < 3:
         yield f"{tool.name}: its description says too little"
+    if fault := _find_outside(tool):
+        yield f"{tool.name}: {fault}"
+        return
+    if not tool.actors or not all(tool.actors) or len(set(tool.actors)) < len(tool.actors):
+        yield f"{tool.name}: nobody, a nameless actor or one twice may call it"
     if tool.parameters.get("type") != "object" or tool.parameters.get("additionalProperties") is not False:
         yield f"{tool.name}: its parameters are not a closed object"
     for name, schema in tool.parameters.get("properties", {}).items():
         if name.startswith("_") or not schema.get("description"):
             yield f"{tool.name}.{name}: no usable name or no description"
+
+
+def _find_outside(tool: Tool) -> str:
+    """What of the parameters lies outside the schema the runtime validates: it would be promised and never checked."""
+    try:
+        check_schema(tool.parameters)
+    except ValueError as error:
+        return str(error)
+    return ""

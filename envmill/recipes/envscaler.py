@@ -30,9 +30,10 @@ class EnvScaler:
 
     def __init__(self, themes: list[tuple[str, str]]) -> None:
         self._themes = themes
-        self._blueprint, self._program, self._tests, self._scenario = (
-            Prompt.load(_FOLDER / f"{name}.md") for name in ("blueprint", "program", "tests", "scenario")
-        )
+        self._blueprint = Prompt.load(_FOLDER / "blueprint.md", BlueprintInput, BlueprintReply)
+        self._program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
+        self._tests = Prompt.load(_FOLDER / "tests.md", TestsInput, TestsReply)
+        self._scenario = Prompt.load(_FOLDER / "scenario.md", ScenarioInput, ScenarioReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
             "environments-generate": (self._blueprint,),
             "environments-build": (self._program, self._tests),

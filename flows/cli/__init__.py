@@ -6,12 +6,12 @@ Modules named here are light; what is heavy they import when a command runs, so 
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from envmill.errors import EnvMillError, Refused, SettingsError
-from flows.cli import catalog, demo, query, record, run, server, upkeep
+from flows.cli import batches, catalog, demo, estimate, models, play, prompt, query, record, run, server, upkeep
 from flows.local.errors import NoServer
 from flows.local.home import Home
 
@@ -20,6 +20,8 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     server.down,
     server.status,
     run.run,
+    estimate.estimate,
+    models.models,
     query.funnel,
     query.failures,
     query.cost,
@@ -27,6 +29,10 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     catalog.tables,
     catalog.views,
     record.show,
+    prompt.prompt,
+    batches.batches,
+    play.play,
+    play.replay,
     upkeep.compact,
     upkeep.doctor,
     demo.demo,
@@ -56,8 +62,21 @@ def make_app() -> typer.Typer:
     return app
 
 
-def _read_settings(context: typer.Context) -> None:
-    context.obj = Home.read(os.environ)
+def _read_settings(
+    context: typer.Context,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust-generated-code", help="Run generated code even where this machine cannot confine it (ENVMILL_TRUST_GENERATED_CODE=1)."
+        ),
+    ] = False,
+    diagnose: Annotated[
+        bool,
+        typer.Option("--diagnose-denials", help="Name the system calls that programs are denied; slower (ENVMILL_DIAGNOSE_DENIALS=1)."),
+    ] = False,
+) -> None:
+    said = {"ENVMILL_TRUST_GENERATED_CODE": trust, "ENVMILL_DIAGNOSE_DENIALS": diagnose}
+    context.obj = Home.read({**os.environ, **{name: "1" for name, on in said.items() if on}})
 
 
 def main() -> None:

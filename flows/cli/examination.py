@@ -5,7 +5,9 @@ import importlib.metadata
 import os
 import re
 import shutil
+import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +72,36 @@ def _check_lake(home: Home) -> Finding:
     return Finding("lake", True, f"{store.url}, put-if-absent holds, {len(Lake(store).runs())} runs")
 
 
+def _check_rollups(home: Home) -> Finding:
+    """A release that changes a view's SQL leaves every rollup behind: answers stay right, and take longer."""
+    from envmill.lake.lake import Lake
+    from envmill.lake.rollup import find_stale
+    from envmill.lake.views import VIEWS
+
+    stale = find_stale(Lake(home.settings.lake), {name: view.sql for name, view in VIEWS.items()})
+    told = f" ({', '.join(stale[-3:])})" if stale else ""
+    mend = "Their views are asked live, which takes longer; `envmill compact` renews those of finished runs." if stale else ""
+    return Finding("rollups", True, f"of {len(stale)} runs no longer hold{told}", mend)
+
+
+def _check_files(home: Home) -> Finding:
+    """By listings alone: what is inside the files is seen when they are read."""
+    from envmill.lake.lake import Lake
+    from envmill.lake.reading import find_mend
+
+    lake = Lake(home.settings.lake)
+    snapshots = [lake.snapshot(run) for run in lake.runs()]
+    gone = [name for snapshot in snapshots for name in snapshot.missing]
+    if not gone:
+        return Finding(
+            "files", True, f"{sum(map(len, (found for one in snapshots for found in one.files.values())))}, all that counts is there"
+        )
+    mend = find_mend(lake.store, lake.store.locate(gone[0])).replace("Restore it", "Restore them")
+    return Finding(
+        "files", False, f"{len(gone)} gone, {', '.join(gone[:3])} among them", f"{mend}; without, questions to them are refused."
+    )
+
+
 def _check_space(home: Home) -> Finding:
     places = {home.folder, home.settings.bundles, *([] if "://" in home.settings.lake else [Path(home.settings.lake)])}
     free = {place: shutil.disk_usage(_existing(place)).free for place in places}
@@ -87,18 +119,42 @@ def _check_journals(home: Home) -> Finding:
 
 
 def _check_jail(home: Home) -> Finding:
-    from envmill.runtime.jail.layers import KERNEL_LAYERS
-    from envmill.sandbox import Sandbox
+    """What confines generated code here, what it costs to call it, and what the machine could give besides."""
+    from envmill.runtime.jail.layers import KERNEL_LAYERS, LAYERS
 
-    async def probe() -> dict[str, bool]:
-        async with Sandbox.open(home.settings) as sandbox:
-            return sandbox.layers()
+    layers, seconds = asyncio.run(_try_jail(home))
+    lacking = [name for name, held in layers.items() if not held]
+    told = f"layers: {', '.join(name for name, held in layers.items() if held) or 'none'}"
+    told += f"; without {', '.join(lacking)}" if lacking else ""
+    mend = " ".join(f"{name}: {LAYERS[name].mend}" for name in lacking)
+    return Finding("jail", any(layers.get(name) for name in KERNEL_LAYERS), f"{told}; a call takes {seconds * 1e6:.0f} µs", mend)
 
-    layers = asyncio.run(probe())
-    held = ", ".join(name for name, holds in layers.items() if holds) or "none"
-    lacking = [name for name in KERNEL_LAYERS if not layers.get(name)]
-    mend = f"This kernel lacks {', '.join(lacking)}; the jail holds without, with fewer layers." if lacking else ""
-    return Finding("jail", any(layers.get(name) for name in KERNEL_LAYERS), f"layers: {held}", mend)
+
+async def _try_jail(home: Home) -> tuple[dict[str, bool], float]:
+    from envmill.sandbox import Invoke, Program, Reset, Sandbox
+    from schemas.environment import Call, Tool
+
+    tool = Tool(name="look", description="Look.", parameters={"type": "object", "properties": {}}, effect="query")
+    program = Program({"mirror.py": _MIRROR}, "mirror:Mirror", [tool])
+    look = Invoke(Call(name="look"))
+    async with Sandbox.open(home.settings, drivers=1) as sandbox, sandbox.session(program) as session:
+        await session.play([Reset({"face": "calm"}, "2026-03-01T09:00:00Z", 0), *[look] * 50])
+        took: list[float] = []
+        for _ in range(200):
+            start = time.perf_counter()
+            await session.step(look)
+            took.append(time.perf_counter() - start)
+        return sandbox.layers(), statistics.median(took)
+
+
+_MIRROR = """
+class Mirror:
+    def __init__(self, state):
+        self.face = state["face"]
+
+    def look(self):
+        return self.face
+"""
 
 
 CHECKS: dict[str, Callable[[Home], Finding]] = {
@@ -106,6 +162,8 @@ CHECKS: dict[str, Callable[[Home], Finding]] = {
     "packages": _check_packages,
     "home": _check_home,
     "lake": _check_lake,
+    "rollups": _check_rollups,
+    "files": _check_files,
     "space": _check_space,
     "journals": _check_journals,
     "jail": _check_jail,

@@ -1,5 +1,6 @@
 """An order: options made into a run's one parameter, given to the server, followed to its end."""
 
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -8,28 +9,36 @@ from pydantic import ValidationError
 
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
+from envmill.models.cast import find_kin
+from envmill.models.recording import is_file
 from flows.cli.progress import Progress
 from flows.local.api import Api
 from flows.local.home import Home
 from flows.local.service import find_server
 from schemas.run import RunConfig
 
+_RENEWED = ("budget", "budget_tokens")
+"""What a run may be given anew while it goes on."""
+
 
 def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunConfig:
     """Options as the run's one parameter; what was not given keeps its default."""
     chosen = {name: value for name, value in given.items() if value is not None}
     if resume is not None:
-        _check_resume(resume, chosen, home)
-        chosen = {"run": resume}
+        _check_resume(resume, [name for name in chosen if name not in _RENEWED], home)
+        chosen = {"run": resume} | chosen
+    for name in ("record", "recording"):
+        if (place := chosen.get(name)) and (name == "record" or is_file(place)):
+            chosen[name] = str(Path(place).absolute())  # the worker has another working folder
     try:
         return RunConfig.model_validate(chosen)
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from error
 
 
-def _check_resume(resume: str, chosen: dict[str, Any], home: Home) -> None:
+def _check_resume(resume: str, chosen: list[str], home: Home) -> None:
     if chosen:
-        named = ", ".join(f"--{name}" for name in chosen)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
         raise SettingsError(f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run.")
     known = Lake(home.settings.lake).runs()
     if resume not in known:
@@ -40,11 +49,13 @@ def _explain(problem: Any) -> str:
     name = ".".join(map(str, problem["loc"]))
     if problem["type"] == "literal_error":
         return f"Unknown {name} {problem['input']!r}. Known: {problem['ctx']['expected']}."
-    return f"--{name} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    return f"--{name.replace('_', '-')} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
 
 
 def run_factory(home: Home, config: RunConfig, wait: bool = True) -> bool:
     """Create a flow run of the factory; whether it completed (or, not waiting, was created)."""
+    for warning in find_kin(config):
+        typer.echo(f"warning: {warning}", err=True)
     url = find_server(home)
     with Api(url) as api:
         deployment = api.find_deployment("factory/factory")

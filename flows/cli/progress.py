@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flows.local.api import Api
+from flows.local.runs import AWAITING
 
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 RECORDING = 2.0  # seconds until the server has written down the last task runs of a run that is over
@@ -35,10 +36,12 @@ class Progress:
             self._tell_steps(found)
             if found["state_name"] != self._state:
                 self._state = found["state_name"]
-                self._tell(f"run {found['name']}: {self._state}")
+                told = f". {(found.get('state') or {}).get('message')}" if self._state == AWAITING else ""
+                self._tell(f"run {found['name']}: {self._state}{told}")
             if over:
                 return found
-            self._tell_silence(found["state_type"])
+            if self._state != AWAITING:
+                self._tell_silence(found["state_type"])
             time.sleep(1)
 
     def _tell(self, text: str) -> None:

@@ -9,21 +9,51 @@ Run = Annotated[str | None, typer.Argument(help="Run id, or the beginning of one
 
 FAILURES = "select lap, stage, outcome, reason, gate, subjects, example_subject, example from failures where run = ?"
 
+_SPENT = """sum(calls)::bigint as calls, sum(reused)::bigint as reused, sum(unusable)::bigint as unusable,
+             sum(unanswered)::bigint as unanswered, sum(tokens_in)::bigint as tokens_in, sum(tokens_cached)::bigint as tokens_cached,
+             sum(tokens_out)::bigint as tokens_out, sum(tokens_reasoning)::bigint as tokens_reasoning, round(sum(latency), 2) as seconds,
+             case when sum(unpriced) = 0 then sum(cost) end as cost, sum(unpriced)::bigint as unpriced"""
+
+
+def _group_spending(*columns: str) -> str:
+    """Money of a group is null as soon as one of its prices is unknown."""
+    named = ", ".join(columns)
+    return f"select {named}, {_SPENT} from spending where run = ? group by {named} order by {named}"
+
+
+_EACH = """
+    with own as (select * from exits where run = ?),
+    kept as (select run, lap, recipe, theme, subject, parent from own where stage = 'filter' and outcome = 'kept'),
+    steps as (
+        select kept.subject, own.seconds, own.tokens, own.cost, own.unpriced, 1 as shared_by
+        from kept join own using (lap, subject) where own.stage in ('verify', 'filter')
+        union all
+        select kept.subject, own.seconds, own.tokens, own.cost, own.unpriced, own.children
+        from kept join own on own.lap = kept.lap and own.stage = 'build' and own.subject = kept.parent
+        union all
+        select kept.subject, first.seconds, first.tokens, first.cost, first.unpriced, first.children
+        from kept join own as made on made.lap = kept.lap and made.stage = 'build' and made.subject = kept.parent
+             left join drafts on drafts.run = kept.run and drafts.id = kept.parent
+             join own as first on first.lap = kept.lap and first.stage = 'generate'
+                  and first.subject = coalesce(drafts.environment || ':' || format('{:03d}', drafts.number), made.parent))
+    select case lap when 'environments' then 'environment' else 'scenario' end as item, subject as id, recipe, theme,
+           round(sum(tokens / greatest(shared_by, 1)))::bigint as tokens,
+           case when count(cost) = count(*) then sum(cost / greatest(shared_by, 1)) end as cost, sum(unpriced)::bigint as unpriced,
+           round(sum(seconds / greatest(shared_by, 1)), 2) as seconds
+    from kept join steps using (subject) group by all order by item, tokens desc, id"""
+"""What a kept thing itself took, from the step that thought it up to its filter; what several were made of counts in equal parts."""
+
 COSTS = (
-    (
-        "model calls by step, prompt and model",
-        """select step, prompt, model,
-                  count(*) as calls, count(*) filter (reused) as reused, count(*) filter (outcome <> 'reply') as failed,
-                  sum(tokens_in)::bigint as tokens_in, sum(tokens_out)::bigint as tokens_out, round(sum(latency), 2) as seconds,
-                  case when count(cost) = count(*) then sum(cost) end as cost, count(*) - count(cost) as unpriced
-           from model_calls where run = ? group by step, prompt, model order by step, prompt, model""",
-    ),
+    ("model calls by recipe and step", _group_spending("recipe", "step")),
+    ("by role and model", _group_spending("role", "provider", "model", "family")),
+    ("by prompt", _group_spending("prompt")),
     (
         "per item kept, everything dropped on the way included",
         """select item, recipe, theme, kept, tokens, cost, unpriced, round(seconds_per_kept, 2) as seconds_per_kept,
                   round(tokens_per_kept) as tokens_per_kept, cost_per_kept
            from cost_per_kept where run = ?""",
     ),
+    ("each kept environment and scenario, its own steps alone", _EACH),
 )
 
 
@@ -65,7 +95,10 @@ def failures(context: typer.Context, run: Run = None) -> None:
 
 
 def cost(context: typer.Context, run: Run = None) -> None:
-    """What a run spent: by step, prompt and model, and per kept item. A sum is empty when one of its prices is unknown."""
+    """What a run spent: by recipe and step, role and model, prompt, per kept item, and for each kept environment and scenario.
+
+    A sum is empty when one of its prices is unknown.
+    """
     from flows.cli.question import ask_run
     from flows.cli.table import show
 

@@ -1,5 +1,7 @@
 """`run`: ask the local server for a factory run, and follow it."""
 
+# ruff: noqa: ARG001  options are read from the context, all at once
+
 from typing import Annotated
 
 import typer
@@ -13,27 +15,35 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     mistakes: Annotated[float | None, typer.Option(help="Mistake rate of the offline author, 0 to 1.")] = None,
     recipe: Annotated[str | None, typer.Option(help="How environments are thought up.")] = None,
-    provider: Annotated[str | None, typer.Option(help="Who answers prompts.")] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            help="Who answers prompts: offline, replay, openai, responses, anthropic, batch-openai, batch-anthropic, batch-lines."
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Model to ask, or model@server; see `envmill models`.")] = None,
+    critic: Annotated[str | None, typer.Option(help="Model that reviews, as provider:model; the author's when left out.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Model that judges, as provider:model; better of another family.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Model that acts, as provider:model.")] = None,
+    user: Annotated[str | None, typer.Option(help="Model that plays the user, as provider:model.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Most money for model calls; with --resume a new bound.")] = None,
+    budget_tokens: Annotated[int | None, typer.Option(help="Most tokens for model calls; with --resume a new bound.")] = None,
+    reuse: Annotated[str | None, typer.Option(help="Run whose replies answer the same questions again, at no cost.")] = None,
+    recording: Annotated[str | None, typer.Option(help="With --provider replay: run or file to play back.")] = None,
+    playback: Annotated[str | None, typer.Option(help="How it is played back: strict, or by-order for edited prompts.")] = None,
+    record: Annotated[str | None, typer.Option(help="File to write the run's model calls to, without keys.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="What makes texts comparable: lexical, minilm, or openai:model.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
 ) -> None:
     """Run the factory once. Exits with 0 only when the run completes."""
-    given = {
-        "environments": environments,
-        "scenarios": scenarios,
-        "attempts": attempts,
-        "seed": seed,
-        "mistakes": mistakes,
-        "recipe": recipe,
-        "provider": provider,
-    }
     from flows.cli.order import make_config, run_factory
 
+    given = {name: value for name, value in context.params.items() if name not in ("resume", "wait")}
     config = make_config(given, resume, context.obj)
     try:
         completed = run_factory(context.obj, config, wait)
     except KeyboardInterrupt:
         typer.echo("\nNo longer following. The run goes on; its page tells how far it is.", err=True)
         raise typer.Exit(130) from None
-    if not completed:
-        raise typer.Exit(1)
+    raise typer.Exit(0 if completed else 1)

@@ -12,15 +12,20 @@ def compact(
 ) -> None:
     """Merge each run's many files into few, keep what views say of finished runs, and remove what was replaced long ago.
 
+    A lake on local disk also gets `views.sql`, the views for a DuckDB shell: `duckdb -init LAKE/views.sql`.
     Safe at any time, beside running factories too; killed halfway it changes nothing.
     """
     from envmill.lake.compaction import compact as compact_run
     from envmill.lake.lake import Lake
+    from envmill.lake.views import VIEWS
+    from envmill.lake.views.shell import keep_sql
     from flows.cli.question import find_run
     from flows.cli.table import show
 
     lake = Lake(context.obj.settings.lake)
     done = [compact_run(lake, one, grace=grace) for one in ([find_run(context.obj, run)] if run else lake.runs())]
+    if done and "://" not in lake.url:
+        keep_sql(lake.url, VIEWS)
     show(["run", "replaced", "added", "deleted", "rollups"], [(one.run, one.replaced, one.added, one.deleted, one.rollups) for one in done])
 
 

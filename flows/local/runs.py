@@ -8,6 +8,8 @@ from flows.local.home import Home
 from flows.local.process import find_marked
 
 POOL = "envmill"
+AWAITING = "AwaitingBatch"
+"""Name of the state of a run that waits for batches; the server starts it again by itself, hours later if need be."""
 UNDER_WAY = ["RUNNING", "PENDING", "CANCELLING"]
 
 

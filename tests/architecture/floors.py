@@ -11,7 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("flows",),
     ("tasks",),
     ("quality",),
-    ("envmill.opening", "envmill.quarantine"),
+    ("envmill.opening", "envmill.quarantine", "envmill.estimate"),
     ("envmill.walk",),
     ("envmill.line",),
     ("envmill.generate", "envmill.build", "envmill.verify", "envmill.filter", "envmill.collect", "envmill.export", "envmill.upstream"),

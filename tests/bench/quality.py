@@ -13,6 +13,7 @@ from envmill.lake.lake import Lake
 from envmill.line import STEP
 from quality.gate import judge
 from quality.survey import Survey, survey
+from schemas.shapes import version_of
 from schemas.tables import TABLES
 from tasks.rows import open_rows
 from tests.quality.specimen import FINGERPRINTS, make_line
@@ -96,7 +97,8 @@ def _copy(files: str, copies: int, replaced: str, table: str, target: Path) -> i
     question = f"""select * exclude (k) replace ({replaced})
                    from read_parquet([{files}], hive_partitioning = false), range({copies}) copies(k) {once}"""
     with duckdb.connect() as connection:
-        connection.execute(f"copy ({question}) to '{target}' (compression zstd)")
+        said = f"{{schema_version: '{version_of(TABLES[table])}', \"table\": '{table}'}}"
+        connection.execute(f"copy ({question}) to '{target}' (compression zstd, kv_metadata {said})")
         found = connection.execute(f"select count(*) from '{target}'").fetchone()
     return found[0] if found else 0
 

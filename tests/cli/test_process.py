@@ -115,6 +115,9 @@ def test_orphans_are_found_by_their_mark(process: Process) -> None:
     script = f"import subprocess, sys; subprocess.Popen([sys.executable, *{SLEEP!r}], start_new_session=True)"
     record = process.start(["-S", "-c", script], "")
     wait_for_word(process, "awake")
+    deadline = time.monotonic() + 5  # the child speaks before its parent is gone
+    while record.alive and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert not record.alive
     assert len(find_marked(process.home)) == 1
     assert not find_marked(Home.read({"ENVMILL_HOME": "/elsewhere"}))

@@ -52,3 +52,18 @@ def test_each_thing_is_told_once_and_in_order() -> None:
 def test_rows_left_running_by_a_killed_attempt_do_not_count() -> None:
     """The first attempt's rows stay Running for ever."""
     assert tell([("COMPLETED", {"scenarios-build-b00": "COMPLETED"})]) == ["scenarios-build: 1 completed", "run run: Completed"]
+
+
+def test_a_run_that_waits_for_batches_is_not_said_to_lack_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Waiting(Script):
+        def get(self, path: str) -> Any:
+            found = super().get(path)
+            if found["state_type"] != "SCHEDULED":
+                return found
+            return found | {"state_name": "AwaitingBatch", "state": {"message": "6 items wait for 1 batch"}}
+
+    monkeypatch.setattr(progress, "SILENCE", -1.0)
+    told: list[str] = []
+    script = Waiting([("SCHEDULED", {}), ("SCHEDULED", {}), ("COMPLETED", {})])
+    Progress(script, "f", lambda line: told.append(line.split("s  ", 1)[1])).follow()  # pyright: ignore[reportArgumentType]
+    assert told == ["run run: AwaitingBatch. 6 items wait for 1 batch", "run run: Completed"]

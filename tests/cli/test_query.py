@@ -158,6 +158,15 @@ def test_exit_codes_are_the_documented_ones(full: Home, arguments: list[str], co
     assert "leaked" not in done.stderr
 
 
+def test_a_damaged_lake_is_named_and_ends_with_1(full: Home) -> None:
+    (gone, *_) = Lake(full.settings.lake).files("rollouts", FIRST)
+    Path(gone).unlink()
+    done = envmill(full, "sql", "select count(*) from rollouts")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{gone} counts and is gone. Restore it from a copy, or delete attrition/" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "question",
     [

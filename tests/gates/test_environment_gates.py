@@ -31,6 +31,9 @@ def with_tool(tool_name: str, /, **changes: Any) -> Environment:
         with_tool("lend", effect="query"),
         with_tool("lend", parameters={"type": "object", "properties": {"tool_id": {"type": "string"}}, "additionalProperties": False}),
         with_tool("lend", parameters={"type": "object", "properties": {}}),
+        with_tool("list_tools", parameters={"type": "object", "properties": {}, "additionalProperties": False, "patternProperties": {}}),
+        with_tool("list_tools", actors=[]),
+        with_tool("list_tools", actors=["agent", "agent"]),
     ],
 )
 def test_w1_drops_an_interface_consumers_cannot_use(environment: Environment) -> None:
@@ -44,6 +47,7 @@ def test_w1_drops_an_interface_consumers_cannot_use(environment: Environment) ->
         with_tool("lend", name="resets"),
         with_tool("lend", name="state_of_loan"),
         with_tool("list_tools", parameters={"type": "object", "properties": {}, "additionalProperties": False}),
+        with_tool("list_tools", actors=["agent", "user"]),
     ],
 )
 def test_w1_keeps_near_misses(environment: Environment) -> None:

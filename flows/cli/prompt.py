@@ -1,0 +1,71 @@
+"""`prompt`: what models are asked, as a file and exactly as it is sent."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from envmill.errors import SettingsError
+
+if TYPE_CHECKING:
+    from envmill.models.prompt import Prompt
+
+Wire = Annotated[str, typer.Option(help="With --example: the request body in a vendor's form: openai, responses or anthropic.")]
+
+
+def prompt(
+    context: typer.Context,  # noqa: ARG001  every command has it
+    name: Annotated[str | None, typer.Argument(help="One of them, as `recipe/name` or by its name alone.")] = None,
+    example: Annotated[bool, typer.Option("--example", help="Filled in with its example: exactly what is sent.")] = False,
+    wire: Wire = "",
+) -> None:
+    """The prompts with their steps and hashes; with NAME its text, slots open or filled."""
+    from flows.cli.table import show
+
+    prompts = collect_prompts()
+    if name is None:
+        rows = [(key, step, one.hash, one.takes.__name__ if one.takes else "") for key, (step, one) in prompts.items()]
+        return show(["prompt", "step", "hash", "filled by"], rows)
+    found = _pick(prompts, name)
+    if wire and not example:
+        raise SettingsError("--wire shows the body of an example: add --example.")
+    return typer.echo(_fill(found, wire) if example else found.text, nl=False)
+
+
+def collect_prompts() -> "dict[str, tuple[str, Prompt]]":
+    """`recipe/name` → the step that asks it, and the prompt."""
+    from envmill import author
+    from envmill.recipes import RECIPES
+
+    recipes = {name: make(author.themes()) for name, make in RECIPES.items()}
+    return {
+        f"{recipe}/{one.name}": (step, one)
+        for recipe, made in recipes.items()
+        for step, asked in made.prompts.items()
+        for one in asked
+    }  # fmt: skip
+
+
+def _pick(prompts: "dict[str, tuple[str, Prompt]]", name: str) -> "Prompt":
+    found = [one for key, (_, one) in prompts.items() if name in (key, one.name)]
+    if len(found) != 1:
+        raise SettingsError(f"There {'are several prompts' if found else 'is no prompt'} {name}. Known: {', '.join(prompts)}.")
+    return found[0]
+
+
+def _fill(prompt: "Prompt", wire: str) -> str:
+    """The text is what an account asks with; a vendor's body holds nothing else but the model's name, shown as `MODEL`."""
+    import json
+
+    from envmill.models.anthropic import Messages
+    from envmill.models.dialect import Dialect, Terms
+    from envmill.models.openai import Chat
+    from envmill.models.responses import Responses
+    from envmill.models.showing import show_request
+
+    request = show_request(prompt)
+    if not wire:
+        return "".join(message.text for message in request.messages)
+    dialects: dict[str, Dialect] = {"openai": Chat(), "responses": Responses(), "anthropic": Messages()}
+    if wire not in dialects:
+        raise SettingsError(f"There is no wire format {wire!r}. Known: {', '.join(dialects)}.")
+    return json.dumps(dialects[wire].write(request, "MODEL", Terms()).body, indent=2, ensure_ascii=False) + "\n"

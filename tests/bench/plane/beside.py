@@ -1,0 +1,218 @@
+"""Measured from the driver's seat: a process that forks the zygote itself, pinned to one core with everything below it.
+
+Waking a process on another core costs more than a call, so the same is measured unpinned once.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from envmill.runtime.jail.driver import start_zygote
+from envmill.runtime.jail.ladder import TRIALS, Standing
+from envmill.runtime.jail.layers import probe
+from envmill.runtime.jail.seat import Seat
+from envmill.runtime.jail.template import Template
+from envmill.runtime.jail.templates import Templates
+from envmill.runtime.jail.wire import Message, adopt_codec
+from tests.bench.plane.plain import Plain
+from tests.bench.plane.sample import CALL, PROGRAM, WRITE, make_program, make_reset
+from tests.bench.plane.server import Server, pin, read_pss
+from tests.bench.plane.timing import Row, Times, in_turns, row
+
+SESSIONS = 1024
+RESET = make_reset()
+
+
+def measure() -> list[Row]:
+    """All rows of this seat."""
+    cores = os.sched_getaffinity(0)
+    pin()
+    adopt_codec("orjson")
+    jailed, bare = start_zygote([name for name, held in probe().items() if held]), start_zygote(())
+    plain, server = Plain(), Server()
+    try:
+        call = _measure_calls(jailed, bare, plain, server)
+        rows = [
+            *call,
+            *_measure_episodes(jailed),
+            *_measure_resets(jailed),
+            *_measure_start(jailed, server),
+            *_measure_memory(jailed, server),
+        ]
+        return [*rows, _measure_unpinned(jailed, cores)]
+    finally:
+        plain.close()
+        server.close()
+        jailed.close()
+        bare.close()
+
+
+def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Server) -> list[Row]:
+    works = [
+        _prepare(jailed, [CALL], "none"),
+        _prepare(bare, [CALL], "none"),
+        _prepare(jailed, [CALL]),
+        _prepare(jailed, [WRITE]),
+        server.call,
+    ]
+    batch = [_prepare(jailed, [RESET, *[CALL] * 100], "none"), _prepare(jailed, [RESET, *[CALL] * 100])]
+    native, native_100, method = Times(), Times(), Times()
+    times, batches = [Times() for _ in works], [Times() for _ in batch]
+    for _ in range(12):
+        for work, taken in zip(works, times, strict=True):
+            taken.measure(work, 150)
+        for work, taken in zip(batch, batches, strict=True):
+            taken.measure(work, 8)
+        native.taken += plain.take("call", 150)
+        native_100.taken += plain.take("reset_100", 8)
+        method.taken += plain.take("bare", 150)
+    call, loose, hashed, written, served = times
+    return [
+        row("call", "one call, all layers, pinned, p50; beside the native interface in a plain child process", call.p50, native.p50),
+        row("call_p99", "the same, p99", call.p99, native.p99),
+        row("call_layers", "the same, beside the same wire without any layer", call.p50, loose.p50),
+        row("call_method", "the same, beside the bare Python method in a plain child process", call.p50, method.p50),
+        row("call_hashed", "a read whose end state is hashed, 8 KB of state", hashed.p50, native.p50),
+        row("call_write_hashed", "a write whose end state is hashed, 8 KB of state", written.p50, native.p50),
+        row(
+            "server",
+            "the same call of a FastAPI+SQLite server over a raw keep-alive socket, p50; beside the jailed call",
+            served.p50,
+            call.p50,
+        ),
+        row("server_p99", "the same, p99", served.p99, call.p99),
+        row("reset_100_calls", "reset and 100 calls in one message; beside a plain child process", batches[0].p50, native_100.p50),
+        row("reset_100_calls_hashed", "the same, the state hashed after each", batches[1].p50, native_100.p50),
+    ]
+
+
+def _measure_episodes(place: Templates) -> Iterator[Row]:
+    seat = _take_seat(place, "none")
+
+    def play_singly() -> None:
+        seat.play([RESET], _soon())
+        for _ in range(20):
+            seat.play([CALL], _soon())
+
+    def fork_and_play() -> None:
+        _play_once(forked, [RESET, *[CALL] * 20])
+
+    forked = _refuse_in_place(place)
+    single, fork = in_turns([play_singly, fork_and_play], 12)
+    yield row("episodes", "episodes of a reset and 20 single calls, one core", 1e6 / single.p50, unit="/s")
+    yield row("episodes_forked", "episodes of a fork, a reset and 20 calls in one message, one core", 1e6 / fork.p50, unit="/s")
+    forked.prepare()
+    spare = Times()
+    for _ in range(30):
+        forked.prepare()
+        spare.measure(lambda: _play_once(forked, [RESET]), 1)
+    yield row("reset_spare", "a fresh session from a process forked ahead, reset included, 8 KB", spare.p50)
+    seat.close()
+
+
+def _measure_resets(place: Templates) -> Iterator[Row]:
+    forked = _refuse_in_place(place)
+    for name, size, times in (("8kb", 8, 20), ("1mb", 1024, 2), ("20mb", 20 * 1024, 1)):
+        reset = make_reset(size)
+        seat = _take_seat(place, "none")
+        here, fork = in_turns(
+            [lambda seat=seat, reset=reset: _check(seat.play([reset], _soon())), lambda reset=reset: _play_once(forked, [reset])], times, 5
+        )
+        yield row(f"reset_in_place_{name}", f"reset in place; p99 {here.p99:.0f} µs; beside a fork", here.p50, fork.p50)
+        yield row(f"reset_fork_{name}", f"reset by a fork; p99 {fork.p99:.0f} µs", fork.p50)
+        seat.close()
+
+
+def _measure_start(place: Templates, server: Server) -> list[Row]:
+    numbers = iter(range(10_000))
+
+    def start() -> None:
+        program = make_program(next(numbers))
+        _play_once(place.find(program), [RESET])
+        place.forget(program)
+
+    (cold,) = in_turns([start], 2, 15)
+    return [
+        row("cold_start", "source to a session that is ready, all layers", cold.p50 / 1e3, unit="ms"),
+        row(
+            "server_start",
+            "a server from its start to its first reply; beside the jail's cold start",
+            server.start_seconds * 1e3,
+            cold.p50 / 1e3,
+            "ms",
+        ),
+    ]
+
+
+def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
+    template = _refuse_in_place(place)
+    seats = [Seat(template, "none") for _ in range(SESSIONS)]
+    for seat in seats:
+        _check(seat.play([RESET], _soon()))
+    for seat in seats:
+        _check(seat.play([CALL], _soon()))
+    pids = [seat._inmate.pid for seat in seats if seat._inmate]
+    sessions = sum(map(read_pss, pids))
+    own = read_pss(template.pid)
+    for seat in seats:
+        seat.close()
+    yield row("sessions_1024", "1,024 live sessions, after a reset and a call each", sessions / 1024, unit="GB")
+    yield row("session_pss", "memory of a session; beside a server", sessions / len(pids), read_pss(server.pid), "MB")
+    yield row("template_pss", "memory of a template with 1,024 sessions below it", own, unit="MB")
+
+
+def _measure_unpinned(place: Templates, cores: set[int]) -> Row:
+    template = _prove(place.find(make_program(-2)))
+    os.sched_setaffinity(0, cores)
+    seat = Seat(template, "none")
+    _check(seat.play([RESET], _soon()))
+    for pid in (template.pid, seat._inmate.pid if seat._inmate else 0):
+        os.sched_setaffinity(pid, cores)
+    (times,) = in_turns([lambda: _check(seat.play([CALL], _soon()))], 200)
+    seat.close()
+    return row("call_unpinned", f"one call where the scheduler puts it, p50; p99 {times.p99:.0f} µs", times.p50)
+
+
+def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Callable[[], None]:
+    seat = _take_seat(place, hashes)
+    _check(seat.play([RESET], _soon()))
+    return lambda: _check(seat.play(steps, _soon()))
+
+
+def _take_seat(place: Templates, hashes: str) -> Seat:
+    return Seat(_prove(place.find(PROGRAM)), hashes)
+
+
+def _prove(template: Template) -> Template:
+    """By its own trials, as every program."""
+    for number in range(TRIALS + 1):
+        _play_once(template, [RESET | {"seed": number}, CALL])
+        template.try_out()
+    assert template.standing.verdict == "proven"
+    return template
+
+
+def _refuse_in_place(place: Templates) -> Template:
+    template = place.find(make_program(-1))
+    template.standing = Standing("refuted")
+    return template
+
+
+def _play_once(template: Template, steps: list[Message]) -> None:
+    seat = Seat(template, "none")
+    _check(seat.play(steps, _soon()))
+    seat.close()
+
+
+def _soon() -> float:
+    return time.monotonic() + 60
+
+
+def _check(observations: list[Message]) -> None:
+    assert observations[-1]["outcome"] == "ok", observations[-1]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure()))

@@ -1,0 +1,73 @@
+"""The baseline: the same program in a plain child process, called through the native interface without any wire or layer.
+
+parent ──one word──► child: does it so many times, answers with seconds
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from envmill.runtime.program import Source
+from envmill.runtime.session import Session
+from envmill.settings import ROOT
+from tests.bench.plane.sample import CALL, CLOCK, PROGRAM, TOOLS, make_reset
+
+
+class Plain:
+    """The child, asked from the outside; it is pinned where its parent is."""
+
+    def __init__(self) -> None:
+        words = [sys.executable, "-m", "tests.bench.plane.plain"]
+        self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def take(self, work: str, times: int) -> list[float]:
+        """Microseconds of each of so many rounds."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{work} {times}\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        with self._process:
+            self._process.kill()
+
+
+def serve() -> None:
+    source = Source(PROGRAM["files"], PROGRAM["entry"])
+    session = Session(source.load, TOOLS)
+    state = make_reset()["state"]
+
+    def reset() -> None:
+        session.reset(state, CLOCK, 7)
+
+    def call() -> Any:
+        return session.call(CALL["name"], CALL["arguments"], CALL["actor"])
+
+    def reset_100() -> None:
+        reset()
+        for _ in range(100):
+            call()
+
+    def bare() -> Any:
+        return session._instance.find("r3")
+
+    works: dict[str, Callable[[], Any]] = {"reset": reset, "call": call, "reset_100": reset_100, "bare": bare}
+    reset()
+    for line in sys.stdin:
+        name, times = line.split()
+        sys.stdout.write(json.dumps([_time(works[name]) for _ in range(int(times))]) + "\n")
+        sys.stdout.flush()
+
+
+def _time(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e6
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,203 @@
+"""`play` and `replay` on a lake that holds the shed, its scenario and a rollout that was really played."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from envmill.agents import POLICIES
+from envmill.agents.replay import read_calls
+from envmill.agents.rollout import play_scenario
+from envmill.errors import SettingsError
+from envmill.lake.arrow import Stamp
+from envmill.lake.lake import Lake
+from envmill.sandbox import Sandbox
+from flows.cli import make_app
+from flows.cli.desk import HELP
+from flows.local.home import Home
+from schemas.base import Record
+from schemas.ledger import Attrition
+from schemas.rollout import Rollout
+from tests.cli.conftest import start_run
+from tests.samples import load_sample
+from tests.specimens import PROGRAM, STATE, make_environment, make_scenario, make_tests
+
+SHED = make_environment()
+LEND = make_scenario(SHED)
+
+
+async def roll(home: Home) -> Rollout:
+    async with Sandbox.open(home.settings) as sandbox:
+        return await play_scenario(POLICIES["reference"], LEND, SHED, sandbox, "probe", 0)
+
+
+def keep(home: Home, *rows: Record) -> None:
+    """One run, published through the lake's own door."""
+    start_run(home, "r1")
+    place: Any = {"lap": "scenarios", "stage": "collect", "gate": "exit", "subject": "x", "parent": "", "try_number": 1, "evidence": ""}
+    told: Any = {"outcome": "kept", "reason": "", "detail": "", "children": 1, "theme": "t", "tokens": 0, "cost": 0.0}
+    row = Attrition.model_validate(place | told | {"recipe": "envscaler", "seconds": 0.1})
+    stamp = Stamp("r1", "scenarios-collect", "f" * 20, 0, 1, "0", "2026-11-21T00:00:00+00:00")
+    assert Lake(home.settings.lake).publish(rows, [row], stamp)
+
+
+@pytest.fixture(scope="module")
+def rolled(tmp_path_factory: pytest.TempPathFactory) -> Rollout:
+    folder = tmp_path_factory.mktemp("home")
+    return asyncio.run(roll(Home.read({"ENVMILL_HOME": str(folder), "ENVMILL_LAKE": str(folder / "lake"), "ENVMILL_PORT": "0"})))
+
+
+@pytest.fixture
+def full(home: Home, rolled: Rollout) -> Home:
+    keep(home, SHED, *make_tests(SHED), LEND, rolled)
+    return home
+
+
+def invoke(home: Home, *arguments: str, lines: tuple[str, ...] = ()) -> Result:
+    environ = {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake, "ENVMILL_PORT": "0"}
+    result = CliRunner().invoke(make_app(), arguments, env=environ, input="\n".join(lines) + "\n")
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def said(home: Home, *arguments: str, lines: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in invoke(home, *arguments, "--json", lines=lines).stdout.splitlines()]
+
+
+def test_a_scenario_is_played_undone_and_scored(full: Home) -> None:
+    opened, before, lent, after, undone, again = said(
+        full, "play", LEND.id, lines=("score", "lend tool_id=T1 member_id=M1", "score", "undo", "score")
+    )
+    assert opened["request"] == LEND.request
+    assert [one["verdict"]["outcome"] for one in (before, after, again)] == ["fail", "pass", "fail"]
+    assert {".".join(change["path"][:2]) for change in lent["changes"]} == {"tools.T1", f"loans.{lent['parts'][0]['value']['loan']}"}
+    assert [change["op"] for change in undone["changes"]] == ["remove", "set"]
+
+
+def test_what_was_undone_comes_back_with_the_same_id(full: Home) -> None:
+    seen = said(full, "play", SHED.id, lines=("lend tool_id=T1 member_id=M1", "undo", 'lend {"tool_id": "T1", "member_id": "M1"}', "diff"))
+    assert seen[1]["parts"] == seen[3]["parts"]
+    assert seen[1]["changes"] == seen[3]["changes"] == seen[4]["changes"] != []
+
+
+def test_for_people_changes_are_lines(full: Home) -> None:
+    told = invoke(
+        full, "play", SHED.id, lines=("# a note", "", "get_member member_id=M1", "lend tool_id=T1 member_id=M1", "quit", "never read")
+    )
+    assert told.exit_code == 0
+    assert '"name": "Ada"' in told.stdout
+    assert "(nothing changed)" in told.stdout
+    assert "~ tools.T1.free true -> false" in told.stdout
+    assert "never read" not in told.stdout
+
+
+WRONG = {
+    "lend tool_id=T3 member_id=M1": ("rejection", "lent already"),
+    "lend tool_id=T1": ("rejection", "lacks the required"),
+    "steal": ("rejection", "no tool 'steal'"),
+    "as stranger list_tools": ("rejection", "no actor 'stranger'"),
+    "advance -5": ("rejection", "no time to advance by"),
+    "blob 00 x": ("rejection", "no blob"),
+    "lend T1": ("misunderstood", "no name=value"),
+    "lend {": ("misunderstood", "no JSON"),
+    "lend 'T1": ("misunderstood", "quotation"),
+    "undo 99": ("misunderstood", "can be taken back"),
+    "score": ("misunderstood", "choose a scenario"),
+    "advance soon": ("misunderstood", "number of seconds"),
+    "scenario x": ("misunderstood", "0 scenarios"),
+    "weather hail": ("misunderstood", "known: clear, rough"),
+    "about x": ("misunderstood", "takes one of"),
+}
+
+
+def test_what_cannot_be_done_is_said_and_changes_nothing(full: Home) -> None:
+    _, *told, state = said(full, "play", SHED.id, lines=(*WRONG, "state"))
+    for (line, (outcome, words)), result in zip(WRONG.items(), told, strict=True):
+        assert (result["ok"], result["outcome"]) == (False, outcome), line
+        assert words in result["message"]
+    assert state["state"] == STATE
+
+
+def test_only_a_line_that_is_not_understood_is_a_failure(full: Home) -> None:
+    assert invoke(full, "play", SHED.id, lines=("lend tool_id=T3 member_id=M1",)).exit_code == 0
+    assert invoke(full, "play", SHED.id, lines=("lend T1",)).exit_code == 1
+
+
+def test_actors_time_weather_and_blobs_of_a_file(home: Home, tmp_path: Path) -> None:
+    sample = load_sample("clinic")
+    clinic = make_environment(sample.program.files["program.py"], entry="program:Clinic", tools=sample.program.tools)
+    held, start = tmp_path / "clinic.json", tmp_path / "state.json"
+    held.write_text(clinic.model_dump_json())
+    start.write_text(json.dumps(sample.state))
+    lines = (
+        "as supervisor waive_fee fee_id=fee_b because='good will'", "as user waive_fee fee_id=fee_a because=x",
+        "advance 7200", "tools supervisor",
+        "weather rough 3", "tools", "reset 5", "scenarios", "help", "about book",
+    )  # fmt: skip
+    _, waived, refused, passed, supervised, _, rough, _, none, helped, about = said(
+        home, "play", str(held), "--state", str(start), lines=lines
+    )
+    assert [change["after"] for change in waived["changes"]] == ["waived: good will"]
+    assert refused["code"] == "not_allowed"
+    assert passed["notifications"][0]["text"].startswith("Booking bkg_old2 has lapsed")
+    assert [row["name"] for row in supervised["tools"]] == ["waive_fee"]
+    assert "ping" in {row["name"] for row in rough["tools"]}
+    assert none["scenarios"] == []
+    assert helped["help"] == HELP
+    assert about["tool"]["actors"] == ["agent", "user"]
+
+
+def test_undo_brings_a_session_back_from_the_dead(home: Home, tmp_path: Path) -> None:
+    source = PROGRAM.replace("        return dict(self.members[member_id])", "        import os\n        os._exit(1)")
+    held, start = tmp_path / "shed.json", tmp_path / "state.json"
+    held.write_text(make_environment(source).model_dump_json())
+    start.write_text(json.dumps(STATE))
+    lines = ("lend tool_id=T1 member_id=M1", "get_member member_id=M1", "list_tools", "undo 2", "list_tools")
+    _, lent, died, lost, undone, listed = said(home, "play", str(held), "--state", str(start), lines=lines)
+    assert [one["ok"] for one in (lent, died, lost, undone, listed)] == [True, False, False, True, True]
+    assert (died["code"], lost["code"]) == ("killed", "session_lost")
+    assert [row["free"] for row in listed["parts"][0]["value"]] == [False, True, False]
+
+
+def test_a_rollout_replays(full: Home, rolled: Rollout) -> None:
+    assert len(list(read_calls(rolled))) == 2
+    told = invoke(full, "replay", rolled.id)
+    assert (told.exit_code, told.stdout.split()[:3]) == (0, ["identical:", "2", "calls"])
+
+
+def spoil(rolled: Rollout, place: int, **changes: Any) -> Rollout:
+    transcript = list(rolled.transcript)
+    tools = [number for number, entry in enumerate(transcript) if entry["role"] == "tool"]
+    transcript[tools[place]] = transcript[tools[place]] | changes
+    return rolled.model_copy(update={"transcript": transcript})
+
+
+def test_a_rollout_that_was_changed_or_came_of_other_code_is_told(home: Home, rolled: Rollout) -> None:
+    other = spoil(rolled, 1, content={"ok": True, "parts": [{"type": "json", "value": {"loan": "loan_0"}}]})
+    keep(home, SHED, LEND, other)
+    told = invoke(home, "replay", rolled.id)
+    assert told.exit_code == 1
+    assert "different: step 2, lend.reply.parts.0.value.loan: recorded 'loan_0', now 'loan_" in told.stdout
+
+
+def test_a_hash_that_differs_is_told(home: Home, rolled: Rollout) -> None:
+    end = rolled.model_copy(update={"final_state_hash": "0" * 32})
+    keep(home, SHED, LEND, end)
+    assert "different: step 3, final_state_hash" in invoke(home, "replay", rolled.id).stdout
+
+
+def test_what_cannot_be_played_is_named(full: Home, rolled: Rollout, tmp_path: Path) -> None:
+    broken = tmp_path / "x.json"
+    broken.write_text("{}")
+    for arguments, words in (
+        (("play", rolled.id), "is a row of rollouts"),
+        (("replay", SHED.id), "is a row of environments"),
+        (("play", str(broken)), "holds no environment"),
+        (("play", SHED.id, "--state", str(tmp_path / "none")), "holds no JSON"),
+    ):
+        with pytest.raises(SettingsError, match=words):
+            invoke(full, *arguments)

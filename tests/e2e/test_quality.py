@@ -1,0 +1,66 @@
+"""Promises under Prefect: a row that breaks one is set aside and the step goes on; a sum that does not hold fails the step and says why."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from envmill import author
+from envmill.lake.events import note
+from envmill.lake.lake import Lake
+from envmill.recipes import RECIPES
+from envmill.walk import mark_steps
+from schemas.environment import Blueprint
+from schemas.run import RunConfig
+from tests.e2e.plant import Plant
+from tests.e2e.test_operations import start_step
+from tests.quality.specimen import Line, gate_row, make_line
+
+STEP = "environments-generate"
+CONFIG = RunConfig(environments=1, scenarios=1, attempts=1, seed=5, mistakes=0)
+
+
+def test_broken_promises_under_prefect(plant: Plant) -> None:
+    breached, broken = make_line(), Line()
+    breached.rows = {STEP: breached.rows[STEP]}
+    breached.change(Blueprint, licence="")
+    (blueprint,) = breached.all(Blueprint)
+    broken.rows[STEP] = [gate_row(STEP, "seed_lost", "W0")]
+    write_beforehand(plant, "breached", breached)
+    write_beforehand(plant, "broken", broken)
+    goes_on, fails = (start_step(plant, STEP, run) for run in ("breached", "broken"))
+
+    plant.wait_for(goes_on, "COMPLETED")
+    assert plant.ask('select table_name, "row", promise from quarantine') == [("blueprints", blueprint.id, "licence_said")]
+    assert plant.ask("select count(*), count(*) filter (id = ?) from blueprints where run = 'breached'", blueprint.id) == [(1, 0)]
+    seed = blueprint.origin.seed
+    assert plant.ask("select outcome, reason, children from exits where run = 'breached' and subject = ?", seed) == [
+        ("dropped", "quality", 0)
+    ]
+    assert "`licence_said` 1" in find_page(plant, goes_on)
+
+    said = plant.wait_for(fails, "FAILED")["state"]["message"]
+    assert "attrition breaks `entered_is_kept_dropped_error`" in said
+    assert "met gates and has no exit) at seed_lost" in said
+    assert "attrition breaks `entered_is_kept_dropped_error`" in "\n".join(find_log(plant, fails))
+    assert "`entered_is_kept_dropped_error` 1" in find_page(plant, fails)
+    assert plant.ask("select event from run_events where run = 'broken' order by happened_at desc limit 1") == [("failed",)]
+
+
+def write_beforehand(plant: Plant, run: str, line: Line) -> None:
+    """As if another process of the same run had published it."""
+    lake = Lake(plant.home.settings.lake)
+    lake.fix(run, "config", CONFIG.model_dump(mode="json"))
+    note(lake, run, "started", {})
+    mill = SimpleNamespace(config=CONFIG, recipe=RECIPES[CONFIG.recipe](author.themes()))
+    line.write(lake, run, {name: mark.fingerprint for name, mark in mark_steps(cast(Any, mill)).items()})
+
+
+def find_log(plant: Plant, flow_run: str) -> list[str]:
+    with plant.api() as api:
+        return [line["message"] for line in api.post("/logs/filter", {"logs": {"flow_run_id": {"any_": [flow_run]}}})]
+
+
+def find_page(plant: Plant, flow_run: str) -> str:
+    """The quality page of a flow run."""
+    with plant.api() as api:
+        found = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["quality"]}, "flow_run_id": {"any_": [flow_run]}}})
+    return "".join(one["data"] for one in found)

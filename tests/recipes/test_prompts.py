@@ -1,0 +1,37 @@
+"""Every prompt of every recipe: linted against the records it is asked with, and shown with an example that fits."""
+
+from pathlib import Path
+
+import pytest
+
+from envmill import author
+from envmill.models.lint import lint
+from envmill.models.prompt import Prompt
+from envmill.models.showing import show_request
+from envmill.recipes import RECIPES
+from envmill.settings import ROOT
+
+FOLDER = ROOT / "envmill/recipes/prompts"
+RECIPE = {name: make(author.themes()) for name, make in RECIPES.items()}
+PROMPTS = [pytest.param(one, id=f"{name}/{one.name}") for name, made in RECIPE.items() for asked in made.prompts.values() for one in asked]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_prompt_uses_what_it_is_given_and_says_what_it_wants(prompt: Prompt) -> None:
+    assert prompt.takes is not None, "load it with its records: Prompt.load(path, Input, Reply)"
+    assert lint(prompt.text, prompt.takes, prompt.gives) == []
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_its_example_fills_every_slot(prompt: Prompt) -> None:
+    example = prompt.exemplify().model_dump(mode="json")
+    assert all(example[name] not in ("", [], {}) for name in example if name not in ("failed_source", "failure"))
+    assert "{{" not in show_request(prompt).messages[0].text
+
+
+@pytest.mark.parametrize(("recipe", "folder"), [(name, FOLDER / name) for name in RECIPES])
+def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
+    """A prompt nobody asks would never be linted."""
+    asked = {one.name for prompts in RECIPE[recipe].prompts.values() for one in prompts}
+    assert {path.stem for path in folder.glob("*.md")} == asked
+    assert {path.name.removesuffix(".example.json") for path in folder.glob("*.example.json")} <= asked
