@@ -1,5 +1,6 @@
 """Promises under Prefect: a row that breaks one is set aside and the step goes on; a sum that does not hold fails the step and says why."""
 
+import time
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -40,7 +41,7 @@ def test_broken_promises_under_prefect(plant: Plant) -> None:
     said = plant.wait_for(fails, "FAILED")["state"]["message"]
     assert "attrition breaks `entered_is_kept_dropped_error`" in said
     assert "met gates and has no exit) at seed_lost" in said
-    assert "attrition breaks `entered_is_kept_dropped_error`" in "\n".join(find_log(plant, fails))
+    wait_for_line(plant, fails, "attrition breaks `entered_is_kept_dropped_error`")
     assert "`entered_is_kept_dropped_error` 1" in find_page(plant, fails)
     assert plant.ask("select event from run_events where run = 'broken' order by happened_at desc limit 1") == [("failed",)]
 
@@ -52,6 +53,14 @@ def write_beforehand(plant: Plant, run: str, line: Line) -> None:
     note(lake, run, "started", {})
     mill = SimpleNamespace(config=CONFIG, recipe=RECIPES[CONFIG.recipe](author.themes()))
     line.write(lake, run, {name: mark.fingerprint for name, mark in mark_steps(cast(Any, mill)).items()})
+
+
+def wait_for_line(plant: Plant, flow_run: str, text: str) -> None:
+    """Until a line of the log says so: logs reach the server in batches, the last one after the state."""
+    until = time.monotonic() + 60
+    while not any(text in line for line in (log := find_log(plant, flow_run))):
+        assert time.monotonic() < until, "\n".join(log)
+        time.sleep(0.2)
 
 
 def find_log(plant: Plant, flow_run: str) -> list[str]:

@@ -24,7 +24,10 @@ EXHAUSTING: dict[str, Attack] = {
     "a thread that works on after the reply": Attack(
         """
         import _thread
+        gate = _thread.allocate_lock()
+        gate.acquire()
         def later():
+            gate.acquire(timeout=2)  # by then the reply has gone
             while True:
                 self.count += 1
                 os.write(own_socket(), b"x")
