@@ -58,8 +58,8 @@ def write_beforehand(plant: Plant, run: str, line: Line) -> None:
 def wait_for_line(plant: Plant, flow_run: str, text: str) -> None:
     """Until a line of the log says so: logs reach the server in batches, the last one after the state."""
     until = time.monotonic() + 60
-    while not any(text in line for line in (log := find_log(plant, flow_run))):
-        assert time.monotonic() < until, "\n".join(log)
+    while text not in (log := "\n".join(find_log(plant, flow_run))):
+        assert time.monotonic() < until, log
         time.sleep(0.2)
 
 
