@@ -46,6 +46,8 @@ class Record(Contract):
     table: ClassVar[str]
     prefix: ClassVar[str]
     identity: ClassVar[tuple[str, ...]]
+    late: ClassVar[tuple[str, ...]] = ()
+    """Identity fields that were added later: an empty one takes no part, so that older ids stay."""
 
     id: str = ""
     """Content id, or the coordinates of an event."""
@@ -54,7 +56,7 @@ class Record(Contract):
 
     def make_id(self) -> str:
         """Hash the identity fields; provenance never takes part."""
-        fields = self.model_dump(mode="json", include=set(self.identity))
+        fields = self.model_dump(mode="json", include=set(self.identity) - {name for name in self.late if not getattr(self, name)})
         return f"{self.prefix}_{digest(fields)}"
 
     @model_validator(mode="after")

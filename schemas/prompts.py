@@ -5,7 +5,7 @@ from typing import Literal
 from schemas.base import Contract, Json
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
-from schemas.scenario import Polarity
+from schemas.scenario import CallPattern, Change, Fact, Polarity
 from schemas.seed import Brief
 
 
@@ -59,6 +59,8 @@ class TestsInput(Contract):
     rules: list[str]
     tools: list[Tool]
     source: str
+    failure: str = ""
+    """What was wrong with the tests before, when this is a repair."""
 
 
 class PlannedTest(Contract):
@@ -89,6 +91,10 @@ class ScenarioInput(Contract):
     source: str
     number: int
     """Which scenario of this environment; each must differ."""
+    polarity: Polarity = "achieve"
+    """What success must mean here."""
+    failure: str = ""
+    """What was wrong with the scenario before, when this is a repair."""
 
 
 class ScenarioReply(Contract):
@@ -99,3 +105,98 @@ class ScenarioReply(Contract):
     oracle: list[Call]
     polarity: Polarity = "achieve"
     facts: dict[str, Json] = {}
+    """What the person can say again when asked."""
+    say: str = ""
+    """Last words of the reference path, where the user must be told something."""
+    tell: list[Fact] = []
+    """What those words must hold."""
+    avoid: list[CallPattern] = []
+    """Calls that would be wrong to make."""
+
+
+class ChecksInput(Contract):
+    """Write checks for one scenario."""
+
+    brief: Brief
+    name: str
+    rules: list[str]
+    tools: list[Tool]
+    number: int
+    request: str
+    initial_state: dict[str, Json]
+    changes: list[Change]
+    """What the reference path changed."""
+    failure: str = ""
+    """What was wrong with the checks before, when this is a repair."""
+
+
+class WrittenCheck(Contract):
+    """One assertion as a function."""
+
+    name: str
+    """What it asserts, in words."""
+    source: Code
+    """A file that defines `check(initial, final) -> bool`."""
+
+
+class ChecksReply(Contract):
+    """A checklist, each item a function that runs."""
+
+    checks: list[WrittenCheck]
+
+
+class TesterInput(Contract):
+    """Make up calls that show whether a program keeps its rules."""
+
+    brief: Brief
+    name: str
+    rules: list[str]
+    tools: list[Tool]
+    state: dict[str, Json]
+    """State the calls will be made on, each on a fresh copy."""
+    wanted: dict[str, int]
+    """Tool → how many calls of it are wanted."""
+    round: int = 0
+    """Which round of the review; another round wants other calls."""
+
+
+class TesterCall(Contract):
+    """One call, and what ought to come of it."""
+
+    call: Call
+    expect: Literal["success", "rejection"]
+    why: str
+    """The rule or the use it tries."""
+
+
+class TesterReply(Contract):
+    """Calls to try."""
+
+    calls: list[TesterCall]
+
+
+class CheckerInput(Contract):
+    """Judge what a call did, by the rules alone."""
+
+    brief: Brief
+    name: str
+    rules: list[str]
+    tool: Tool
+    state: dict[str, Json]
+    """State before the call."""
+    call: Call
+    outcome: Literal["ok", "rejection", "failure"]
+    code: str
+    message: str
+    parts: list[Json]
+    """What it answered."""
+    changes: list[Change]
+    """What it changed."""
+
+
+class CheckerReply(Contract):
+    """An opinion."""
+
+    opinion: Literal["pass", "warning", "fail"]
+    reason: str
+    """Which rule was kept or broken, and how that shows."""

@@ -19,15 +19,19 @@ class Verdict(Contract):
     """Value of each part: guards, frame, each goal."""
     reason: str = ""
     """First thing that failed, in words."""
+    evidence: list[Json] = []
+    """Everything that failed: component, what it asks for, and what was found instead."""
 
 
 class Rollout(Record):
-    """One attempt of a policy at a scenario."""
+    """One attempt of a policy at a scenario, with all that is needed to judge it again."""
 
     table: ClassVar[str] = "rollouts"
     prefix: ClassVar[str] = "rol"
     identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
     environment: str
@@ -56,6 +60,16 @@ class Rollout(Record):
     """Hash of the state at the end; empty on error."""
     transcript: list[Json]
     """Messages, tool calls and replies, with the state hash after each call."""
+    evidence: list[Json] = []
+    """Verdict's evidence."""
+    changes: list[Json] | None = None
+    """How the final state differs from the initial one; null when it is not known. Judging again needs nothing else of the session."""
+    weather: Json = None
+    """Profile and seed of the trouble between call and tool; null is clear sky."""
+    met: list[str] = []
+    """Kinds of trouble met, in order."""
+    uses: dict[str, int] = {}
+    """How often clock, ids and randomness were used."""
 
 
 class Trajectory(Record):

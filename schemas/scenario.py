@@ -12,6 +12,11 @@ Polarity = Literal["achieve", "answer", "refuse", "escalate", "clarify"]
 Split = Literal["train", "validation", "test"]
 
 
+def leave_out(written: dict[str, Any], *names: str) -> dict[str, Any]:
+    """What a record writes, without the named fields that are empty."""
+    return {name: value for name, value in written.items() if name not in names or value}
+
+
 class UserContract(Contract):
     """What the simulated user knows and wants."""
 
@@ -34,6 +39,49 @@ class Change(Contract):
     """Value after (set, add)."""
 
 
+class CallPattern(Contract):
+    """Which calls a predicate is about."""
+
+    name: str
+    """Tool."""
+    arguments: dict[str, Json] = {}
+    """Arguments it must have, patterns among them; any other argument is free."""
+    actor: str = "agent"
+    """Who calls."""
+
+
+class Predicate(Contract):
+    """One assertion about the calls of a rollout. A call that was refused or failed did not happen."""
+
+    name: str
+    """What it asserts, in words."""
+    op: Literal["required", "before", "forbidden", "at_most"]
+    """`required`: made at least once. `before`: `first` was made before every such call. `forbidden`: never. `at_most`: `most` times."""
+    call: CallPattern
+    """The calls it is about."""
+    first: CallPattern | None = None
+    """What must come earlier (`before`)."""
+    most: int = 0
+    """How often it may be made (`at_most`)."""
+
+
+class Fact(Contract):
+    """Something the user must be told in the last words."""
+
+    name: str
+    """What it is, in words."""
+    kind: Literal["text", "number", "date", "pattern"]
+    """How it is looked for: words, a number or a date in any usual spelling, or an RE2 pattern."""
+    value: Json
+    """What must be said."""
+    also: list[str] = []
+    """Other wordings that say the same."""
+    rivals: list[Json] = []
+    """Values that would be said by somebody who recites everything; said beside it, the fact does not count."""
+    weight: float = 1.0
+    """Share among goals and facts."""
+
+
 class Draft(Record):
     """A scenario before it has a verifier. Gold state and answers come only from running the oracle."""
 
@@ -49,8 +97,14 @@ class Draft(Record):
         "polarity",
         "clock",
         "seed",
+        "say",
+        "tell",
+        "avoid",
     )
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
     number: int
@@ -73,6 +127,12 @@ class Draft(Record):
     """What the oracle changed when it ran."""
     gold_hash: str
     """Hash of the state after the oracle."""
+    say: str = ""
+    """Last words of the reference path."""
+    tell: list[Fact] = []
+    """What the user must be told."""
+    avoid: list[CallPattern] = []
+    """Calls that must never be made."""
     origin: Origin
     """Provenance."""
 
@@ -95,14 +155,14 @@ class Check(Contract):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = write(self)
-        if not self.source:
-            written.pop("source", None)
-        return written
+        return leave_out(write(self), "source")
 
 
 class Verifier(Contract):
-    """How success is judged. Goals are false at the start, guards true; classes are found by running them."""
+    """How success is judged. Goals are false at the start, guards true; classes are found by running them.
+
+    reward = guards · frame · procedure · harm × weighted goals and facts
+    """
 
     goals: list[Check]
     """What must become true."""
@@ -111,7 +171,17 @@ class Verifier(Contract):
     frame: list[list[str]]
     """Paths that may change; any other change breaks the frame."""
     partial: bool = False
-    """Whether goals pay in part; binary otherwise."""
+    """Whether goals and facts pay in part; binary otherwise."""
+    procedure: list[Predicate] = []
+    """How it must be done: required reads, one thing before another. Left out when empty, as are facts and harm, so that older ids stay."""
+    facts: list[Fact] = []
+    """What the user must be told."""
+    harm: list[Predicate] = []
+    """What must never happen on the way."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "procedure", "facts", "harm")
 
 
 class Bounds(Contract):
@@ -143,8 +213,12 @@ class Scenario(Record):
         "clock",
         "seed",
         "verifier",
+        "say",
     )
+    late: ClassVar[tuple[str, ...]] = ("say",)
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
     number: int
@@ -177,5 +251,7 @@ class Scenario(Record):
     """Reward of doing nothing, measured at build."""
     bounds: Bounds | None = None
     """Error bounds; null means not measured."""
+    say: str = ""
+    """Last words of the reference path."""
     origin: Origin
     """Provenance."""

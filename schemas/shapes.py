@@ -9,7 +9,7 @@ A changed record gets a higher `schema_version`, its old shape goes into PAST, a
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from schemas.base import Json, Record
 
@@ -31,6 +31,13 @@ class Column:
 
 Shape = tuple[Column, ...]
 
+
+def _read(columns: str) -> Shape:
+    """Columns out of `name:type` words; a question mark says that null may stand there."""
+    split = (word.split(":") for word in columns.split())
+    return tuple(Column(name, cast(ColumnType, kind.rstrip("?")), kind.endswith("?")) for name, kind in split)
+
+
 PAST: Mapping[tuple[str, int], Shape] = {
     ("model_calls", 1): (
         *(Column(name, "string", False) for name in ("id",)),
@@ -46,6 +53,20 @@ PAST: Mapping[tuple[str, int], Shape] = {
         Column("cost", "double", True),
         Column("latency", "double", False),
         *(Column(name, "string", False) for name in ("asked_at", "reply")),
+    ),
+    ("drafts", 1): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json "
+        "oracle:json polarity:string clock:string seed:int64 changes:json gold_hash:string origin:json"
+    ),
+    ("scenarios", 1): _read(
+        "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
+        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
+        "oracle_reward:double do_nothing_reward:double bounds:json? origin:json"
+    ),
+    ("rollouts", 1): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "termination:string final_state_hash:string transcript:json"
     ),
 }
 """(table, version) → its columns, for every version that was ever written and is no longer."""
@@ -68,7 +89,17 @@ def _give_role(row: Row) -> Row:
     return {**row, **texts, **counts, **kept, "error": "" if row["outcome"] == "reply" else "not recorded"}
 
 
-UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {("model_calls", 1): _give_role}
+def _add(**empty: Json) -> Callable[[Row], Row]:
+    """An older row had nothing of the kind."""
+    return lambda row: {**row, **empty}
+
+
+UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
+    ("model_calls", 1): _give_role,
+    ("drafts", 1): _add(say="", tell=[], avoid=[]),
+    ("scenarios", 1): _add(say=""),
+    ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
+}
 """(table, version) → what makes a row of that version one of the next."""
 
 

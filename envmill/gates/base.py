@@ -1,12 +1,73 @@
-"""A finding: what a gate says of a candidate, and what it saw."""
+"""A gate: one function, a subject in, a finding out.
+
+Built (environment, tests) ─────────────┐
+Posed (scenario, environment, siblings) ┴─► gate(subject, means) ─► Finding (outcome, reason code, evidence)
+"""
 
 import time
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
+from envmill.models.door import Account
+from envmill.sandbox import Sandbox
 from schemas.base import Json
-from schemas.ledger import GateOutcome
+from schemas.environment import Call, Environment, Test
+from schemas.ledger import GateOutcome, Lap
+from schemas.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Built:
+    """An environment with its stored tests."""
+
+    environment: Environment
+    tests: tuple[Test, ...] = ()
+    examples: tuple[dict[str, Json], ...] = ()
+    """Further initial states it is known to take: those of its scenarios."""
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A scenario in its environment."""
+
+    scenario: Scenario
+    environment: Environment
+    siblings: tuple[Scenario, ...] = ()
+    """Other scenarios of the environment."""
+    library: tuple[tuple[Call, ...], ...] = ()
+    """Attacks that were once paid here or on a sibling."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What gates work with besides the subject."""
+
+    sandbox: Sandbox
+    account: Account | None = None
+    """Who is asked where a gate needs opinions; without one such a gate is not measured."""
+    seed: int = 0
+    """Where chance begins: an audit with fresh seeds must come to the same."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Gate(Generic[T]):
+    """One admission check."""
+
+    name: str
+    """W1 … W13, S1 … S15, F1 … F5."""
+    lap: Lap
+    """Which lap it belongs to."""
+    title: str
+    """What it asks of a candidate, in a few words."""
+    look: Callable[[T, Means], Awaitable["Finding"]]
+    """The function."""
+    required: bool = True
+    """Whether an item it could not measure is provisional."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +90,21 @@ class Finding:
 
 def keep(gate: str, evidence: Json = None) -> Finding:
     return Finding(gate, "kept", evidence=evidence)
+
+
+def skip(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
+    """Not measured: what would be needed is not there."""
+    return Finding(gate, "not_measured", reason, detail, evidence)
+
+
+def pass_by(gate: str, reason: str, detail: str = "") -> Finding:
+    """Not applicable: nothing of the kind to look at."""
+    return Finding(gate, "not_applicable", reason, detail)
+
+
+def fail(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
+    """The gate could not do its work: an outage, never a fault of the candidate."""
+    return Finding(gate, "error", reason, detail, evidence)
 
 
 def drop(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:

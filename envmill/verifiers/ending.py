@@ -1,0 +1,36 @@
+"""The ending of a rollout: all that a verifier may look at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from schemas.base import Json
+from schemas.environment import Call
+
+
+@dataclass(frozen=True)
+class Deed:
+    """A call that was made, and what came of it."""
+
+    call: Call
+    """What was asked for."""
+    outcome: Literal["ok", "rejection", "failure"]
+    """Only what ended in `ok` happened."""
+    code: str = ""
+    """Reason code, empty when ok."""
+    parts: Sequence[Json] = ()
+    """What the tool answered."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Two states, and what was done and said between them."""
+
+    initial: Json
+    """State at the start."""
+    final: Json
+    """State at the end."""
+    deeds: Sequence[Deed] = ()
+    """Calls in the order they were made."""
+    said: Sequence[str] = ()
+    """What the agent told the user, in order; the last words last."""
