@@ -18,6 +18,7 @@ from envmill.models.door import Account
 from envmill.sandbox import Invoke, Look, Program, Reset
 from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.diff import diff_states
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.base import Json, digest
 from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test
@@ -152,8 +153,8 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
             "verifier": verifier,
             "features": {"oracle_calls": len(draft.oracle), "changes": len(draft.changes)},
             "split": "train",
-            "oracle_reward": judge(verifier, draft.initial_state, final).reward,
-            "do_nothing_reward": judge(verifier, draft.initial_state, draft.initial_state).reward,
+            "oracle_reward": judge(verifier, Ending(draft.initial_state, final)).reward,
+            "do_nothing_reward": judge(verifier, Ending(draft.initial_state, draft.initial_state)).reward,
         }
     )
     return Result((scenario,))

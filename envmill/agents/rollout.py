@@ -7,6 +7,7 @@ from envmill.agents.base import Policy, Say
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Observation, Program, Sandbox
 from envmill.verifiers.court import decide
+from envmill.verifiers.ending import Deed, Ending
 from schemas.base import Json
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout, Termination, Verdict
@@ -21,6 +22,12 @@ class _Tape:
 
     messages: list[Json]
     hashes: list[str] = field(default_factory=list[str])
+    deeds: list[Deed] = field(default_factory=list[Deed])
+    said: list[str] = field(default_factory=list[str])
+
+    def speak(self, text: str) -> None:
+        self.messages.append({"role": "assistant", "content": text})
+        self.said.append(text)
 
     def record(self, call: Call, reply: Observation) -> None:
         number = f"call_{len(self.hashes) + 1}"
@@ -28,6 +35,7 @@ class _Tape:
         self.messages.append({"role": "assistant", "content": "", "tool_calls": [asked]})
         self.messages.append({"role": "tool", "tool_call_id": number, "content": tell_reply(reply), "state_hash": reply.state_hash})
         self.hashes.append(reply.state_hash)
+        self.deeds.append(Deed.of(call, reply))
 
 
 async def play_scenario(
@@ -44,7 +52,7 @@ async def play_scenario(
         while termination == "step_limit" and len(tape.hashes) < _STEP_LIMIT:
             move = actor.act(last)
             if isinstance(move, Say):
-                tape.messages.append({"role": "assistant", "content": move.text})
+                tape.speak(move.text)
                 termination = "done"
                 break
             last = await session.step(Invoke(move))
@@ -52,7 +60,7 @@ async def play_scenario(
             if last.outcome == "failure":
                 termination = "environment_error"
         end = await session.step(Look())
-    verdict = await _judge_end(scenario, end, termination, sandbox)
+    verdict = await _judge_end(scenario, tape, end, termination, sandbox)
     return Rollout(
         scenario=scenario.id,
         environment=environment.id,
@@ -71,10 +79,11 @@ async def play_scenario(
     )
 
 
-async def _judge_end(scenario: Scenario, end: Observation, termination: Termination, sandbox: Sandbox) -> Verdict:
+async def _judge_end(scenario: Scenario, tape: _Tape, end: Observation, termination: Termination, sandbox: Sandbox) -> Verdict:
     if termination == "environment_error" or end.state is None:
         return Verdict(outcome="error", reward=None, components={}, reason="the environment failed, not the policy")
-    return await decide(sandbox, scenario.verifier, scenario.initial_state, end.state, scenario.clock)
+    ending = Ending(scenario.initial_state, end.state, tape.deeds, tape.said)
+    return await decide(sandbox, scenario.verifier, ending, scenario.clock)
 
 
 def _preamble(environment: Environment) -> list[dict[str, Any]]:

@@ -1,9 +1,8 @@
 """S1: the oracle replays, none of its calls is rejected, and it passes, twice."""
 
+from envmill.agents.trial import try_calls
 from envmill.gates.base import Finding, drop, keep
-from envmill.kinds.start import start
-from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.verifiers.court import decide
+from envmill.sandbox import Sandbox
 from schemas.environment import Environment
 from schemas.scenario import Scenario
 
@@ -14,7 +13,8 @@ async def replay_oracle(scenario: Scenario, environment: Environment, sandbox: S
     """Two private copies; both must pass and end in the same state."""
     hashes: list[str] = []
     for _ in range(2):
-        seen = await sandbox.play(Program.of(environment), [start(scenario), *map(Invoke, scenario.oracle), Look()])
+        trial = await try_calls(scenario, environment, sandbox, scenario.oracle, [scenario.say] if scenario.say else ())
+        seen = trial.seen
         if seen[0].outcome != "ok":
             return drop(GATE, "does_not_construct", f"the initial state is not taken ({seen[0].code}: {seen[0].message})")
         for step, call in zip(seen[1:-1], scenario.oracle, strict=True):
@@ -22,7 +22,7 @@ async def replay_oracle(scenario: Scenario, environment: Environment, sandbox: S
                 return drop(
                     GATE, "oracle_rejected", f"{call.name} ended in {step.outcome} ({step.code}: {step.message})", call.model_dump()
                 )
-        verdict = await decide(sandbox, scenario.verifier, scenario.initial_state, seen[-1].state, scenario.clock)
+        verdict = trial.verdict
         if verdict.outcome != "pass":
             return drop(GATE, "oracle_fails", verdict.reason, verdict.model_dump())
         hashes.append(seen[-1].state_hash)

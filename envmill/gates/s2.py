@@ -1,10 +1,9 @@
 """S2: doing nothing earns exactly 0, and acting without reading the request stays below the attack threshold."""
 
 from envmill.agents.attackers import ATTACKERS
+from envmill.agents.trial import try_calls
 from envmill.gates.base import Finding, drop, keep
-from envmill.kinds.start import start
-from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.verifiers.court import decide
+from envmill.sandbox import Sandbox
 from schemas.environment import Call, Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario
@@ -12,7 +11,6 @@ from schemas.scenario import Scenario
 GATE = "S2"
 
 SEEDS = 8
-_BREAKDOWNS = ("timeout", "killed", "session_lost")
 _BEST, _MEAN = 0.25, 0.15  # the attack threshold
 
 
@@ -46,9 +44,4 @@ def judge_rewards(rewards: dict[str, list[float]]) -> Finding:
 
 async def score(scenario: Scenario, environment: Environment, sandbox: Sandbox, calls: list[Call]) -> Verdict:
     """Verdict of a fixed sequence of calls; rejected calls are part of an attack."""
-    seen = await sandbox.play(Program.of(environment), [start(scenario), *map(Invoke, calls), Look()])
-    broken = next((step for step in seen if step.code in _BREAKDOWNS), None)
-    if broken is not None or seen[-1].state is None:
-        worst = broken or seen[-1]
-        return Verdict(outcome="error", reward=None, components={}, reason=f"{worst.code}: {worst.message}")
-    return await decide(sandbox, scenario.verifier, scenario.initial_state, seen[-1].state, scenario.clock)
+    return (await try_calls(scenario, environment, sandbox, calls)).verdict

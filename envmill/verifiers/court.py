@@ -8,20 +8,21 @@ from collections.abc import Sequence
 
 from envmill.errors import BuildError
 from envmill.sandbox import Hearing, Sandbox, Statement
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import classify, judge
 from schemas.base import Json
 from schemas.rollout import Verdict
 from schemas.scenario import Check, Verifier
 
 
-async def decide(sandbox: Sandbox, verifier: Verifier, initial: Json, final: Json, clock: str) -> Verdict:
-    """The verdict on a final state. An outage of the jail raises SandboxError: it is no verdict."""
+async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: str) -> Verdict:
+    """The verdict on an ending. An outage of the jail raises SandboxError: it is no verdict."""
     asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
-    heard = await hear(sandbox, asked, initial, final, clock)
+    heard = await hear(sandbox, asked, ending.initial, ending.final, clock)
     silent = next(((check, said) for check, said in zip(asked, heard, strict=True) if said.holds is None), None)
     if silent:
         return refuse_verdict(silent[0], silent[1])
-    return judge(verifier, initial, final, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
+    return judge(verifier, ending, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
 
 
 async def sort_checks(sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str) -> tuple[list[Check], list[Check]]:

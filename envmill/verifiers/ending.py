@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from envmill.sandbox import Observation
 from schemas.base import Json
 from schemas.environment import Call
 
@@ -20,6 +21,11 @@ class Deed:
     """Reason code, empty when ok."""
     parts: Sequence[Json] = ()
     """What the tool answered."""
+
+    @classmethod
+    def of(cls, call: Call, seen: Observation) -> "Deed":
+        """A call with what the sandbox observed of it."""
+        return cls(call, seen.outcome, seen.code, seen.parts)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from envmill.verifiers.checks import Said, holds
 from envmill.verifiers.diff import diff_states
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.pattern import Keys
 from envmill.verifiers.rows import match_rows
 from schemas.base import Json
@@ -16,10 +17,11 @@ from schemas.scenario import Change, Check, Verifier
 NOTHING: Said = MappingProxyType({})
 
 
-def judge(verifier: Verifier, initial: Json, final: Json, said: Said = NOTHING) -> Verdict:
-    """The verdict on a final state; needs nothing of the program that made it. Generated checks must have been heard (see `court`)."""
+def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
+    """The verdict on an ending; needs nothing of the program that made it. Generated checks must have been heard (see `court`)."""
     if any(check.op == "generated" and check.source not in said for check in (*verifier.guards, *verifier.goals)):
         return Verdict(outcome="error", reward=None, components={}, reason="a generated check was not heard")
+    initial, final = ending.initial, ending.final
     changes = diff_states(initial, final)
     keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"])
     broken = [check.name for check in verifier.guards if not holds(check, initial, final, keys, said)]

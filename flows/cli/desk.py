@@ -15,6 +15,7 @@ from envmill.runtime.weather import Weather
 from envmill.sandbox import Advance, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Session, Snapshot
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
+from envmill.verifiers.ending import Ending
 from flows.cli.holdings import Playable
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
@@ -177,7 +178,7 @@ class Desk:
         if seen.state is None:
             return _tell(seen)
         chosen = self._scenario
-        verdict = await decide(self._sandbox, chosen.verifier, chosen.initial_state, seen.state, chosen.clock)
+        verdict = await decide(self._sandbox, chosen.verifier, Ending(chosen.initial_state, seen.state), chosen.clock)
         return {"ok": True, "verdict": verdict.model_dump()}
 
     async def _start_over(self, words: list[str]) -> Result:

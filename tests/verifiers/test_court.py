@@ -7,6 +7,7 @@ import pytest
 from envmill.errors import BuildError
 from envmill.sandbox import Sandbox
 from envmill.verifiers.court import decide, sort_checks
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.base import digest
 from schemas.scenario import Check, Verifier
@@ -36,14 +37,14 @@ MIXED = Verifier(goals=[*VERIFIER.goals, LENT, ONE], guards=[*VERIFIER.guards, K
     ],
 )
 async def test_generated_and_declarative_checks_make_one_verdict(sandbox: Sandbox, end: Any, outcome: str, reward: float) -> None:
-    verdict = await decide(sandbox, MIXED, START, end, CLOCK)
+    verdict = await decide(sandbox, MIXED, Ending(START, end), CLOCK)
     assert (verdict.outcome, verdict.reward) == (outcome, reward), verdict
 
 
 async def test_generated_goals_pay_in_part_by_their_weight(sandbox: Sandbox) -> None:
     never = ask("never", "return False", weight=3.0)
     partial = Verifier(goals=[LENT, never], guards=[KEPT], frame=[[]], partial=True)
-    assert (await decide(sandbox, partial, START, GOLD, CLOCK)).reward == 0.25
+    assert (await decide(sandbox, partial, Ending(START, GOLD), CLOCK)).reward == 0.25
 
 
 @pytest.mark.parametrize("place", ["goals", "guards"])
@@ -56,13 +57,13 @@ async def test_a_check_that_says_neither_is_an_error_and_never_a_reward(sandbox:
     checks: dict[str, Any] = {"goals": [LENT], "guards": [KEPT]}
     verifier = Verifier(**{**checks, place: [*checks[place], mute]}, frame=[[]])
     for end in (START, GOLD):
-        verdict = await decide(sandbox, verifier, START, end, CLOCK)
+        verdict = await decide(sandbox, verifier, Ending(START, end), CLOCK)
         assert (verdict.outcome, verdict.reward) == ("error", None)
         assert code in verdict.reason
 
 
 def test_a_verifier_whose_checks_nobody_heard_decides_nothing() -> None:
-    assert judge(MIXED, START, GOLD).outcome == "error"
+    assert judge(MIXED, Ending(START, GOLD)).outcome == "error"
 
 
 async def test_classes_are_found_by_running(sandbox: Sandbox) -> None:

@@ -8,6 +8,7 @@ import pytest
 from envmill.errors import BuildError
 from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.diff import diff_states, same
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.scenario import Verifier
 
@@ -42,12 +43,12 @@ def with_change(state: dict[str, Any], *path: str, to: Any) -> dict[str, Any]:
 
 
 def test_the_oracle_passes_and_doing_nothing_earns_exactly_nothing() -> None:
-    assert judge(VERIFIER, START, GOLD).outcome == "pass"
-    assert judge(VERIFIER, START, START).reward == 0.0
+    assert judge(VERIFIER, Ending(START, GOLD)).outcome == "pass"
+    assert judge(VERIFIER, Ending(START, START)).reward == 0.0
 
 
 def test_chance_is_not_asked_for() -> None:
-    assert judge(VERIFIER, START, play("loan_z", "23:59")).outcome == "pass"
+    assert judge(VERIFIER, Ending(START, play("loan_z", "23:59"))).outcome == "pass"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_chance_is_not_asked_for() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_wrong_end_earns_nothing(name: str, end: dict[str, Any]) -> None:
-    verdict = judge(VERIFIER, START, end)
+    verdict = judge(VERIFIER, Ending(START, end))
     assert (verdict.outcome, verdict.reward) == ("fail", 0.0), name
     assert verdict.reason
 
@@ -73,8 +74,8 @@ def test_a_wrong_end_earns_nothing(name: str, end: dict[str, Any]) -> None:
 def test_partial_reward_pays_goals_but_never_through_a_broken_frame() -> None:
     partial = VERIFIER.model_copy(update={"partial": True})
     half = with_change(GOLD, "items", "i1", "free", to=True)
-    assert 0 < (judge(partial, START, half).reward or 0) < 1
-    assert judge(partial, START, with_change(half, "items", "i2", "free", to=False)).reward == 0.0
+    assert 0 < (judge(partial, Ending(START, half)).reward or 0) < 1
+    assert judge(partial, Ending(START, with_change(half, "items", "i2", "free", to=False))).reward == 0.0
 
 
 def test_a_change_that_is_all_chance_asks_for_nothing() -> None:
@@ -82,7 +83,7 @@ def test_a_change_that_is_all_chance_asks_for_nothing() -> None:
     again = with_change(START, "items", "i1", "seen", to="09:07")
     verifier = derive_verifier(START, diff_states(START, touched), diff_states(START, again))
     assert not asks_for_something(verifier)
-    assert judge(verifier, START, START).reward == 0.0
+    assert judge(verifier, Ending(START, START)).reward == 0.0
 
 
 def derived(first: Any, second: Any, start: Any = None) -> tuple[Verifier, Any]:
@@ -110,8 +111,8 @@ def order(key: str, line: str, **changes: Any) -> dict[str, Any]:
 )
 def test_what_is_nested_beside_chance_is_still_asked_for(changes: dict[str, Any]) -> None:
     verifier, start = derived(order("o1", "l1"), order("o2", "l2"))
-    assert judge(verifier, start, order("o7", "l7")).outcome == "pass"
-    assert judge(verifier, start, order("o7", "l7", **changes)).outcome == "fail"
+    assert judge(verifier, Ending(start, order("o7", "l7"))).outcome == "pass"
+    assert judge(verifier, Ending(start, order("o7", "l7", **changes))).outcome == "fail"
 
 
 def test_a_history_that_grows_by_a_timestamped_entry_is_asked_for() -> None:
@@ -119,9 +120,9 @@ def test_a_history_that_grows_by_a_timestamped_entry_is_asked_for() -> None:
         return START | {"log": [{"at": when, "member": member}]}
 
     verifier, start = derived(play_history("09:00", "m3"), play_history("09:07", "m3"))
-    assert judge(verifier, start, play_history("11:11", "m3")).outcome == "pass"
-    assert judge(verifier, start, play_history("11:11", "m30")).outcome == "fail"
-    assert judge(verifier, start, START).outcome == "fail"
+    assert judge(verifier, Ending(start, play_history("11:11", "m3"))).outcome == "pass"
+    assert judge(verifier, Ending(start, play_history("11:11", "m30"))).outcome == "fail"
+    assert judge(verifier, Ending(start, START)).outcome == "fail"
 
 
 def lend_twice(one: str, other: str) -> dict[str, Any]:
@@ -131,28 +132,28 @@ def lend_twice(one: str, other: str) -> dict[str, Any]:
 
 def test_two_goals_need_two_rows() -> None:
     verifier, start = derived(lend_twice("a", "b"), lend_twice("c", "d"))
-    assert judge(verifier, start, lend_twice("x", "y")).outcome == "pass"
-    assert judge(verifier, start, START | {"loans": {"x": {"item": "i1", "member": "m1"}}}).outcome == "fail"
+    assert judge(verifier, Ending(start, lend_twice("x", "y"))).outcome == "pass"
+    assert judge(verifier, Ending(start, START | {"loans": {"x": {"item": "i1", "member": "m1"}}})).outcome == "fail"
 
 
 def test_which_key_a_row_got_decides_nothing() -> None:
     plain, urgent = {"item": "i1"}, {"item": "i1", "note": "urgent"}
     verifier, start = derived(START | {"loans": {"a": plain, "b": urgent}}, START | {"loans": {"c": plain, "d": urgent}})
-    assert judge(verifier, start, START | {"loans": {"x": urgent, "y": plain}}).outcome == "pass"
+    assert judge(verifier, Ending(start, START | {"loans": {"x": urgent, "y": plain}})).outcome == "pass"
 
 
 def test_an_older_row_that_looks_the_same_is_no_excuse_and_no_guard() -> None:
     row = {"item": "i1", "member": "m1"}
     start = START | {"loans": {"old": row}}
     verifier, _ = derived(START | {"loans": {"old": row, "a": row}}, START | {"loans": {"old": row, "b": row}}, start)
-    assert judge(verifier, start, START | {"loans": {"old": row, "z": row}}).outcome == "pass"
-    assert judge(verifier, start, start).reward == 0.0
+    assert judge(verifier, Ending(start, START | {"loans": {"old": row, "z": row}})).outcome == "pass"
+    assert judge(verifier, Ending(start, start)).reward == 0.0
 
 
 def test_a_new_row_that_is_no_object_is_found_under_any_key() -> None:
     verifier, start = derived(START | {"loans": {"a": "T1"}}, START | {"loans": {"b": "T1"}})
-    assert judge(verifier, start, START | {"loans": {"z": "T1"}}).outcome == "pass"
-    assert judge(verifier, start, START | {"loans": {"z": "T2"}}).outcome == "fail"
+    assert judge(verifier, Ending(start, START | {"loans": {"z": "T1"}})).outcome == "pass"
+    assert judge(verifier, Ending(start, START | {"loans": {"z": "T2"}})).outcome == "fail"
 
 
 def seat(booking: Any, key: str) -> dict[str, Any]:
@@ -163,7 +164,7 @@ def seat(booking: Any, key: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("booking", "outcome"), [("z", "pass"), ("stranger", "fail"), (5, "fail")])
 def test_a_generated_key_used_elsewhere_must_point_at_the_new_row(booking: Any, outcome: str) -> None:
     verifier, start = derived(seat("a", "a"), seat("b", "b"))
-    assert judge(verifier, start, seat(booking, "z")).outcome == outcome
+    assert judge(verifier, Ending(start, seat(booking, "z"))).outcome == outcome
 
 
 def test_runs_that_cannot_be_laid_beside_each_other_give_no_verifier() -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from envmill.runtime.jail.ladder import TRIALS
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import Settings
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call, Tool
 from schemas.scenario import Check, Verifier
@@ -64,7 +65,7 @@ async def _measure_reward(sandbox: Sandbox) -> Row:
     for _ in range(60):
         start = time.perf_counter()
         *_, end = await sandbox.play(SHOP, [RESET, *[CALL] * 19, WRITE, Look()], hashes="none")
-        assert judge(verifier, STATE, end.state).reward == 1.0
+        assert judge(verifier, Ending(STATE, end.state)).reward == 1.0
         taken.taken.append((time.perf_counter() - start) * 1e6)
     return row("reward", f"reward of a 20-call episode, from its calls to the verdict, p50; p99 {taken.p99:.0f} µs", taken.p50)
 
