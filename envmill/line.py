@@ -12,7 +12,8 @@ from envmill.build import build_environment, build_scenario
 from envmill.collect import collect_trajectories
 from envmill.export import export_bundles
 from envmill.filter import filter_environment, filter_scenario
-from envmill.gates.base import Finding
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates.base import Finding, Gate
 from envmill.gates.f4 import find_repeats
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_blueprint, generate_draft
@@ -70,16 +71,20 @@ def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
     return find_repeats([subject.record.record for subject in subjects])
 
 
+def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
+    return tuple(gate.name for gate in gates)
+
+
 _ASKS = ("recipe", "environments", "seed", "provider", "model", "critic", "judge", "policy", "user", "recording", "mistakes")
 
 STEPS: tuple[Step, ...] = (
     Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=_ASKS),
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
-    Step("environments", "verify", enter_built, verify_environment, gates=("W1", "W2", "W3")),
+    Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios",)),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios",)),
-    Step("scenarios", "verify", enter_scenarios, verify_scenario, gates=("S1", "S2")),
+    Step("scenarios", "verify", enter_scenarios, verify_scenario, gates=_name(SCENARIO_GATES)),
     Step("scenarios", "filter", enter_sound, filter_scenario, ("rollouts",), ("F4", "F1"), ("attempts", "probe"), _decide_repeats),
     Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",)),

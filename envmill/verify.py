@@ -1,44 +1,34 @@
-"""Verify: the gates, cheapest first, stopping at the first drop."""
+"""Verify: the gates of a lap's table, cheapest first, stopping at the first drop."""
 
-from collections.abc import Awaitable, Callable
-from inspect import isawaitable
+from collections.abc import Sequence
+from typing import TypeVar
 
-from envmill.gates.base import Finding, stopwatch
-from envmill.gates.s1 import replay_oracle
-from envmill.gates.s2 import attack
-from envmill.gates.w1 import lint_interface
-from envmill.gates.w2 import construct
-from envmill.gates.w3 import run_tests
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates.base import Built, Finding, Gate, Means, Posed, stopwatch
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
 from schemas.scenario import Scenario
 
-
-async def verify_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
-    """W1, W2, W3."""
-    environment, tests = subject.record.environment, subject.record.tests
-    return await _pass_gates(
-        lambda: lint_interface(environment),
-        lambda: construct(environment, tests, mill.sandbox),
-        lambda: run_tests(environment, tests, mill.sandbox),
-    )
+T = TypeVar("T")
 
 
-async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
-    """S1, S2."""
-    scenario, environment = subject.record.record, subject.record.environment
-    return await _pass_gates(
-        lambda: replay_oracle(scenario, environment, mill.sandbox),
-        lambda: attack(scenario, environment, mill.sandbox),
-    )
+async def verify_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:
+    """The environments' gates."""
+    built = Built(subject.record.environment, subject.record.tests)
+    return await _pass_gates(ENVIRONMENT_GATES, built, Means(mill.sandbox, account, mill.config.seed or 0))
 
 
-async def _pass_gates(*gates: Callable[[], Finding | Awaitable[Finding]]) -> Result:
+async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
+    """The scenarios' gates."""
+    posed = Posed(subject.record.record, subject.record.environment)
+    return await _pass_gates(SCENARIO_GATES, posed, Means(mill.sandbox, account, mill.config.seed or 0))
+
+
+async def _pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means) -> Result:
     findings: list[Finding] = []
     for gate in gates:
         with stopwatch() as watch:
-            answer = gate()
-            finding = await answer if isawaitable(answer) else answer
+            finding = await gate.look(subject, means)
         findings.append(finding.timed(watch.seconds))
         if finding.outcome in ("dropped", "error"):
             break

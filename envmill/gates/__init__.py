@@ -1,17 +1,38 @@
-"""Every admission check by its name, with what it asks, in the order of the laps."""
+"""Every admission check: one literal table a lap, in the order in which production asks, and the decisions over whole sets."""
 
-from collections.abc import Callable
 from typing import Any
 
-from envmill.gates import f1, f4, s1, s2, w1, w2, w3, w10
+from envmill.gates import s1, s2, w1, w2, w3
+from envmill.gates.base import Built, Finding, Gate, Means, Posed
 
-GATES: dict[str, Callable[..., Any]] = {
-    w1.GATE: w1.lint_interface,
-    w2.GATE: w2.construct,
-    w3.GATE: w3.run_tests,
-    w10.GATE: w10.find_duplicates,
-    s1.GATE: s1.replay_oracle,
-    s2.GATE: s2.attack,
-    f1.GATE: f1.require_solved,
-    f4.GATE: f4.find_repeats,
+
+async def _replay(posed: Posed, means: Means) -> Finding:
+    return await s1.replay_oracle(posed.scenario, posed.environment, means.sandbox)
+
+
+async def _attack(posed: Posed, means: Means) -> Finding:
+    return await s2.attack(posed.scenario, posed.environment, means.sandbox)
+
+
+ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
+    Gate("W1", "environments", "Can agents and every consumer use the interface?", w1.look),
+    Gate("W2", "environments", "Does the program import, construct, and give a state back as it was put in?", w2.look),
+    Gate("W3", "environments", "Does every stored test give what it expects: success or an anticipated rejection?", w3.look),
+)
+"""Cheapest first, after the two that everything else needs."""
+
+SCENARIO_GATES: tuple[Gate[Posed], ...] = (
+    Gate("S1", "scenarios", "Does the reference path replay without a rejection, and pass, twice?", _replay),
+    Gate("S2", "scenarios", "Does doing nothing earn 0, and acting without reading the request stay low?", _attack),
+)
+"""Cheapest first, after the one that everything else needs."""
+
+GATES: dict[str, Gate[Any]] = {gate.name: gate for gate in (*ENVIRONMENT_GATES, *SCENARIO_GATES)}
+"""By name."""
+
+DECISIONS: dict[str, str] = {
+    "W10": "Is the program new, once names and literals are erased?",
+    "F4": "Does the scenario ask something its siblings do not?",
+    "F1": "Does a probe ever pass?",
 }
+"""Gates of the filters, which look at a set or at rollouts: name and what they ask."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from envmill.gates.base import Finding, drop, keep
+from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.kinds.base import is_forbidden
 from envmill.runtime.schema import check_schema
 from schemas.environment import Environment, Tool
@@ -13,8 +13,9 @@ GATE = "W1"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-def lint_interface(environment: Environment) -> Finding:
+async def look(built: Built, means: Means) -> Finding:  # noqa: ARG001  nothing runs
     """Names, descriptions, parameters; at least one query and one change."""
+    environment = built.environment
     faults = [*_lint_set(environment), *(fault for tool in environment.tools for fault in _lint_tool(tool))]
     return drop(GATE, "interface", faults[0], evidence=faults) if faults else keep(GATE)
 

@@ -1,11 +1,13 @@
 """W3: every stored test gives what it expects: success, anticipated rejection, never an unexpected failure."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import TypeAlias
 
-from envmill.gates.base import Finding, drop, keep
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.kinds.start import start_test
-from envmill.sandbox import Invoke, Observation, Program, Sandbox
+from envmill.sandbox import Invoke, Observation, Program, Reset, Sandbox
 from schemas.base import Json
 from schemas.environment import Environment, Test
 
@@ -14,14 +16,21 @@ GATE = "W3"
 _PER_TOOL = 3
 _INTERFACE = ("invalid_arguments", "unknown_tool")
 
+_AT_ONCE = 64
+"""Tests in a message: each brings its state along."""
+
 Played = tuple[Test, list[Observation]]
+Begin: TypeAlias = Callable[[Test], Reset]
 
 
-async def run_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> Finding:
+async def look(built: Built, means: Means) -> Finding:
     """All tests, each in a session of its own; too few tests is a fault of its own."""
+    environment, tests = built.environment, built.tests
+    if not tests:
+        return skip(GATE, "no_tests", "the environment came without stored tests: write some, three a tool")
     if lacking := find_untested(environment, tests):
         return drop(GATE, "too_few_tests", lacking[0], lacking)
-    played = [(test, await play_test(environment, test, sandbox)) for test in tests]
+    played = await play_tests(environment, tests, means.sandbox)
     failures = list_failures(played)
     if not failures:
         unruled = find_unruled(environment, played)
@@ -47,12 +56,18 @@ def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str
 
 async def find_failures(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[Json]:
     """One entry per failing test, worded so that an author can mend it."""
-    return list_failures([(test, await play_test(environment, test, sandbox)) for test in tests])
+    return list_failures(await play_tests(environment, tests, sandbox))
 
 
-async def play_test(environment: Environment, test: Test, sandbox: Sandbox) -> list[Observation]:
-    """The test in a session of its own."""
-    return await sandbox.play(Program.of(environment), [start_test(test), *map(Invoke, test.setup), Invoke(test.call)])
+async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
+    """Each test in a session of its own, many sessions in a message."""
+    program, played = Program.of(environment), list[Played]()
+    for at in range(0, len(tests), _AT_ONCE):
+        batch = tests[at : at + _AT_ONCE]
+        plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call)] for test in batch]
+        seen = iter(await sandbox.play(program, [step for plan in plans for step in plan]))
+        played += [(test, list(islice(seen, len(plan)))) for test, plan in zip(batch, plans, strict=True)]
+    return played
 
 
 def list_failures(played: Sequence[Played]) -> list[Json]:

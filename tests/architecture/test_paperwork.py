@@ -8,7 +8,7 @@ import pytest
 
 from envmill.agents import POLICIES
 from envmill.exporters import EXPORTERS
-from envmill.gates import GATES
+from envmill.gates import DECISIONS, GATES
 from envmill.kinds import KINDS
 from envmill.lake.views import VIEWS
 from envmill.recipes import RECIPES
@@ -46,7 +46,7 @@ def test_every_command_is_in_the_readme() -> None:
     [
         ("kind", KINDS),
         ("recipe", RECIPES),
-        ("gate", GATES),
+        ("gate", {**GATES, **DECISIONS}),
         ("policy", POLICIES),
         ("exporter", EXPORTERS),
     ],

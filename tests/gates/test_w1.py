@@ -1,0 +1,53 @@
+"""W1: interfaces that some consumer cannot use, and near misses that all can."""
+
+from typing import Any
+
+import pytest
+
+from envmill.gates import w1
+from envmill.gates.base import Built, Means
+from envmill.sandbox import Sandbox
+from schemas.environment import Environment
+from tests.specimens import make_environment
+
+
+def with_tool(tool_name: str, /, **changes: Any) -> Environment:
+    shed = make_environment()
+    tools = [tool.model_copy(update=changes) if tool.name == tool_name else tool for tool in shed.tools]
+    return make_environment(tools=tools)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        with_tool("lend", name="reset"),
+        with_tool("lend", name="_lend"),
+        with_tool("lend", name="lend__tool"),
+        with_tool("lend", name="Lend"),
+        with_tool("lend", name="get_member"),
+        with_tool("lend", description="Lends."),
+        with_tool("lend", effect="query"),
+        with_tool("lend", parameters={"type": "object", "properties": {"tool_id": {"type": "string"}}, "additionalProperties": False}),
+        with_tool("lend", parameters={"type": "object", "properties": {}}),
+        with_tool("list_tools", parameters={"type": "object", "properties": {}, "additionalProperties": False, "patternProperties": {}}),
+        with_tool("list_tools", actors=[]),
+        with_tool("list_tools", actors=["agent", "agent"]),
+    ],
+)
+async def test_drops_an_interface_consumers_cannot_use(environment: Environment, sandbox: Sandbox) -> None:
+    finding = await w1.look(Built(environment), Means(sandbox))
+    assert (finding.outcome, finding.reason) == ("dropped", "interface")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        make_environment(),
+        with_tool("lend", name="resets"),
+        with_tool("lend", name="state_of_loan"),
+        with_tool("list_tools", parameters={"type": "object", "properties": {}, "additionalProperties": False}),
+        with_tool("list_tools", actors=["agent", "user"]),
+    ],
+)
+async def test_keeps_near_misses(environment: Environment, sandbox: Sandbox) -> None:
+    assert (await w1.look(Built(environment), Means(sandbox))).outcome == "kept"

@@ -1,0 +1,68 @@
+"""W3: programs that do not do what their tests say, tests that say too little, and near misses."""
+
+import pytest
+
+from envmill.gates import w3
+from envmill.gates.base import Built, Finding, Means
+from envmill.sandbox import Sandbox
+from schemas.environment import Call, Environment, Test
+from tests.gates.specimens import ground, vary
+from tests.specimens import PROGRAM, make_environment, make_tests
+
+
+async def run_tests(environment: Environment, tests: list[Test], sandbox: Sandbox) -> Finding:
+    return await w3.look(Built(environment, tuple(tests)), Means(sandbox))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('if not self.tools[tool_id]["free"]:', "if False:"),
+        ('raise Rejection("unknown", "No such tool or member.")', 'raise KeyError("unknown")'),
+        ("if tool_id not in self.tools or member_id not in self.members:", "while True:"),
+        ('return {"loan": key}', "return {key}"),
+        ("return dict(self.members[member_id])", "return self.members[member_id].name"),
+    ],
+)
+async def test_drops_a_program_that_does_not_do_what_its_tests_say(sandbox: Sandbox, old: str, new: str) -> None:
+    assert old in PROGRAM
+    environment = make_environment(PROGRAM.replace(old, new))
+    finding = await run_tests(environment, make_tests(environment), sandbox)
+    assert (finding.outcome, finding.reason) == ("dropped", "test_failed")
+
+
+async def test_keeps_the_shed_and_counts_its_tests(sandbox: Sandbox) -> None:
+    shed = make_environment()
+    finding = await run_tests(shed, make_tests(shed), sandbox)
+    assert (finding.outcome, finding.evidence) == ("kept", {"tests": 9})
+
+
+async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sandbox: Sandbox) -> None:
+    shed = make_environment()
+    tests = make_tests(shed)
+    assert (await run_tests(shed, tests[1:], sandbox)).reason == "too_few_tests"
+    fearless = [test for test in tests if test.expect == "success" or test.call.name != "lend"]
+    assert "rejection" in (await run_tests(shed, [*fearless, fearless[-1], fearless[-1]], sandbox)).detail
+
+
+async def test_wants_a_rule_of_the_programs_own_to_refuse(sandbox: Sandbox) -> None:
+    lawless = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:").replace("tool_id not in self.tools or", "False and")
+    environment = make_environment(lawless)
+    typed = [test for test in make_tests(environment) if test.expect == "success" or test.call.name != "lend"]
+    lend = next(test for test in typed if test.call.name == "lend")
+    mistyped = Call(name="lend", arguments={"tool_id": 7, "member_id": "M1"})
+    again = lend.model_copy(update={"id": "", "call": mistyped, "expect": "rejection"})
+    finding = await run_tests(environment, [*typed, lend, again], sandbox)
+    assert finding.reason == "no_rule_tested", finding
+
+
+async def test_without_tests_it_is_not_measured(sandbox: Sandbox) -> None:
+    finding = await run_tests(make_environment(), [], sandbox)
+    assert (finding.outcome, finding.reason) == ("not_measured", "no_tests")
+
+
+@pytest.mark.parametrize(
+    "built", [ground(), vary(("such as Tuesday", "such as Friday")), vary(('raise Rejection("class_full"', 'raise Rejection("no_seats"'))]
+)
+async def test_keeps_a_studio_that_refuses_in_other_words(sandbox: Sandbox, built: Built) -> None:
+    assert (await w3.look(built, Means(sandbox))).outcome == "kept"
