@@ -31,13 +31,16 @@ def fault(file: str, what: str, mend: str, place: str = "") -> SettingsError:
 class Files:
     """The files of one folder, by their path in it. Nothing outside is ever read: links are refused, not followed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, largest: int = MAX_FILE) -> None:
         self.root = root
+        self._largest = largest
         if not root.is_dir():
             raise fault(str(root), "there is no such folder", "Name the folder that holds bundle.json.")
         self._sizes = dict(self._list(root, PurePosixPath()))
-        if sum(self._sizes.values()) > MAX_FOLDER:
-            raise fault(str(root), f"its files have more than {MAX_FOLDER // 2**20} MB", "A bundle holds one environment: split it.")
+        if sum(self._sizes.values()) > max(MAX_FOLDER, largest):
+            raise fault(
+                str(root), f"its files have more than {max(MAX_FOLDER, largest) // 2**20} MB", "A bundle holds one environment: split it."
+            )
 
     def _list(self, folder: Path, at: PurePosixPath) -> Iterator[tuple[str, int]]:
         for number, entry in enumerate(sorted(os.scandir(folder), key=lambda one: one.name)):
@@ -68,11 +71,11 @@ class Files:
         """A file as text."""
         if path not in self._sizes:
             raise fault(path, "the file is missing", "Add it, or take out what names it; docs/bundle-folder.md shows the layout.")
-        if self._sizes[path] > MAX_FILE:
-            raise fault(path, f"it has {self._sizes[path]} bytes of {MAX_FILE} allowed", "Make it smaller.")
+        if self._sizes[path] > self._largest:
+            raise fault(path, f"it has {self._sizes[path]} bytes of {self._largest} allowed", "Make it smaller.")
         handle = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW)
         with os.fdopen(handle, "rb") as opened:
-            content = opened.read(MAX_FILE)
+            content = opened.read(self._largest)
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -11,7 +11,7 @@ from envmill.lake.lineage import Found, find, read
 from envmill.lake.sql import open_lake
 from flows.local.home import Home
 from schemas.base import Json, Record
-from schemas.environment import Environment
+from schemas.environment import Environment, Test
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
@@ -45,6 +45,14 @@ def find_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
         states = [read(lake, Found("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
         held = [as_record(Scenario, read(lake, Found("scenarios", key, found.run, ()))) for key in scenarios]
         return Playable(environment, held, states), meant
+
+
+def find_tests(home: Home, environment: str, run: str) -> list[Test]:
+    """Stored tests of an environment, as the run that is meant holds them."""
+    with open_lake(Lake(home.settings.lake)) as lake:
+        held = find(lake, environment, run).run
+        keys = lake.execute("select id from tests where run = ? and environment = ? order by id", [held, environment]).fetchall()
+        return [as_record(Test, read(lake, Found("tests", key, held, ()))) for (key,) in keys]
 
 
 def find_rollout(home: Home, name: str, run: str) -> tuple[Rollout, Scenario, Environment]:

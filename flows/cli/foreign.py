@@ -1,0 +1,61 @@
+"""`import`: what another system released, as bundle folders."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from envmill.errors import SettingsError
+from flows.local.home import Home
+
+if TYPE_CHECKING:
+    from envmill.importers.base import Harvest
+
+
+def import_(
+    context: typer.Context,
+    system: Annotated[str, typer.Argument(help="Whose release it is: envscaler.")],
+    folder: Annotated[Path, typer.Argument(help="Folder that holds the release's files.")],
+    out: Annotated[Path, typer.Argument(help="Folder to make: one bundle folder per environment, and import.json.")],
+) -> None:
+    """Turn what another system released into bundle folders that `audit` reads. What cannot be mapped is listed with its reason.
+
+    Exits with 1 when nothing could be mapped.
+    """
+    from flows.cli.table import show
+
+    if out.exists():
+        raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
+    harvest = asyncio.run(_import(context.obj, system, folder))
+    told = harvest.report(system)
+    _write(harvest, out, told)
+    show(["subject", "part", "weight", "code", "detail"], [tuple(vars(remark).values()) for remark in harvest.remarks])
+    kept = ", ".join(f"{told['mapped'][name]} of {count} {name}" for name, count in harvest.counted.items())
+    typer.echo(f"{kept}; {len(harvest.remarks)} remarks, also in {out / 'import.json'}", err=True)
+    if not harvest.folders:
+        raise typer.Exit(1)
+
+
+import_.__name__ = "import"  # a keyword of Python's
+
+
+async def _import(home: Home, system: str, folder: Path) -> "Harvest":
+    from envmill.importers import IMPORTERS
+    from envmill.sandbox import Sandbox
+
+    if system not in IMPORTERS:
+        raise SettingsError(f"There is no importer {system}. Known: {', '.join(IMPORTERS)}.")
+    async with Sandbox.open(home.settings) as sandbox:
+        return await IMPORTERS[system](folder, sandbox)
+
+
+def _write(harvest: "Harvest", out: Path, report: dict[str, Any]) -> None:
+    import json
+
+    from envmill.bundles import write_folder
+
+    out.mkdir(parents=True)
+    (out / "import.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for name, mapped in harvest.folders.items():
+        write_folder(out / name, mapped)
