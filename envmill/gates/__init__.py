@@ -3,16 +3,7 @@
 from typing import Any
 
 from envmill.gates import s1, s2, w1, w2, w3
-from envmill.gates.base import Built, Finding, Gate, Means, Posed
-
-
-async def _replay(posed: Posed, means: Means) -> Finding:
-    return await s1.replay_oracle(posed.scenario, posed.environment, means.sandbox)
-
-
-async def _attack(posed: Posed, means: Means) -> Finding:
-    return await s2.attack(posed.scenario, posed.environment, means.sandbox)
-
+from envmill.gates.base import Built, Gate, Posed
 
 ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
     Gate("W1", "environments", "Can agents and every consumer use the interface?", w1.look),
@@ -22,8 +13,8 @@ ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
 """Cheapest first, after the two that everything else needs."""
 
 SCENARIO_GATES: tuple[Gate[Posed], ...] = (
-    Gate("S1", "scenarios", "Does the reference path replay without a rejection, and pass, twice?", _replay),
-    Gate("S2", "scenarios", "Does doing nothing earn 0, and acting without reading the request stay low?", _attack),
+    Gate("S1", "scenarios", "Does the reference path replay without a rejection, and pass, twice?", s1.look),
+    Gate("S2", "scenarios", "Does doing nothing earn 0, and acting without reading the request stay low?", s2.look),
 )
 """Cheapest first, after the one that everything else needs."""
 

@@ -1,29 +1,61 @@
-"""S1: the oracle replays, none of its calls is rejected, and it passes, twice."""
+"""S1: the oracle replays, none of its writes is refused, and it passes, twice, with the same end."""
 
-from envmill.agents.trial import try_calls
-from envmill.gates.base import Finding, drop, keep
-from envmill.sandbox import Sandbox
-from schemas.environment import Environment
-from schemas.scenario import Scenario
+from collections.abc import Sequence
+
+from envmill.agents.trial import Trial
+from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.trials import Trials, list_writes, tell_reply
+from schemas.base import Json, is_array
 
 GATE = "S1"
+DECLARED = "refused_reads"
+"""Feature of a scenario: places of reads that are meant to be refused, as where the answer is that something is not there."""
 
 
-async def replay_oracle(scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Finding:
+async def look(subject: Posed, means: Means) -> Finding:
     """Two private copies; both must pass and end in the same state."""
-    hashes: list[str] = []
-    for _ in range(2):
-        trial = await try_calls(scenario, environment, sandbox, scenario.oracle, [scenario.say] if scenario.say else ())
-        seen = trial.seen
-        if seen[0].outcome != "ok":
-            return drop(GATE, "does_not_construct", f"the initial state is not taken ({seen[0].code}: {seen[0].message})")
-        for step, call in zip(seen[1:-1], scenario.oracle, strict=True):
-            if step.outcome != "ok":
-                return drop(
-                    GATE, "oracle_rejected", f"{call.name} ended in {step.outcome} ({step.code}: {step.message})", call.model_dump()
-                )
-        verdict = trial.verdict
-        if verdict.outcome != "pass":
-            return drop(GATE, "oracle_fails", verdict.reason, verdict.model_dump())
-        hashes.append(seen[-1].state_hash)
-    return keep(GATE) if hashes[0] == hashes[1] else drop(GATE, "oracle_differs", "two replays end in different states", hashes)
+    if not subject.scenario.oracle:
+        return skip(GATE, "no_oracle", "There is no reference path to replay: give the scenario an oracle, or let a search find one.")
+    trials = await Trials.of(subject, means).oracle()
+    for trial in trials:
+        if finding := find_fault(subject, trial):
+            return finding
+    one, other = (trial.seen[-1].state_hash for trial in trials)
+    if one != other:
+        return drop(GATE, "oracle_differs", "two replays from the same start end in different states", [one, other])
+    return keep(GATE, {"calls": len(subject.scenario.oracle), "end": one, "components": trials[0].verdict.components})
+
+
+def find_fault(subject: Posed, trial: Trial) -> Finding | None:
+    """What is wrong with one replay."""
+    opened = trial.seen[0]
+    if opened.outcome != "ok":
+        return drop(GATE, "does_not_construct", f"the initial state is not taken ({opened.code}: {opened.message})")
+    writes, declared = set(list_writes(subject)), read_declared(subject)
+    told = tell_calls(subject, trial)
+    for place, reply in enumerate(trial.replies):
+        name = subject.scenario.oracle[place].name
+        if reply.outcome == "failure":
+            return drop(GATE, "oracle_fails_to_run", f"call {place + 1}, {name}: {tell_reply(reply)}", told)
+        if reply.outcome == "rejection" and (place in writes or place not in declared):
+            reason = "oracle_rejected" if place in writes else "read_rejected"
+            return drop(GATE, reason, f"call {place + 1}, {name}: {tell_reply(reply)}", told)
+    verdict = trial.verdict
+    if verdict.outcome == "error":
+        return drop(GATE, "not_judged", verdict.reason, {"calls": told, "verdict": verdict.model_dump()})
+    if verdict.outcome != "pass":
+        return drop(GATE, "oracle_fails", verdict.reason, {"calls": told, "verdict": verdict.model_dump()})
+    return None
+
+
+def read_declared(subject: Posed) -> Sequence[int]:
+    found: Json = subject.scenario.features.get(DECLARED, [])
+    return found if is_array(found) else []
+
+
+def tell_calls(subject: Posed, trial: Trial) -> list[Json]:
+    """Each call with what came of it."""
+    return [
+        {"call": call.model_dump(), "outcome": tell_reply(reply)}
+        for call, reply in zip(subject.scenario.oracle, trial.replies, strict=False)
+    ]

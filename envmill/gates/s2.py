@@ -1,47 +1,63 @@
 """S2: doing nothing earns exactly 0, and acting without reading the request stays below the attack threshold."""
 
-from envmill.agents.attackers import ATTACKERS
-from envmill.agents.trial import try_calls
-from envmill.gates.base import Finding, drop, keep
-from envmill.sandbox import Sandbox
-from schemas.environment import Call, Environment
+from collections.abc import Mapping, Sequence
+
+from envmill.agents.trial import Trial
+from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.trials import Trials
+from schemas.base import Json
 from schemas.rollout import Verdict
-from schemas.scenario import Scenario
 
 GATE = "S2"
 
-SEEDS = 8
-_BEST, _MEAN = 0.25, 0.15  # the attack threshold
+BEST, MEAN = 0.25, 0.15
+"""The attack threshold."""
 
 
-async def attack(scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Finding:
+async def look(subject: Posed, means: Means) -> Finding:
     """Every attacker over its seeds; the evidence holds all rewards."""
-    nothing = await score(scenario, environment, sandbox, [])
-    if nothing.outcome == "error":
-        return drop(GATE, "environment_fails", f"doing nothing cannot be judged: {nothing.reason}", nothing.model_dump())
-    if nothing.reward != 0.0:
-        return drop(GATE, "do_nothing_paid", f"doing nothing earns {nothing.reward}", nothing.model_dump())
-    rewards: dict[str, list[float]] = {}
-    for name, attacker in ATTACKERS.items():
-        for seed in range(SEEDS if attacker.random else 1):
-            verdict = await score(scenario, environment, sandbox, attacker.plan(scenario.initial_state, environment.tools, seed))
-            if verdict.outcome == "error":
-                return drop(GATE, "environment_fails", f"{name} (seed {seed}) breaks it by valid calls: {verdict.reason}", rewards)
-            rewards.setdefault(name, []).append(verdict.reward or 0.0)
-            if verdict.outcome == "pass":
-                return drop(GATE, "attack_passes", f"{name} passes without reading the request (seed {seed})", rewards)
-    return judge_rewards(rewards)
+    trials = Trials.of(subject, means)
+    nothing = (await trials.nothing()).verdict
+    if finding := judge_nothing(nothing):
+        return finding
+    attacks = await trials.attacks()
+    for name, played in attacks.items():
+        for trial in played:
+            if finding := judge_attack(name, trial):
+                return finding
+    return judge_rewards({name: [trial.verdict.reward or 0.0 for trial in played] for name, played in attacks.items()})
 
 
-def judge_rewards(rewards: dict[str, list[float]]) -> Finding:
+def judge_nothing(verdict: Verdict) -> Finding | None:
+    """Exactly 0, and for a reason."""
+    if verdict.outcome == "error":
+        return drop(GATE, "environment_fails", f"doing nothing cannot be judged: {verdict.reason}", verdict.model_dump())
+    if verdict.outcome == "pass" or verdict.reward != 0.0:
+        return drop(GATE, "do_nothing_paid", f"doing nothing earns {verdict.reward}", verdict.model_dump())
+    return None
+
+
+def judge_attack(name: str, trial: Trial) -> Finding | None:
+    """No attack passes, and none breaks the environment."""
+    verdict = trial.verdict
+    if verdict.outcome == "error":
+        return drop(GATE, "environment_fails", f"{name} breaks it by valid calls: {verdict.reason}", show(name, trial))
+    if verdict.outcome == "pass":
+        return drop(GATE, "attack_passes", f"{name} passes without doing what is asked", show(name, trial))
+    return None
+
+
+def judge_rewards(rewards: Mapping[str, Sequence[float]]) -> Finding:
     """Below the threshold for every attacker, or dropped with the worst one named."""
     for name, earned in rewards.items():
         best, mean = max(earned), sum(earned) / len(earned)
-        if best > _BEST or mean > _MEAN:
-            return drop(GATE, "attack_paid", f"{name} earns {best:.2f} at best and {mean:.2f} on average", rewards)
-    return keep(GATE, rewards)
+        if best > BEST or mean > MEAN:
+            return drop(GATE, "attack_paid", f"{name} earns {best:.2f} at best and {mean:.2f} on average", dict(rewards))
+    return keep(GATE, {name: list(earned) for name, earned in rewards.items()})
 
 
-async def score(scenario: Scenario, environment: Environment, sandbox: Sandbox, calls: list[Call]) -> Verdict:
-    """Verdict of a fixed sequence of calls; rejected calls are part of an attack."""
-    return (await try_calls(scenario, environment, sandbox, calls)).verdict
+def show(name: str, trial: Trial) -> Json:
+    """An attack as it can be played again, without the replies."""
+    made: list[Json] = [deed.call.model_dump() for deed in trial.ending.deeds if deed.outcome == "ok"] if trial.ending else []
+    said = [text[:2000] for text in trial.ending.said] if trial.ending else []
+    return {"attacker": name, "calls": made[:60], "said": said, "verdict": trial.verdict.model_dump()}

@@ -1,65 +1,98 @@
-"""Plausible arguments for a tool, drawn from what lies about in the state."""
+"""Plausible arguments for a tool: rows of the collection a parameter points into, choices, numbers in range, values of the same name."""
 
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping
 from typing import Any
 
-from schemas.base import Json, is_array, is_object
+from envmill.agents.attackers.stock import Stock
+from schemas.base import Json, is_array
 from schemas.environment import Call, Tool
 
+Schema = Mapping[str, Json]
 
-def list_calls(tool: Tool, state: dict[str, Json], most: int) -> list[Call]:
-    """A call for every value its first text parameter might take; a plain call when it has none."""
-    dice = random.Random(0)
-    base = draw_call(tool, state, dice)
-    texts = [
-        name for name, schema in tool.parameters.get("properties", {}).items() if _first_type(schema) == "string" and "enum" not in schema
-    ]
+_CHOICES = re.compile(r"\b(?:[Oo]ne of|[Ee]ither):? ([^.]+)")
+_RANGE = re.compile(r"\b(?:[Ff]rom|[Bb]etween) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)")
+
+
+def list_calls(tool: Tool, state: Mapping[str, Json] | Stock, most: int) -> list[Call]:
+    """A call for every value its first text parameter might take, likeliest first; a plain call when it has none."""
+    stock = state if isinstance(state, Stock) else Stock.of(state)
+    base = draw_call(tool, stock, random.Random(0))
+    schemas: dict[str, Json] = tool.parameters.get("properties", {})
+    texts = [name for name, schema in schemas.items() if first_type(schema) == "string" and not list_choices(schema)]
     if not texts:
         return [base]
-    values = sorted({*_namesakes(texts[0], state), *_keys(state)})[:most]
+    values = [value for value in _offer_texts(texts[0], stock) if isinstance(value, str)][:most]
     return [base.model_copy(update={"arguments": base.arguments | {texts[0]: value}}) for value in values] or [base]
 
 
-def draw_call(tool: Tool, state: dict[str, Json], dice: random.Random) -> Call:
-    """A call that passes validation and names things that exist, as far as names and types tell."""
-    properties: dict[str, Any] = tool.parameters.get("properties", {})
+def draw_call(tool: Tool, state: Mapping[str, Json] | Stock, dice: random.Random) -> Call:
+    """A call that passes validation and names things that exist, as far as names, types and descriptions tell."""
+    stock = state if isinstance(state, Stock) else Stock.of(state)
+    schemas: dict[str, Json] = tool.parameters.get("properties", {})
     required = set(tool.parameters.get("required", []))
-    chosen = {name: schema for name, schema in properties.items() if name in required or dice.random() < 0.5}
-    return Call(name=tool.name, arguments={name: _draw(name, schema, state, dice) for name, schema in chosen.items()})
+    chosen = {name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5}
+    actor = "agent" if "agent" in tool.actors else tool.actors[0]
+    return Call(name=tool.name, arguments={name: draw_value(name, schema, stock, dice) for name, schema in chosen.items()}, actor=actor)
 
 
-def _draw(name: str, schema: dict[str, Any], state: dict[str, Json], dice: random.Random) -> Json:
-    if "enum" in schema:
-        return dice.choice(schema["enum"])
-    kind = _first_type(schema)
+def draw_value(name: str, schema: Schema, stock: Stock, dice: random.Random) -> Json:
+    """A value for one parameter."""
+    if choices := list_choices(schema):
+        return dice.choice(choices)
+    kind = first_type(schema)
     if kind == "string":
-        return dice.choice(sorted(_namesakes(name, state)) or sorted(_keys(state)) or ["x"])
+        return dice.choice(_offer_texts(name, stock) or ["x"])
     if kind == "array":
-        return [_draw(name, schema.get("items", {}), state, dice)]
+        items: Json = schema.get("items", {})
+        return [draw_value(name, items, stock, dice) for _ in range(max(1, int(schema.get("minItems", 1))))]
     if kind == "object":
-        return {part: _draw(part, inner, state, dice) for part, inner in schema.get("properties", {}).items()}
-    numbers: dict[str, Json] = {"integer": dice.randint(1, 5), "number": float(dice.randint(1, 50)), "boolean": dice.random() < 0.5}
-    return numbers.get(kind)
+        return {part: draw_value(part, inner, stock, dice) for part, inner in schema.get("properties", {}).items()}
+    if kind == "boolean":
+        return dice.random() < 0.5
+    return draw_number(name, schema, stock, dice) if kind in ("integer", "number") else None
 
 
-def _first_type(schema: dict[str, Any]) -> str:
+def draw_number(name: str, schema: Schema, stock: Stock, dice: random.Random) -> Json:
+    """A number in range; half of the time one that some field of this name has."""
+    low, high = read_range(schema)
+    whole = first_type(schema) == "integer"
+    known = [value for value in stock.namesakes(name) if isinstance(value, int if whole else int | float) and low <= value <= high]
+    if known and dice.random() < 0.5:
+        return dice.choice(known)
+    number = dice.randint(int(low), int(min(high, low + 50)))
+    return number if whole else float(number)
+
+
+def list_choices(schema: Schema) -> list[Json]:
+    """The values a parameter is restricted to, by its schema or by its own description."""
+    if "enum" in schema:
+        return list(schema["enum"])
+    if "const" in schema:
+        return [schema["const"]]
+    found = _CHOICES.search(str(schema.get("description", ""))) if first_type(schema) == "string" else None
+    if not found:
+        return []
+    return [part.strip(" '\"`") for part in re.split(r",\s*(?:or\s+)?|\s+or\s+", found[1]) if part.strip(" '\"`")]
+
+
+def read_range(schema: Schema) -> tuple[float, float]:
+    """Lowest and highest number a parameter takes, by its schema or by its own description."""
+    if "minimum" not in schema and (found := _RANGE.search(str(schema.get("description", "")))):
+        return float(found[1]), float(found[2])
+    low = float(schema.get("minimum", 1))
+    return low, max(low, float(schema.get("maximum", max(50.0, low))))
+
+
+def _offer_texts(name: str, stock: Stock) -> list[Json]:
+    """Rows it points into, else values of the same name, else whatever rows are called, else any key."""
+    if pointed := stock.find_pointed(name):
+        return list(stock.rows[pointed])
+    known = [value for value in stock.namesakes(name) if isinstance(value, str)]
+    return known or stock.labels() or stock.keys()
+
+
+def first_type(schema: Schema | Any) -> str:
     kind: Json = schema.get("type", "string")
     return str(kind[0] if is_array(kind) else kind)
-
-
-def _namesakes(name: str, state: dict[str, Json]) -> Iterator[str]:
-    """Text values of fields with the parameter's name, and keys of collections it seems to point into."""
-    stem = name.removesuffix("_id")
-    for collection, rows in state.items():
-        if not is_object(rows):
-            continue
-        if collection.startswith(stem[:-1] or stem):
-            yield from rows
-        yield from (row[name] for row in rows.values() if is_object(row) and isinstance(row.get(name), str))
-
-
-def _keys(state: dict[str, Json]) -> Iterator[str]:
-    for rows in state.values():
-        if is_object(rows):
-            yield from rows

@@ -1,18 +1,81 @@
-"""An attacker: a policy that never reads the request and tries to be paid."""
+"""An attacker: a policy that never does what is asked, and tries to be paid.
 
+view (state, interface, request's words) ─► calls ─► replies ─► last words
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
-from schemas.base import Json
-from schemas.environment import Call, Tool
+from envmill.agents.attackers.stock import Stock
+from envmill.sandbox import Observation
+from schemas.base import Json, is_array, is_object
+from schemas.environment import Call, Environment, Tool
+from schemas.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class View:
+    """What an attacker has to go by. That it sees the state makes it stronger than any policy; what is expected it never sees."""
+
+    state: dict[str, Json]
+    tools: Sequence[Tool]
+    request: str
+    policy: str = ""
+
+    @classmethod
+    def of(cls, scenario: Scenario, environment: Environment) -> "View":
+        tools = [tool for tool in environment.tools if "agent" in tool.actors]
+        return cls(scenario.initial_state, tools, scenario.request, environment.policy_document)
+
+    @cached_property
+    def stock(self) -> Stock:
+        return Stock.of(self.state)
+
+    def list_tools(self, effect: str) -> list[Tool]:
+        return [tool for tool in self.tools if tool.effect == effect]
 
 
 class Attacker(Protocol):
-    """Plans its calls from the initial state and the interface alone."""
+    """Plans its calls before it has seen a reply, and finds its last words after."""
 
     name: str
     random: bool
-    """Whether another seed gives another plan."""
+    """Whether another seed gives another attack."""
 
-    def plan(self, state: dict[str, Json], tools: list[Tool], seed: int) -> list[Call]:
+    def plan(self, view: View, seed: int) -> list[Call]:
         """Calls to make."""
         ...
+
+    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:
+        """What it tells the user, the replies known."""
+        ...
+
+
+class Mute:
+    """What attackers share that have nothing to say."""
+
+    random = False
+
+    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
+        return ["Done: everything you asked for is in place."]
+
+
+def recite(seen: Sequence[Observation]) -> str:
+    """All that replies said, in one breath."""
+    return "\n".join(spell(part) for one in seen for part in one.parts)
+
+
+def spell(part: Json) -> str:
+    """A part of a reply as somebody would read it out."""
+    value: Json = part.get("value", part.get("text", ""))
+    return "; ".join(_list_words(value))
+
+
+def _list_words(value: Json, name: str = "") -> list[str]:
+    if is_object(value):
+        return [word for key, one in value.items() for word in _list_words(one, key)]
+    if is_array(value):
+        return [word for one in value for word in _list_words(one, name)]
+    return [f"{name}: {value}" if name else str(value)]

@@ -3,18 +3,22 @@
 import random
 
 from envmill.agents.attackers.arguments import draw_call
-from schemas.base import Json
-from schemas.environment import Call, Tool
+from envmill.agents.attackers.base import Mute, View
+from schemas.environment import Call
 
-_DRAWS = 8
+_DRAWS = 3
+_MOST = 40
+"""Calls of one attack: tools beyond it get their turn with another seed."""
 
 
-class OverDoer:
+class OverDoer(Mute):
     """A verifier without a frame pays it: the right change is among all the changes."""
 
     name = "over_doer"
     random = True
 
-    def plan(self, state: dict[str, Json], tools: list[Tool], seed: int) -> list[Call]:
+    def plan(self, view: View, seed: int) -> list[Call]:
         dice = random.Random(seed)
-        return [draw_call(tool, state, dice) for tool in tools if tool.effect == "change" for _ in range(_DRAWS)]
+        calls = [draw_call(tool, view.stock, dice) for tool in view.list_tools("change") for _ in range(_DRAWS)]
+        dice.shuffle(calls)
+        return calls[:_MOST]

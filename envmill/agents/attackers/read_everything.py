@@ -1,17 +1,27 @@
-"""Calls every query with every key of the state it might take, up to a bound, and changes nothing."""
+"""Reads all it can, each query with each value that might fit, changes nothing, and recites every word of it."""
+
+from collections.abc import Sequence
+from itertools import chain, zip_longest
 
 from envmill.agents.attackers.arguments import list_calls
-from schemas.base import Json
-from schemas.environment import Call, Tool
+from envmill.agents.attackers.base import View, recite
+from envmill.sandbox import Observation
+from schemas.environment import Call
 
-_MOST = 50
+_EACH, _MOST = 12, 60
+"""Calls of one query, and of all."""
 
 
 class ReadEverything:
-    """A verifier that pays it, pays for looking busy."""
+    """A verifier that pays it pays for looking busy, or for an answer among a hundred others."""
 
     name = "read_everything"
     random = False
 
-    def plan(self, state: dict[str, Json], tools: list[Tool], seed: int) -> list[Call]:  # noqa: ARG002  nothing is left to chance
-        return [call for tool in tools if tool.effect == "query" for call in list_calls(tool, state, _MOST)]
+    def plan(self, view: View, seed: int) -> list[Call]:  # noqa: ARG002
+        lists = [list_calls(tool, view.stock, _EACH) for tool in view.list_tools("query")]
+        in_turn = chain.from_iterable(zip_longest(*lists))
+        return [call for call in in_turn if call][:_MOST]
+
+    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:
+        return [f"{recite(seen)}\n{view.request}\n{view.policy}"]

@@ -1,0 +1,20 @@
+"""Calls nothing and says nothing."""
+
+from collections.abc import Sequence
+
+from envmill.agents.attackers.base import View
+from envmill.sandbox import Observation
+from schemas.environment import Call
+
+
+class DoNothing:
+    """A verifier that pays it pays for the state as it was."""
+
+    name = "do_nothing"
+    random = False
+
+    def plan(self, view: View, seed: int) -> list[Call]:  # noqa: ARG002
+        return []
+
+    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
+        return []

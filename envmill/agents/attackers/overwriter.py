@@ -1,0 +1,28 @@
+"""Sets one row after another to values that exist: every change that names a row, on each row in turn."""
+
+import random
+
+from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.base import Mute, View
+from schemas.environment import Call
+
+_MOST = 24
+
+
+class Overwriter(Mute):
+    """A verifier that pays it asks whether a value stands somewhere, not whether it stands where it was wanted."""
+
+    name = "end_state_overwriter"
+    random = True
+
+    def plan(self, view: View, seed: int) -> list[Call]:
+        dice = random.Random(seed)
+        setters = view.list_tools("change")
+        dice.shuffle(setters)
+        calls: list[Call] = []
+        for tool in setters:
+            pointing = [(name, home) for name in tool.parameters.get("properties", {}) if (home := view.stock.find_pointed(name))]
+            for name, home in pointing[:1]:
+                drawn = draw_call(tool, view.stock, dice)
+                calls += [drawn.model_copy(update={"arguments": drawn.arguments | {name: key}}) for key in view.stock.rows[home]]
+        return calls[:_MOST]

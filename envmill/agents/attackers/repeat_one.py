@@ -1,0 +1,22 @@
+"""Makes one call that changes something, again and again."""
+
+import random
+
+from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.base import Mute, View
+from schemas.environment import Call
+
+_TIMES = 5
+
+
+class RepeatOne(Mute):
+    """A verifier that pays it counts calls instead of ends."""
+
+    name = "repeat_one_call"
+    random = True
+
+    def plan(self, view: View, seed: int) -> list[Call]:
+        tools = view.list_tools("change") or list(view.tools)
+        dice = random.Random(seed)
+        # Another tool with every seed: luck alone would leave some out.
+        return [draw_call(tools[seed % len(tools)], view.stock, dice)] * _TIMES if tools else []

@@ -1,0 +1,91 @@
+"""S3: every step counts: without any one write, required read or fact the oracle loses."""
+
+from collections.abc import Sequence
+
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.sources import list_leaves
+from envmill.gates.trials import Attempt, Trials, list_writes
+from envmill.verifiers.pattern import fits
+from schemas.base import Json
+from schemas.environment import Call
+from schemas.scenario import CallPattern, Fact
+
+GATE = "S3"
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """One play per step left out."""
+    scenario = subject.scenario
+    if not scenario.oracle:
+        return skip(GATE, "no_oracle", "There is no reference path to leave steps out of.")
+    played = await leave_out_each(Trials.of(subject, means))
+    if not played:
+        return pass_by(GATE, "nothing_to_leave_out", "The reference path has no write, no required read and no fact.")
+    needless = [attempt for attempt, lost in played if not lost]
+    if needless:
+        kind = needless[0].label.split(" ", 1)[0]
+        told: list[Json] = [{"without": each.label, "calls": [call.model_dump() for call in each.calls]} for each in needless]
+        return drop(GATE, f"superfluous_{kind}", f"it passes without {needless[0].label}", told)
+    return keep(GATE, {"left_out": [attempt.label for attempt, _ in played], "idle_reads": await list_idle_reads(subject, means)})
+
+
+async def leave_out_each(trials: Trials) -> list[tuple[Attempt, bool]]:
+    """Each shortened path, and whether it lost."""
+    attempts = plan_omissions(trials.posed)
+    played = await trials.once("omissions", lambda: trials.play(attempts))
+    return [(attempt, trial.verdict.outcome != "pass") for attempt, trial in zip(attempts, played, strict=True)]
+
+
+def plan_omissions(subject: Posed) -> list[Attempt]:
+    """Writes, required reads, and facts, one at a time."""
+    oracle, said = subject.scenario.oracle, (subject.scenario.say,) if subject.scenario.say else ()
+    writes = list_writes(subject)
+    required = [place for place, call in enumerate(oracle) if place not in writes and is_required(subject, call)]
+    calls = [
+        Attempt(
+            f"{'write' if place in writes else 'read'} {oracle[place].name}", tuple(leave_out(oracle, oracle[place])), said, place=place
+        )
+        for place in sorted({*writes, *required})
+    ]
+    return calls + [
+        Attempt(f"fact {fact.name}", tuple(oracle), say_without(subject.scenario.verifier.facts, fact))
+        for fact in subject.scenario.verifier.facts
+    ]
+
+
+def leave_out(oracle: Sequence[Call], call: Call) -> list[Call]:
+    """The path without this call, however often it is made."""
+    return [each for each in oracle if each != call]
+
+
+def is_required(subject: Posed, call: Call) -> bool:
+    """Whether the procedure names a call like this one."""
+    predicates = subject.scenario.verifier.procedure
+    patterns = [each.call for each in predicates if each.op == "required"] + [each.first for each in predicates if each.first]
+    return any(is_like(call, pattern) for pattern in patterns)
+
+
+def is_like(call: Call, pattern: CallPattern) -> bool:
+    """Whether a call is one that a pattern is about."""
+    return call.name == pattern.name and all(
+        name in call.arguments and fits(call.arguments[name], value, {}) for name, value in pattern.arguments.items()
+    )
+
+
+def say_without(facts: Sequence[Fact], silent: Fact) -> list[str]:
+    """The other facts in plain words; nothing at all when there are none."""
+    others = [f"{fact.value}." for fact in facts if fact is not silent]
+    return [" ".join(others)] if others else []
+
+
+async def list_idle_reads(subject: Posed, means: Means) -> list[str]:
+    """Reads whose reply holds nothing that a later call or the last words use: reported, not held against the scenario."""
+    (trial, *_), oracle = await Trials.of(subject, means).oracle(), subject.scenario.oracle
+    writes, idle = list_writes(subject), list[str]()
+    for place, reply in enumerate(trial.replies):
+        later = [value for call in oracle[place + 1 :] for value in list_leaves(call.arguments)]
+        wanted = {str(value).casefold() for value in (*later, *(fact.value for fact in subject.scenario.verifier.facts))}
+        given = {str(value).casefold() for part in reply.parts for value in list_leaves(part)}
+        if place not in writes and not wanted & given:
+            idle.append(oracle[place].name)
+    return idle

@@ -1,0 +1,84 @@
+"""S4: mutants die: a verifier tells the reference path from its near misses."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from envmill.agents.trial import Trial
+from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.likeness import is_same_end
+from envmill.gates.mutants import breed
+from envmill.gates.trials import Attempt, Trials, tell_reply
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json
+
+GATE = "S4"
+KILLED = 0.9
+
+Fate = Literal["killed", "survived", "equivalent", "refused", "error"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A near miss, and what became of it."""
+
+    attempt: Attempt
+    trial: Trial
+    fate: Fate
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Kill ratio over the mutants that lead somewhere else."""
+    if not subject.scenario.oracle:
+        return skip(GATE, "no_oracle", "There is no reference path to make near misses of.")
+    mutants = await list_mutants(subject, means)
+    fates = Counter(mutant.fate for mutant in mutants)
+    counted = fates["killed"] + fates["survived"]
+    if broken := next((each for each in mutants if each.fate == "error"), None):
+        return drop(GATE, "not_judged", f"{broken.attempt.label}: {broken.trial.verdict.reason}", show(broken))
+    if not counted:
+        return skip(GATE, "no_mutants", "No near miss of the reference path could be made that leads anywhere else.", dict(fates))
+    ratio = fates["killed"] / counted
+    survivors = [show(each) for each in mutants if each.fate == "survived"]
+    evidence: Json = {"ratio": round(ratio, 4), "fates": dict(fates), "survivors": survivors[:10]}
+    if ratio < KILLED:
+        first = next(each for each in mutants if each.fate == "survived")
+        return drop(GATE, "mutants_survive", f"{fates['survived']} of {counted} pass, one of them {first.attempt.label}", evidence)
+    return keep(GATE, evidence)
+
+
+async def list_mutants(subject: Posed, means: Means) -> list[Mutant]:
+    """Every mutant, played once for all gates."""
+    trials = Trials.of(subject, means)
+    attempts = breed(subject, means.seed)
+    played = await trials.once("mutants", lambda: trials.play(attempts))
+    right = (await trials.oracle())[0]
+    return [Mutant(attempt, trial, find_fate(attempt, trial, right)) for attempt, trial in zip(attempts, played, strict=True)]
+
+
+def find_fate(attempt: Attempt, trial: Trial, right: Trial) -> Fate:
+    """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the same end up to chance is none."""
+    if trial.verdict.outcome == "error" or trial.ending is None or right.ending is None:
+        return "error"
+    if attempt.label != "wrong_words":
+        if trial.replies[attempt.place].outcome != "ok":
+            return "refused"
+        if is_same_end(trial.ending.initial, trial.ending.final, right.ending.final):
+            return "equivalent"
+    return "survived" if trial.verdict.outcome == "pass" else "killed"
+
+
+def show(mutant: Mutant) -> Json:
+    """What was done otherwise, and the difference it made."""
+    attempt, trial = mutant.attempt, mutant.trial
+    call = attempt.calls[attempt.place].model_dump() if 0 <= attempt.place < len(attempt.calls) else None
+    changes = diff_states(trial.ending.initial, trial.ending.final) if trial.ending else []
+    replies = [tell_reply(reply) for reply in trial.replies if reply.outcome != "ok"]
+    told = [change.model_dump() for change in changes[:10]]
+    return {
+        "mutant": attempt.label,
+        "call": call,
+        "refused": replies,
+        "said": list(trial.ending.said) if trial.ending else [],
+        "changes": told,
+    }

@@ -1,0 +1,113 @@
+"""S5: collateral change is seen: after the right end, a change anywhere else loses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from envmill.agents.attackers.stock import read_rows
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.s4 import list_mutants
+from envmill.gates.trials import Trials
+from schemas.base import Json, is_array, is_object
+from schemas.rollout import Verdict
+
+GATE = "S5"
+
+
+@dataclass(frozen=True)
+class Tampering:
+    """An end with one thing too many."""
+
+    what: str
+    """In words."""
+    final: dict[str, Json]
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Tools first, as mutants; then the final state itself, one place of each collection at a time."""
+    if not subject.scenario.oracle:
+        return await look_without_oracle(subject, means)
+    judged = await judge_tampered(subject, means)
+    if not judged:
+        return pass_by(GATE, "nothing_to_change", "The state has no rows besides those the oracle changed.")
+    if unheard := next((pair for pair in judged if pair[1].outcome == "error"), None):
+        return drop(GATE, "not_judged", f"{unheard[0].what}: {unheard[1].reason}", unheard[1].model_dump())
+    unseen = [tampering.what for tampering, verdict in judged if verdict.outcome == "pass"]
+    through = [mutant for mutant in await list_mutants(subject, means) if mutant.attempt.label == "extra_write"]
+    unseen += [f"{each.attempt.calls[each.attempt.place].name} was called besides" for each in through if each.fate == "survived"]
+    if unseen:
+        return drop(GATE, "collateral_unseen", f"it passes although {unseen[0]}", unseen[:20])
+    return keep(GATE, {"directly": len(judged), "through_tools": sum(each.fate == "killed" for each in through)})
+
+
+async def judge_tampered(subject: Posed, means: Means) -> list[tuple[Tampering, Verdict]]:
+    """The right end with each tampering, judged; nothing is played for it."""
+    trials = Trials.of(subject, means)
+    ending = (await trials.oracle())[0].ending
+    if ending is None:
+        return []
+
+    async def judge_all() -> list[tuple[Tampering, Verdict]]:
+        return [(each, await trials.judge(replace(ending, final=each.final))) for each in tamper(ending.initial, ending.final)]
+
+    return await trials.once("tampered", judge_all)
+
+
+async def look_without_oracle(subject: Posed, means: Means) -> Finding:
+    """From the start, a verifier can at best show that its guards and its frame would notice."""
+    trials = Trials.of(subject, means)
+    ending = (await trials.nothing()).ending
+    if ending is None:
+        return skip(GATE, "no_oracle", "There is no reference path, and the untouched state cannot be judged.")
+    verdicts = [(each, await trials.judge(replace(ending, final=each.final))) for each in tamper(ending.initial, ending.final)]
+    seen = [each.what for each, verdict in verdicts if 0.0 in (verdict.components.get("guards"), verdict.components.get("frame"))]
+    missed = [each.what for each, _ in verdicts if each.what not in seen]
+    if verdicts and not missed:
+        return keep(GATE, {"directly": len(verdicts), "from": "the untouched state"})
+    detail = f"There is no reference path; from the untouched state {len(seen)} of {len(verdicts)} changes break a guard or the frame."
+    return skip(GATE, "no_oracle", detail, {"seen": seen[:20], "missed": missed[:20]})
+
+
+def tamper(initial: dict[str, Json], final: dict[str, Json]) -> Iterator[Tampering]:
+    """Per collection: an untouched row changed, an untouched row gone, a row more, and an untouched field of a changed row."""
+    for name, value in final.items():
+        rows, before = read_rows(value), read_rows(initial.get(name))
+        untouched = [key for key in rows if rows[key] == before.get(key)]
+        touched = [key for key in rows if key in before and rows[key] != before[key]]
+        if untouched:
+            key = untouched[-1]
+            yield from _change_row(final, name, key, before)
+            yield Tampering(f"{name}.{key} is gone", {**final, name: _without(value, key)})
+            yield Tampering(f"{name} has a row more", {**final, name: _with(value, f"{key}_again", rows[key])})
+        for key in touched[:1]:
+            yield from _change_row(final, name, key, before)
+        if not rows and not is_object(value) and not is_array(value):
+            yield Tampering(f"{name} is another value", {**final, name: _alter(value)})
+
+
+def _change_row(final: dict[str, Json], name: str, key: str, before: dict[str, Json]) -> Iterator[Tampering]:
+    """The last plain field that still is what it was, altered."""
+    row: Json = read_rows(final[name])[key]
+    fields = [field for field, value in row.items() if field != "id" and field in before[key] and before[key][field] == value]
+    if fields:
+        altered = row | {fields[-1]: _alter(row[fields[-1]])}
+        yield Tampering(f"{name}.{key}.{fields[-1]} is another value", {**final, name: _with(final[name], key, altered)})
+
+
+def _alter(value: Json) -> Json:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return f"{value} (touched)" if isinstance(value, str) else "touched"
+
+
+def _with(rows: Json, key: str, row: Json) -> Json:
+    if is_object(rows):
+        return {**rows, key: row}
+    return [*(each for each in rows if each.get("id") != key), {**row, "id": key}]
+
+
+def _without(rows: Json, key: str) -> Json:
+    if is_object(rows):
+        return {name: row for name, row in rows.items() if name != key}
+    return [row for row in rows if row.get("id") != key]
