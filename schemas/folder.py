@@ -32,9 +32,9 @@ class Manifest(Contract):
     """Rules the tools enforce."""
     policy_document: str = ""
     """Policy document for the agent."""
-    theme: str = ""
+    theme: str | None = None
     """Working-life domain; the name, spelled small, when left out."""
-    text: str = ""
+    text: str | None = None
     """Brief behind it; the summary when left out."""
     number: int = 0
     """Which variation of the theme it is."""

@@ -93,8 +93,8 @@ def _derive_tools(source: str, class_name: str, manifest: Manifest) -> list[Tool
 
 
 def _read_brief(manifest: Manifest) -> Brief:
-    theme = manifest.theme or re.sub(r"\W+", "_", manifest.name.lower()).strip("_")
-    return Brief(theme=theme, text=manifest.text or manifest.summary, number=manifest.number)
+    theme = re.sub(r"\W+", "_", manifest.name.lower()).strip("_") if manifest.theme is None else manifest.theme
+    return Brief(theme=theme, text=manifest.summary if manifest.text is None else manifest.text, number=manifest.number)
 
 
 def _read_state(files: Files, path: str) -> State:
