@@ -43,7 +43,7 @@ class CallPattern(Contract):
     """Which calls a predicate is about."""
 
     name: str
-    """Tool."""
+    """Tool; empty for any."""
     arguments: dict[str, Json] = {}
     """Arguments it must have, patterns among them; any other argument is free."""
     actor: str = "agent"
@@ -55,18 +55,21 @@ class Predicate(Contract):
 
     name: str
     """What it asserts, in words."""
-    op: Literal["required", "before", "forbidden", "at_most"]
-    """`required`: made at least once. `before`: `first` was made before every such call. `forbidden`: never. `at_most`: `most` times."""
+    op: Literal["required", "seen", "before", "forbidden", "at_most"]
+    """`required`: made at least once. `seen`: one such call was answered with all of `shows`. `before`: `first` was made before every
+    such call. `forbidden`: never. `at_most`: `most` times."""
     call: CallPattern
     """The calls it is about."""
     first: CallPattern | None = None
     """What must come earlier (`before`)."""
     most: int = 0
     """How often it may be made (`at_most`)."""
+    shows: list[Json] = []
+    """Values that one reply must hold, wherever in it (`seen`): whatever route led there, the same was learned."""
 
 
 class Fact(Contract):
-    """Something the user must be told in the last words."""
+    """Something the user must be told."""
 
     name: str
     """What it is, in words."""
@@ -80,6 +83,8 @@ class Fact(Contract):
     """Values that would be said by somebody who recites everything; said beside it, the fact does not count."""
     weight: float = 1.0
     """Share among goals and facts."""
+    where: Literal["last", "any"] = "last"
+    """In which message: the last words, or any one."""
 
 
 class Draft(Record):

@@ -12,6 +12,7 @@ from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.judge import make_error
 from schemas.environment import Call, Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario
@@ -63,8 +64,3 @@ def find_breakdown(seen: Sequence[Observation]) -> str:
         return ""
     worst = broken or seen[-1]
     return f"the environment failed, not the policy ({worst.code}: {worst.message})"
-
-
-def make_error(reason: str) -> Verdict:
-    """No verdict on the policy."""
-    return Verdict(outcome="error", reward=None, components={}, reason=reason[:2000])

@@ -8,10 +8,9 @@ from envmill.runtime.canonical import is_array, is_object
 
 def list_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
     """Rows `{op: add | remove | set, path, before, after}` in path order. Lists are compared whole: positions carry no identity."""
-    if same(before, after):
-        return
     if not (is_object(before) and is_object(after)):
-        yield {"path": list(path), "op": "set", "before": before, "after": after}
+        if not same(before, after):
+            yield {"path": list(path), "op": "set", "before": before, "after": after}
         return
     for key in sorted(before.keys() | after.keys()):
         here: tuple[str, ...] = (*path, key)

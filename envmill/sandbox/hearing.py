@@ -1,7 +1,7 @@
-"""A hearing: generated checks and the two states they are asked about, as the judge zygote gets them, and what they said."""
+"""A hearing: generated checks and the ending they are asked about, as the judge zygote gets them, and what they said."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import orjson
@@ -10,6 +10,9 @@ from envmill.errors import BuildError
 from envmill.runtime.jail.judging import pack_state
 from envmill.sandbox.plan import Observation
 from schemas.base import Json, digest, is_object
+
+
+_NOTHING_DONE: Json = {"calls": [], "said": []}
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Hearing:
     """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools."""
 
     sources: Sequence[str]
-    """Text of each check: a file that defines `check(initial, final) -> bool`."""
+    """Text of each check: a file that defines `check(initial, final) -> bool`, or `check(initial, final, rollout) -> bool`."""
     initial: Json | bytes
     """State at the start; bytes are those of a SQLite file, and the checks get its rows by table."""
     final: Json | bytes
@@ -38,6 +41,8 @@ class Hearing:
     """What the checks take for the present time, ISO 8601 UTC."""
     seed: int = 0
     """Seed of what the checks take for chance."""
+    rollout: Json = field(default_factory=lambda: _NOTHING_DONE)
+    """What was done and said, for checks that ask: `{"calls": [{name, arguments, actor, outcome, code, parts}], "said": [text]}`."""
 
     @cached_property
     def message(self) -> dict[str, Json]:
@@ -50,8 +55,8 @@ class Hearing:
         return {"hash": digest({"flavour": "judge", **content}), **content}
 
     def steps(self) -> list[dict[str, Json]]:
-        """Both states, then every check. BuildError when a state is not JSON."""
-        states = {"initial": _pack(self.initial), "final": _pack(self.final)}
+        """The ending, then every check. BuildError when a part of it is not JSON."""
+        states = {"initial": _pack(self.initial), "final": _pack(self.final), "rollout": _pack(self.rollout)}
         opening: dict[str, Json] = {"op": "reset", "clock": self.clock, "seed": self.seed, **states}
         return [opening, *({"op": "check", "name": _name(place)} for place in range(len(self.sources)))]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from envmill.errors import BuildError
 from envmill.sandbox import Hearing, Sandbox, Statement
 from envmill.verifiers.ending import Ending
-from envmill.verifiers.judge import classify, judge
+from envmill.verifiers.judge import classify, judge, make_error
 from schemas.base import Json
 from schemas.rollout import Verdict
 from schemas.scenario import Check, Verifier
@@ -18,35 +18,34 @@ from schemas.scenario import Check, Verifier
 async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: str) -> Verdict:
     """The verdict on an ending. An outage of the jail raises SandboxError: it is no verdict."""
     asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
-    heard = await hear(sandbox, asked, ending.initial, ending.final, clock)
+    heard = await hear(sandbox, asked, ending, clock)
     silent = next(((check, said) for check, said in zip(asked, heard, strict=True) if said.holds is None), None)
     if silent:
-        return refuse_verdict(silent[0], silent[1])
+        return make_error(_quote(*silent))
     return judge(verifier, ending, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
 
 
 async def sort_checks(sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str) -> tuple[list[Check], list[Check]]:
-    """Goals and guards, found by running every check on the initial state; BuildError names one that says neither yes nor no."""
+    """Goals and guards, found by running every check on the untouched state; BuildError names one that says neither yes nor no."""
     asked = [check for check in checks if check.op == "generated"]
-    heard = await hear(sandbox, asked, initial, initial, clock)
+    heard = await hear(sandbox, asked, Ending(initial, initial), clock)
     for check, said in zip(asked, heard, strict=True):
         if said.holds is None:
-            raise BuildError(refuse_verdict(check, said).reason)
+            raise BuildError(_quote(check, said))
     return classify(list(checks), initial, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
 
 
-async def hear(sandbox: Sandbox, asked: Sequence[Check], initial: Json, final: Json, clock: str) -> list[Statement]:
+async def hear(sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str) -> list[Statement]:
     """What each generated check says, all in one process forked for it."""
     if not asked:
         return []
     try:
-        return await sandbox.judge(Hearing([check.source for check in asked], initial, final, clock))
+        return await sandbox.judge(Hearing([check.source for check in asked], ending.initial, ending.final, clock, rollout=ending.tell()))
     except BuildError as error:
         # A state too large to travel: nothing can be said about it.
         return [Statement(None, "bad_state", error.message) for _ in asked]
 
 
-def refuse_verdict(check: Check, said: Statement) -> Verdict:
+def _quote(check: Check, said: Statement) -> str:
     """A check that raises, hangs or changes what it was shown says nothing about the policy."""
-    reason = f"check {check.name} said neither yes nor no ({said.code}): {said.message}"
-    return Verdict(outcome="error", reward=None, components={}, reason=reason[:2000])
+    return f"check {check.name} said neither yes nor no ({said.code}): {said.message}"

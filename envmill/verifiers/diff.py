@@ -1,12 +1,70 @@
-"""Differences between two JSON states as records, row by row and field by field."""
+"""Differences between two JSON states as records, row by row and field by field.
+
+A verdict on a large state of which little changed costs what spelling it once costs: collections whose bytes agree are passed over.
+"""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import orjson
 
 from envmill.runtime.changes import list_changes, same
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.scenario import Change
 
-__all__ = ["diff_states", "same"]
+__all__ = ["Spelled", "apply_changes", "diff_states", "same", "spell_state"]
+
+Spelled: TypeAlias = Mapping[str, bytes]
+"""Collection → its bytes, keys sorted."""
 
 
-def diff_states(before: Json, after: Json) -> list[Change]:
-    """Changes that lead from one state to the other, in path order. Lists are compared whole: positions carry no identity."""
-    return [Change(**row) for row in list_changes(before, after)]
+def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list[Change]:
+    """Changes that lead from one state to the other, in path order. Lists are compared whole: positions carry no identity.
+
+    `known` is what `spell_state` made of the state before, for those who compare many with one.
+    """
+    if before is after:
+        return []
+    if not (is_object(before) and is_object(after)):
+        return [Change(**row) for row in list_changes(before, after)]
+    touched = [key for key in before.keys() | after.keys() if not _agree(key, before, after, known)]
+    left, right = ({key: state[key] for key in touched if key in state} for state in (before, after))
+    return [Change(**row) for row in list_changes(left, right)]
+
+
+def spell_state(state: Mapping[str, Json]) -> Spelled:
+    """Every collection's bytes."""
+    return {key: spelled for key, value in state.items() if (spelled := _spell(value)) is not None}
+
+
+def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str, Json]:
+    """The state the changes lead to; what they leave alone is shared with the state before."""
+    after = dict(before)
+    for change in changes:
+        here = after
+        for key in change.path[:-1]:
+            here[key] = dict(here[key])
+            here = here[key]
+        if change.op == "remove":
+            del here[change.path[-1]]
+        else:
+            here[change.path[-1]] = change.after
+    return after
+
+
+def _agree(key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None) -> bool:
+    """Whether a collection is the same to the byte; what differs in spelling alone is found out by looking."""
+    if key not in before or key not in after:
+        return False
+    if before[key] is after[key]:
+        return True
+    # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the time.
+    spelled = _spell(after[key], sort=False)
+    return spelled is not None and spelled == (known[key] if known and key in known else _spell(before[key]))
+
+
+def _spell(value: Json, *, sort: bool = True) -> bytes | None:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort else None)
+    except TypeError:
+        return None

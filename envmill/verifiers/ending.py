@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envmill.sandbox import Observation
+from envmill.verifiers.diff import Spelled
 from schemas.base import Json
 from schemas.environment import Call
 
@@ -40,3 +41,10 @@ class Ending:
     """Calls in the order they were made."""
     said: Sequence[str] = ()
     """What the agent told the user, in order; the last words last."""
+    spelled: Spelled | None = None
+    """Bytes of the state at the start, for those who judge many endings of one scenario."""
+
+    def tell(self) -> Json:
+        """What was done and said, as generated checks are shown it."""
+        calls = [{**deed.call.model_dump(), "outcome": deed.outcome, "code": deed.code, "parts": list(deed.parts)} for deed in self.deeds]
+        return {"calls": calls, "said": list(self.said)}

@@ -1,48 +1,56 @@
-"""The judgement of an end: guards · frame × goals.
+"""The judgement of an ending: guards · frame · procedure · harm × weighted goals and facts.
 
-reward = 1 if everything holds, else 0; a verifier that pays in part pays its goals while guards and frame hold
+reward = 1 if everything holds, else 0; a verifier that pays in part pays its goals and facts while all that gates them holds
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from envmill.verifiers.checks import Said, holds
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
+from envmill.verifiers.evidence import Failing, show_change, show_check, show_fact, show_predicate
+from envmill.verifiers.facts import find_shortfall
 from envmill.verifiers.pattern import Keys
+from envmill.verifiers.procedure import find_breach
 from envmill.verifiers.rows import match_rows
 from schemas.base import Json
 from schemas.rollout import Verdict
-from schemas.scenario import Change, Check, Verifier
+from schemas.scenario import Change, Check, Predicate, Verifier
 
 NOTHING: Said = MappingProxyType({})
 
 
 def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     """The verdict on an ending; needs nothing of the program that made it. Generated checks must have been heard (see `court`)."""
-    if any(check.op == "generated" and check.source not in said for check in (*verifier.guards, *verifier.goals)):
-        return Verdict(outcome="error", reward=None, components={}, reason="a generated check was not heard")
-    initial, final = ending.initial, ending.final
-    changes = diff_states(initial, final)
+    if fault := _find_fault(verifier, said):
+        return make_error(fault)
+    changes = diff_states(ending.initial, ending.final, ending.spelled)
     keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"])
-    broken = [check.name for check in verifier.guards if not holds(check, initial, final, keys, said)]
-    missed = [goal for number, goal in enumerate(verifier.goals) if not _is_met(goal, number, initial, final, keys, said)]
-    stray = find_stray(verifier, changes, keys)
-    goals = _share(verifier.goals, missed)
-    intact, passed = not broken and not stray, not (broken or stray or missed)
-    reward = goals if verifier.partial else float(not missed)
+    try:
+        failing = list(_find_failing(verifier, ending, changes, keys, said))
+    except ValueError as error:
+        return make_error(f"a fact's pattern cannot be run: {error}")
+    components = {name: _share(verifier, name, failing) for name in _list_components(verifier)}
     return Verdict(
-        outcome="pass" if passed else "fail",
-        reward=reward if intact else 0.0,
-        components={"guards": float(not broken), "frame": float(not stray), "goals": goals},
-        reason="" if passed else _first_reason(broken, stray, missed),
+        outcome="fail" if failing else "pass",
+        reward=_reward(verifier, components, failing),
+        components=components,
+        reason=failing[0].reason[:2000] if failing else "",
+        evidence=[one.tell() for one in failing],
     )
+
+
+def make_error(reason: str) -> Verdict:
+    """No verdict on the policy: nothing was found out about it."""
+    return Verdict(outcome="error", reward=None, components={}, reason=reason[:2000])
 
 
 def find_stray(verifier: Verifier, changes: list[Change], keys: Keys) -> list[Change]:
     """Changes nothing declared: every new row needs a goal of its own."""
     excused = [[*verifier.goals[number].path, key] for number, key in keys.items()]
-    declared = [*verifier.frame, *excused]
-    return [change for change in changes if not any(change.path[: len(path)] == path for path in declared)]
+    declared = {tuple(path) for path in (*verifier.frame, *excused)}
+    return [change for change in changes if not any(tuple(change.path[:length]) in declared for length in range(len(change.path) + 1))]
 
 
 def classify(checks: list[Check], initial: Json, said: Said = NOTHING) -> tuple[list[Check], list[Check]]:
@@ -51,18 +59,64 @@ def classify(checks: list[Check], initial: Json, said: Said = NOTHING) -> tuple[
     return [check for check in checks if check not in guards], guards
 
 
-def _is_met(goal: Check, number: int, initial: Json, final: Json, keys: Keys, said: Said) -> bool:
-    return number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)
+def _find_fault(verifier: Verifier, said: Said) -> str:
+    if not verifier.goals and not verifier.facts:
+        return "the verifier asks for nothing: it has neither a goal nor a fact"
+    unheard = any(check.op == "generated" and check.source not in said for check in (*verifier.guards, *verifier.goals))
+    return "a generated check was not heard" if unheard else ""
 
 
-def _share(goals: list[Check], missed: list[Check]) -> float:
-    total = sum(goal.weight for goal in goals)
-    return 1.0 - sum(goal.weight for goal in missed) / total if total else 0.0
+def _find_failing(verifier: Verifier, ending: Ending, changes: list[Change], keys: Keys, said: Said) -> Iterator[Failing]:
+    """All that fails, what gates the reward first."""
+    initial, final = ending.initial, ending.final
+    for check in verifier.guards:
+        if not holds(check, initial, final, keys, said):
+            yield show_check("guards", check, final)
+    for change in find_stray(verifier, changes, keys):
+        yield show_change(change)
+    yield from _find_breaches("procedure", verifier.procedure, ending, keys)
+    yield from _find_breaches("harm", verifier.harm, ending, keys)
+    for number, goal in enumerate(verifier.goals):
+        if not (number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)):
+            yield show_check("goals", goal, final, [change for change in changes if change.op == "add"])
+    for fact in verifier.facts:
+        if (shortfall := find_shortfall(fact, ending.said)) is not None:
+            yield show_fact(fact, shortfall)
 
 
-def _first_reason(broken: list[str], stray: list[Change], missed: list[Check]) -> str:
-    if broken:
-        return f"guard broken: {broken[0]}"
-    if stray:
-        return f"change outside the frame: {stray[0].op} {'.'.join(stray[0].path)}"
-    return f"goal missed: {missed[0].name}"
+def _find_breaches(component: str, predicates: Sequence[Predicate], ending: Ending, keys: Keys) -> Iterator[Failing]:
+    for predicate in predicates:
+        if (found := find_breach(predicate, ending.deeds, keys)) is not None:
+            yield show_predicate(component, predicate, found)
+
+
+def _list_components(verifier: Verifier) -> list[str]:
+    """Those the verifier has; a frame is always there, since an empty one lets nothing change."""
+    there = {
+        "guards": verifier.guards,
+        "frame": True,
+        "goals": verifier.goals,
+        "procedure": verifier.procedure,
+        "facts": verifier.facts,
+        "harm": verifier.harm,
+    }
+    return [name for name, parts in there.items() if parts]
+
+
+def _share(verifier: Verifier, component: str, failing: Sequence[Failing]) -> float:
+    """All or nothing of what gates the reward; of goals and facts the weight that was reached."""
+    lost = [one.weight for one in failing if one.component == component]
+    if component not in ("goals", "facts"):
+        return float(not lost)
+    parts = [part.weight for part in (verifier.goals if component == "goals" else verifier.facts)]
+    # Nothing reached is exactly nothing, whatever the weights add up to.
+    return 0.0 if len(lost) == len(parts) else 1.0 - sum(lost) / sum(parts)
+
+
+def _reward(verifier: Verifier, components: Mapping[str, float], failing: Sequence[Failing]) -> float:
+    if not failing:
+        return 1.0
+    if not verifier.partial or any(one.component not in ("goals", "facts") for one in failing):
+        return 0.0
+    weights = {"goals": sum(goal.weight for goal in verifier.goals), "facts": sum(fact.weight for fact in verifier.facts)}
+    return sum(components.get(name, 0.0) * weight for name, weight in weights.items()) / sum(weights.values())

@@ -58,6 +58,12 @@ async def test_checks_say_yes_and_no(sandbox: Sandbox) -> None:
         pytest.param("def check(final): return True\n", "crash", id="takes another number of states"),
         pytest.param("def other(initial, final): return True\n", "build", id="has another name"),
         pytest.param("def check(initial, final) return True\n", "build", id="does not compile"),
+        pytest.param(body("return [0] * (1 << 34) == []"), "crash", id="allocates at once"),
+        pytest.param(body("a = []", "while True: a.append(bytearray(1 << 24))"), "crash", id="allocates on and on"),
+        pytest.param(body("print('x' * 1000000)"), "bad_verdict", id="prints and returns nothing"),
+        pytest.param("def check(initial, final, rollout): return not rollout['said'].append(1)\n", "mutates", id="changes what was said"),
+        pytest.param("def check(initial, final, rollout): return bool(rollout.clear())\n", "mutates", id="forgets the calls"),
+        pytest.param("def check(initial, final, rollout, more): return True\n", "crash", id="asks for more than there is"),
         pytest.param(body("return bool(open('/etc/passwd').read())"), "crash", id="reads a file"),
         pytest.param(body("return bool(socket.socket())", head="import socket"), "crash", id="opens a socket"),
         pytest.param("import time\nwhile True: pass\n", "timeout", id="hangs at import"),
@@ -68,6 +74,38 @@ async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict
     assert (said.holds, said.code) == (None, code), said
     assert said.message, "what went wrong is said in words"
     assert [said.holds for said in await hear(sandbox, YES, NO)] == [True, False]
+
+
+DOINGS: dict[str, Any] = {
+    "calls": [{"name": "lend", "arguments": {"item": "i1"}, "actor": "agent", "outcome": "ok", "code": "", "parts": []}],
+    "said": ["It is due on Friday."],
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "holds"),
+    [
+        pytest.param("def check(initial, final, rollout): return rollout['calls'][0]['name'] == 'lend'\n", True, id="calls"),
+        pytest.param("def check(initial, final, rollout): return 'Friday' in rollout['said'][-1]\n", True, id="last words"),
+        pytest.param("def check(initial, final, doings): return bool(doings['said'])\n", True, id="another name"),
+        pytest.param(
+            "def check(initial, final, rollout=None): return rollout is not None\n", True, id="by that name, though it need not be"
+        ),
+        pytest.param("def check(initial, final, slack=0.5): return slack == 0.5\n", True, id="a default of its own"),
+        pytest.param("def check(initial, final, *, slack=0.5): return slack == 0.5\n", True, id="a keyword of its own"),
+        pytest.param("def check(initial, final): print('said'); return final['log'] == ['lent']\n", True, id="prints, and says yes"),
+    ],
+)
+async def test_a_check_sees_what_was_done_and_said_when_it_asks(sandbox: Sandbox, source: str, holds: bool) -> None:
+    (said,) = await sandbox.judge(Hearing([source], INITIAL, FINAL, CLOCK, rollout=DOINGS))
+    assert said.holds is holds, said
+
+
+async def test_what_one_check_does_to_the_doings_no_other_sees(sandbox: Sandbox) -> None:
+    clear = "def check(initial, final, rollout): rollout['said'].clear(); return True\n"
+    look = "def check(initial, final, rollout): return len(rollout['said']) == 1\n"
+    heard = await sandbox.judge(Hearing([look, clear, look], INITIAL, FINAL, CLOCK, rollout=DOINGS))
+    assert [said.holds for said in heard] == [True, None, True]
 
 
 async def test_checks_before_and_after_a_bad_one_are_heard(sandbox: Sandbox) -> None:

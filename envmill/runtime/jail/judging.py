@@ -1,6 +1,6 @@
 """Generated checks, judged: the life of a process of the judge zygote. One is forked for every verdict and ends with it.
 
-    reset (both states as bytes) ──► check ──► check ──► …
+    reset (both states and the doings, as bytes) ──► check ──► check ──► …
 
 Each check gets copies of its own and must return a bool. One that raises, hangs, changes what it was given, or leaves the
 interpreter other than it was, is a failure: never a yes, never a no.
@@ -27,7 +27,9 @@ from envmill.runtime.reply import fail
 from envmill.runtime.world import WORLD, parse_clock
 
 FUNCTION = "check"
-"""What a check's file defines: `check(initial, final) -> bool`."""
+"""What a check's file defines: `check(initial, final) -> bool`, or with a third parameter for what was done and said."""
+ROLLOUT = "rollout"
+"""Name of that parameter."""
 LARGE = 2 * 1024 * 1024
 """Characters of a state above which it travels packed: two of the largest would not fit into a frame."""
 _DATABASE = "sqlite"
@@ -41,7 +43,7 @@ def pack_state(spelled: bytes, form: str = "json") -> Message:
 
 
 class _Given:
-    """One of the two states, as bytes: each check reads a copy, whose bytes must be the same afterwards."""
+    """A part of the ending, as bytes: each check reads a copy, whose bytes must be the same afterwards."""
 
     def __init__(self, sent: Message) -> None:
         spelled = sent["text"].encode() if "text" in sent else zlib.decompress(base64.b64decode(sent["packed"]))
@@ -68,7 +70,7 @@ class Court(Loop):
     def __init__(self, source: Source) -> None:
         super().__init__(Channel(-1), source, [])
         self._source = source
-        self._initial = self._final = _Given({"form": "json", "text": "null"})
+        self._initial = self._final = self._rollout = _Given({"form": "json", "text": "null"})
 
     def _run(self, step: Message, hashed: bool) -> Message:  # noqa: ARG002
         if step["op"] == "load":
@@ -88,31 +90,40 @@ class Court(Loop):
         WORLD.reset(parse_clock(step["clock"]), step["seed"])
         virtual.reset()
         try:
-            self._initial, self._final = _Given(step["initial"]), _Given(step["final"])
+            self._initial, self._final, self._rollout = (_Given(step[name]) for name in ("initial", "final", ROLLOUT))
         except (ValueError, RecursionError, zlib.error) as error:
             raise ProgramFault(f"A state cannot be read: {error}") from None
 
     def _hear(self, name: str) -> Message:
         check = self._find(name)
-        initial, final = self._initial.copy(), self._final.copy()
-        said = check(initial, final)
-        if self._initial.is_changed(initial) or self._final.is_changed(final):
-            return EMPTY | tell(fail("mutates", "The check changed a state it was given: it must only read."))
+        given = [self._initial, self._final, *([self._rollout] if _asks_for_rollout(check) else [])]
+        copies = [one.copy() for one in given]
+        said = check(*copies)
+        if any(one.is_changed(copy) for one, copy in zip(given, copies, strict=True)):
+            return EMPTY | tell(fail("mutates", "The check changed something it was given: it must only read."))
         if changed := soil.find_changed():
             return EMPTY | tell(fail("mutates", f"The check changed {changed}: it must only read."))
         if said is not True and said is not False:
             return EMPTY | tell(fail("bad_verdict", f"The check returned a value of type {type(said).__name__} instead of a bool."))
         return EMPTY | {"parts": [{"type": "json", "value": said}]}
 
-    def _find(self, name: str) -> Callable[[Json, Json], Any]:
+    def _find(self, name: str) -> Callable[..., Any]:
         if self._source not in sys.meta_path:
             sys.meta_path.insert(0, self._source)
         if name not in self._source.codes:
             raise ProgramFault(f"There is no check {name[:80]!r}.")
         found = getattr(import_module(name), FUNCTION, None)
         if not callable(found):
-            raise ProgramFault(f"{name}.py defines no function `{FUNCTION}(initial, final)`.")
+            raise ProgramFault(f"{name}.py defines no function `{FUNCTION}(initial, final)` or `{FUNCTION}(initial, final, {ROLLOUT})`.")
         return found
+
+
+def _asks_for_rollout(check: Callable[..., Any]) -> bool:
+    """Whether a third argument must be given, or may be by that name: another one with a default is the check's own."""
+    code = getattr(check, "__code__", None)
+    if code is None or code.co_argcount < 3:
+        return False
+    return code.co_varnames[2] == ROLLOUT or code.co_argcount - len(getattr(check, "__defaults__", None) or ()) >= 3
 
 
 def prepare_judge(request: Message) -> Callable[[Channel], None]:

@@ -1,0 +1,97 @@
+"""Facts: whether a message tells the user what it must. Text, numbers and dates are read as people write them, patterns by RE2.
+
+last words ──► mentions of the fact ──► one that is not taken back, and no rival beside it ──► communicated
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from envmill.errors import BuildError
+from envmill.verifiers import regex
+from envmill.verifiers.dates import find_dates, is_same_date, read_date
+from envmill.verifiers.numbers import find_numbers, is_same_number, read_number
+from envmill.verifiers.procedure import spell_leaf
+from envmill.verifiers.words import Span, count_letters, find_words, is_denied, normalise
+from schemas.base import Json
+from schemas.scenario import Fact
+
+LONGEST = 4000
+"""Characters of a message: a longer one is a recital, and has communicated nothing."""
+_LEAST_LETTERS = 2
+
+Shortfall: TypeAlias = dict[str, Json] | None
+"""What was found instead of the fact; None when it was communicated."""
+
+
+def find_shortfall(fact: Fact, said: Sequence[str]) -> Shortfall:
+    """Why a fact was not communicated; None when it was."""
+    messages = said[-1:] if fact.where == "last" else said
+    shortfalls = [_judge_message(fact, message) for message in messages]
+    if any(shortfall is None for shortfall in shortfalls):
+        return None
+    return shortfalls[-1] if shortfalls else {"found": "nothing was said"}
+
+
+def says(fact: Fact, message: str) -> bool:
+    """Whether one message communicates a fact."""
+    return _judge_message(fact, message) is None
+
+
+def check_fact(fact: Fact) -> None:
+    """BuildError for a fact that nobody could decide on, or that anything would communicate."""
+    if fault := _find_fault(fact):
+        raise BuildError(f"The fact {fact.name!r} cannot be judged: {fault}.")
+
+
+def _find_fault(fact: Fact) -> str:
+    if fact.weight <= 0:
+        return "its weight must be positive"
+    if fact.kind == "number" and read_number(fact.value) is None:
+        return f"{fact.value!r} is not one number"
+    if fact.kind == "date" and read_date(fact.value) is None:
+        return f"{fact.value!r} is not one date with its year; write it as 2026-03-14"
+    if fact.kind == "pattern":
+        return regex.find_fault(fact.value)
+    wordings = [*([spell_leaf(fact.value)] if fact.kind == "text" else []), *fact.also]
+    short = [wording for wording in wordings if count_letters(wording) < _LEAST_LETTERS]
+    return f"{short[0]!r} is too short to be told from chance" if short else ""
+
+
+def _judge_message(fact: Fact, message: str) -> Shortfall:
+    if len(message) > LONGEST:
+        return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
+    text = normalise(message)
+    if not _is_mentioned(fact, message, text):
+        return {"found": message[:500]}
+    rival = next((rival for rival in fact.rivals if _says_rival(fact, rival, message, text)), None)
+    return None if rival is None else {"found": message[:500], "rival": rival}
+
+
+def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
+    if fact.kind == "pattern" and regex.is_found(fact.value, message):
+        return True
+    spans = [] if fact.kind == "pattern" else _find(fact.kind, fact.value, text)
+    return any(not is_denied(text, span) for span in (*spans, *_find_also(fact, text)))
+
+
+def _says_rival(fact: Fact, rival: Json, message: str, text: str) -> bool:
+    """A rival that is part of the fact is said with it; one that the fact is part of is another thing."""
+    if fact.kind == "pattern":
+        text, own = normalise(regex.drop(fact.value, message)), []
+    else:
+        own = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)]
+    said = _find("text" if fact.kind == "pattern" else fact.kind, rival, text)
+    return any(not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own) for span in said)
+
+
+def _find(kind: str, value: Json, text: str) -> list[Span]:
+    """Where a value stands in a normalised text."""
+    if kind == "number" and (number := read_number(value)) is not None:
+        return [said.span for said in find_numbers(text) if is_same_number(said, number)]
+    if kind == "date" and (day := read_date(value)) is not None:
+        return [said.span for said in find_dates(text) if is_same_date(said, day)]
+    return find_words(text, spell_leaf(value))
+
+
+def _find_also(fact: Fact, text: str) -> list[Span]:
+    return [span for wording in fact.also for span in find_words(text, wording)]

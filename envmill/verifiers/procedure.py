@@ -1,0 +1,97 @@
+"""Predicates over the deeds of a rollout: what was done on the way, whatever state it led to.
+
+Only calls that ended in `ok` happened. A predicate is broken with what was found instead, or kept.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from envmill.verifiers.ending import Deed
+from envmill.verifiers.pattern import Keys, fits
+from envmill.verifiers.words import find_words, normalise
+from schemas.base import Json, is_array, is_object
+from schemas.scenario import CallPattern, Predicate
+
+Broken: TypeAlias = list[Json] | None
+"""What was found instead; None when the predicate holds."""
+
+
+def find_breach(predicate: Predicate, deeds: Sequence[Deed], keys: Keys) -> Broken:
+    """Why a predicate does not hold of the deeds; None when it does."""
+    done = [deed for deed in deeds if deed.outcome == "ok"]
+    made = [place for place, deed in enumerate(done) if is_meant(predicate.call, deed, keys)]
+    if predicate.op == "required":
+        return None if made else []
+    if predicate.op == "seen":
+        return None if any(shows(done[place].parts, predicate.shows) for place in made) else _tell(done, made)
+    if predicate.op == "before":
+        return _find_unprepared(predicate, done, made, keys)
+    allowed = predicate.most if predicate.op == "at_most" else 0
+    return None if len(made) <= allowed else _tell(done, made[allowed:])
+
+
+def is_meant(pattern: CallPattern, deed: Deed, keys: Keys) -> bool:
+    """Whether a deed is one of the calls a pattern is about. An argument that was left out is no argument."""
+    call = deed.call
+    if call.actor != pattern.actor or pattern.name not in ("", call.name):
+        return False
+    return all(name in call.arguments and fits(call.arguments[name], value, keys) for name, value in pattern.arguments.items())
+
+
+def shows(parts: Sequence[Json], values: Sequence[Json]) -> bool:
+    """Whether one reply holds every value: as a value of its JSON, or as words of a text."""
+    found = list(list_leaves([_content(part) for part in parts]))
+    known = {_key(leaf) for leaf in found}
+    texts = [normalise(leaf) for leaf in found if isinstance(leaf, str) and " " in leaf]
+    return all(_key(value) in known or any(find_words(text, spell_leaf(value)) for text in texts) for value in values)
+
+
+def list_leaves(value: Json) -> Iterator[Json]:
+    """Values at the ends of a JSON value, keys of its objects among them: rows are often told under their key."""
+    if is_object(value):
+        yield from value
+        for inner in value.values():
+            yield from list_leaves(inner)
+    elif is_array(value):
+        for inner in value:
+            yield from list_leaves(inner)
+    else:
+        yield value
+
+
+def spell_leaf(value: Json) -> str:
+    """A plain value as it would stand in a text."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "none"}[value]
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _content(part: Json) -> Json:
+    if not is_object(part):
+        return part
+    return part.get("text") if part.get("type") == "text" else part.get("value") if part.get("type") == "json" else None
+
+
+def _key(leaf: Json) -> tuple[str, Json]:
+    # True is not 1, and 1 is 1.0.
+    if isinstance(leaf, bool):
+        return "bool", leaf
+    return ("text", leaf.casefold()) if isinstance(leaf, str) else ("number", leaf)
+
+
+def _find_unprepared(predicate: Predicate, done: Sequence[Deed], made: Sequence[int], keys: Keys) -> Broken:
+    first = predicate.first
+    earliest = next((place for place, deed in enumerate(done) if first is None or is_meant(first, deed, keys)), len(done))
+    early = [place for place in made if place <= earliest]
+    return _tell(done, early) if early else None
+
+
+def _tell(done: Sequence[Deed], places: Sequence[int]) -> list[Json]:
+    return [describe_call(done[place], place) for place in places[:5]]
+
+
+def describe_call(deed: Deed, place: int) -> Mapping[str, Json]:
+    """A call as evidence shows it."""
+    return {"place": place, "name": deed.call.name, "arguments": deed.call.arguments, "actor": deed.call.actor}

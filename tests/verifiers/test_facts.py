@@ -1,0 +1,161 @@
+"""Facts in a message: every usual spelling is heard, and what was made to defeat the ear is not."""
+
+from typing import Any
+
+import pytest
+
+from envmill.errors import BuildError
+from envmill.verifiers.facts import LONGEST, check_fact, find_shortfall, says
+from schemas.scenario import Fact
+
+
+def fact(kind: Any, value: Any, **more: Any) -> Fact:
+    return Fact(name="it", kind=kind, value=value, **more)
+
+
+PRICE, DAY, PLACE = fact("number", 1200.5), fact("date", "2026-03-14"), fact("text", "Oak Street Library")
+
+PRICES = ("1,200.50", "1200.5", "$1 200.50", "€1.200,50", "**1,200.50**", "1 200,50 EUR", "1'200.50")
+TWELVES = ("12", "twelve of them", "12.0", "Twelve!", "(12)", "12kg", "12, not 13", "a 12-month plan")
+DAYS = (
+    "2026-03-14",
+    "14 March 2026",
+    "March 14th",
+    "14.03.2026",
+    "03/14/2026",
+    "14/03/2026",
+    "Mar 14, 2026",
+    "the 14th of March",
+    "2026-03-14T09:00:00+00:00",
+)
+NO_TWELVES = (
+    "112",
+    "12.5",
+    "1,12",
+    "A12",
+    "B-12",
+    "12/13",
+    "12:30",
+    "10:12",
+    "3-12",
+    "12th",
+    "v1.12.3",
+    "2026-12-01",
+    "12 March",
+    "March 12",
+    "$12,000",
+    "12k",
+    "-12",
+    "512,12",
+)
+OTHER_DAYS = ("2025-03-14", "14 April", "13 March 2026", "14", "March 2026", "2026-03-140", "114 March", "04/14/2026", "99.99.2026")
+OTHER_PLACES = ("Oak Street", "Oak Streets Library", "the library in Oak Street", "roak street library")
+
+
+@pytest.mark.parametrize(
+    ("one", "message"),
+    [
+        *((PRICE, f"It costs {spelled} in all.") for spelled in PRICES),
+        (PRICE, "It costs 1,200.50."),
+        *((fact("number", 12), f"There are {spelled}") for spelled in TWELVES),
+        *((fact("number", 12), f"{spelled} of it") for spelled in ("12 %", "12%", "12 percent")),
+        (fact("number", 0.12), "12 % of it"),
+        (fact("number", "12 %"), "The rate is 12 percent."),
+        (fact("number", -3), "It is -3 degrees"),
+        (fact("number", 10 / 3), "3.33 each"),
+        (fact("number", 1), "You have one loan."),
+        (fact("number", 0), "zero left"),
+        *((DAY, f"On {spelled} at noon") for spelled in DAYS),
+        (PLACE, "Pick it up at the OAK  street\nlibrary, please."),
+        (PLACE, "It is at **Oak\u00a0Street\u2011Library**."),
+        (fact("text", "can't renew"), "You can\u2019t renew it."),
+        (fact("text", "not available"), "It is not available."),
+        (fact("text", "AB-1234"), "Your code: ab 1234"),
+        (fact("text", "Straße"), "STRASSE"),
+        (fact("text", "suspended", also=["on hold"]), "The card is on hold."),
+        (fact("number", 2, also=["a pair"]), "You have a pair of them."),
+        (fact("pattern", r"(?i)two (loans|books) are overdue"), "Two books are overdue"),
+        (fact("number", 5, rivals=[7]), "5, not 7"),
+        (fact("text", "Oak Street Library", rivals=["Oak Street"]), "Go to Oak Street Library"),
+        (fact("number", 12, rivals=[2]), "12 loans"),
+        (fact("date", "2026-03-14", rivals=["2025-03-14"]), "14 March 2026"),
+        (DAY, "It is not on the 13th of March, it is on March 14th."),
+        (fact("number", 12), "No, 12 it is."),
+    ],
+)  # fmt: skip
+def test_what_says_it(one: Fact, message: str) -> None:
+    assert says(one, message)
+    check_fact(one)
+
+
+@pytest.mark.parametrize(
+    ("one", "message"),
+    [
+        *((fact("number", 200.5), f"It costs {spelled}") for spelled in ("1,200.50", "$1 200.50", "1.200,50")),
+        *((fact("number", 12), f"See {spelled} there") for spelled in NO_TWELVES),
+        *((fact("number", 1), said) for said in ("no one came", "the one you want", "which one?", "one of them", "one can try")),
+        (fact("number", 1200), "1.2"),
+        (fact("number", 33.333), "33.3"),
+        *((DAY, f"On {spelled}") for spelled in OTHER_DAYS),
+        *((PLACE, said) for said in OTHER_PLACES),
+        (fact("text", "5 loans"), "1.5 loans"),
+        (fact("text", "available"), "It is not available."),
+        (fact("text", "available"), "It isn't available."),
+        (fact("number", 12), "It is not 12."),
+        (DAY, "It is not on the 14th of March."),
+        (fact("number", 5, rivals=[7]), "5 or 7"),
+        (fact("number", 5, rivals=["7"]), "5 or seven"),
+        (fact("date", "2026-03-14", rivals=["2025-03-14"]), "14 March 2026 or 2025-03-14"),
+        (fact("text", "Ada", rivals=["Bo", "Cy"]), "Ada Bo Cy Di"),
+        (fact("text", "Oak Street Library", rivals=["Oak Street"]), "Oak Street Library or Oak Street"),
+        (fact("text", "yes it is", also=["it is"], rivals=["it is not"]), "no, it is not"),
+        (fact("text", "Oak Street", rivals=["Oak Street Library"]), "Go to Oak Street Library"),
+        (fact("pattern", r"\d+ loans", rivals=["none"]), "12 loans or none"),
+        (PRICE, ""),
+        (PRICE, "1,200.50 " + "x" * LONGEST),
+        (fact("number", 12), " ".join(map(str, range(2000)))),
+    ],
+)  # fmt: skip
+def test_what_does_not_say_it(one: Fact, message: str) -> None:
+    assert not says(one, message)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        fact("pattern", "("), fact("pattern", "(?=x)"), fact("pattern", r"(a)\1"), fact("pattern", "x*"),
+        fact("pattern", "x" * 501), fact("pattern", 5),
+        fact("number", "many"), fact("number", True), fact("number", "3 or 4"), fact("number", None),
+        fact("date", "soon"), fact("date", "March 14"), fact("date", 20260314),
+        fact("text", ""), fact("text", "–"), fact("text", "x"), fact("text", "fine", also=["!"]),
+        fact("number", 12, weight=0.0), fact("number", 12, weight=-1.0),
+    ],
+    ids=lambda one: f"{one.kind} {str(one.value)[:12]!r} {one.weight}",
+)  # fmt: skip
+def test_a_fact_nobody_could_judge_is_refused(one: Fact) -> None:
+    with pytest.raises(BuildError, match="cannot be judged"):
+        check_fact(one)
+
+
+def test_only_the_last_words_count_unless_any_may() -> None:
+    assert find_shortfall(PRICE, ["It costs 1200.50.", "Anything else?"]) == {"found": "Anything else?"}
+    assert find_shortfall(PRICE.model_copy(update={"where": "any"}), ["It costs 1200.50.", "Anything else?"]) is None
+    assert find_shortfall(PRICE, []) == {"found": "nothing was said"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param("1" * LONGEST, id="one long number"),
+        pytest.param("1 " * (LONGEST // 2), id="many numbers"),
+        pytest.param("111 " * (LONGEST // 4), id="many groups"),
+        pytest.param("1." * (LONGEST // 2), id="many points"),
+        pytest.param("1-" * (LONGEST // 2), id="many dashes"),
+        pytest.param("march " * (LONGEST // 6), id="many months"),
+        pytest.param("not the " * (LONGEST // 8), id="many denials"),
+        pytest.param(" " * LONGEST, id="nothing"),
+    ],
+)
+def test_no_message_takes_long(message: str) -> None:
+    for one in (fact("number", 77, rivals=[3]), DAY, fact("text", "a a a a a b"), fact("pattern", "(a+)+$")):
+        assert find_shortfall(one, [message[:LONGEST]]) is not None
