@@ -2,19 +2,39 @@
 
 from typing import Any
 
-from envmill.gates import s1, s2, w1, w2, w3
+from envmill.gates import s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s14, s15, w1, w2, w3, w5, w6, w7, w8, w9, w11, w12, w13
 from envmill.gates.base import Built, Gate, Posed
 
 ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
     Gate("W1", "environments", "Can agents and every consumer use the interface?", w1.look),
     Gate("W2", "environments", "Does the program import, construct, and give a state back as it was put in?", w2.look),
     Gate("W3", "environments", "Does every stored test give what it expects: success or an anticipated rejection?", w3.look),
+    Gate("W9", "environments", "Does the program keep within the jail?", w9.look),
+    Gate("W6", "environments", "Are odd arguments rejected, without a crash, and told limits kept?", w6.look),
+    Gate("W7", "environments", "Does a rejected call change nothing?", w7.look),
+    Gate("W8", "environments", "Is every tool seen to succeed, and every declared write to change something?", w8.look),
+    Gate("W11", "environments", "Do replies tell the truth about what was done?", w11.look),
+    Gate("W12", "environments", "Do reads, writes, lists and filters agree with each other?", w12.look),
+    Gate("W13", "environments", "Do valid calls off the beaten path give replies an agent can work with?", w13.look),
+    Gate("W5", "environments", "Does the same seed give the same everywhere, and another one leave every test true?", w5.look),
 )
 """Cheapest first, after the two that everything else needs."""
 
 SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     Gate("S1", "scenarios", "Does the reference path replay without a rejection, and pass, twice?", s1.look),
+    Gate("S9", "scenarios", "Does the request keep tools, hidden ids and expected values to itself?", s9.look),
+    Gate("S10", "scenarios", "Do text and structure agree on dates, amounts and references?", s10.look),
+    Gate("S8", "scenarios", "Could every argument of the reference path be known before it is used?", s8.look),
+    Gate("S3", "scenarios", "Does leaving out any write, required read or fact lose?", s3.look),
+    Gate("S14", "scenarios", "Do the reference paths of siblings fail here?", s14.look),
+    Gate("S15", "scenarios", "Does the request select one row for each thing it speaks of?", s15.look),
+    Gate("S6", "scenarios", "Does right work pass whatever way it was done?", s6.look),
+    Gate("S4", "scenarios", "Is the reference path told from its near misses?", s4.look),
+    Gate("S5", "scenarios", "Is a change that nobody asked for seen?", s5.look),
     Gate("S2", "scenarios", "Does doing nothing earn 0, and acting without reading the request stay low?", s2.look),
+    Gate("S12", "scenarios", "Does each component have a criterion, and does each criterion count?", s12.look),
+    Gate("S7", "scenarios", "Does every generated check say yes or no at every end?", s7.look),
+    Gate("S11", "scenarios", "Is everything judged the same in another process?", s11.look),
 )
 """Cheapest first, after the one that everything else needs."""
 

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import pairwise
 
 from envmill.agents.attackers.stock import Stock
 from envmill.agents.trial import Trial
 from envmill.gates.base import Posed
 from envmill.gates.likeness import outline
-from envmill.gates.mutants import find_targets
+from envmill.gates.near_misses import find_targets
 from envmill.gates.trials import Attempt, list_writes
 from schemas.base import Json
 from schemas.environment import Call, Tool
@@ -73,7 +74,7 @@ def _reorder(subject: Posed) -> list[tuple[Call, ...]]:
     """Writes swapped with each other, their order among reads kept, and all reads first."""
     oracle, writes = subject.scenario.oracle, list_writes(subject)
     orders: list[tuple[Call, ...]] = []
-    for one, other in zip(writes, writes[1:], strict=False):
+    for one, other in pairwise(writes):
         calls = list(oracle)
         calls[one], calls[other] = calls[other], calls[one]
         orders.append(tuple(calls))

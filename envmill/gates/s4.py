@@ -7,7 +7,7 @@ from typing import Literal
 from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.likeness import is_same_end
-from envmill.gates.mutants import breed
+from envmill.gates.near_misses import breed
 from envmill.gates.trials import Attempt, Trials, tell_reply
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json

@@ -22,9 +22,14 @@ _MOST_TEXT = 20_000
 """Characters of one reply that are read as words."""
 
 
+def strip_numbering(text: str) -> str:
+    """The text, normalised, without the numbers of a list's items."""
+    return normalise(_LIST_ITEM.sub("\n", text))
+
+
 def read_numbers(text: str) -> list[Number]:
-    """Every number of a text that is no numbering of a list."""
-    return find_numbers(normalise(_LIST_ITEM.sub("\n", text)))
+    """Every number of a text that numbers nothing."""
+    return find_numbers(strip_numbering(text))
 
 
 def read_dates(text: str) -> list[Day]:

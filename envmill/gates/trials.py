@@ -42,6 +42,8 @@ class Attempt:
     said: Words = ()
     reset: Reset | None = None
     """Another start than the scenario's."""
+    shaken: Reset | None = None
+    """The scenario's start in shaken memory."""
     place: int = -1
     """Which call it is about, where it is about one."""
 
@@ -91,44 +93,53 @@ class Trials:
         """Every attacker over its seeds."""
         return await self.once("attacks", self._attack)
 
+    @property
+    def first_seed(self) -> int:
+        """Where the seeds of attacks begin: another audit begins elsewhere."""
+        return self._means.seed * SEEDS
+
+    def plan_attack(self, name: str, view: View, seed: int) -> Attempt:
+        attacker = ATTACKERS[name]
+        return Attempt(f"{name} (seed {seed})", tuple(attacker.plan(view, seed)), lambda seen: attacker.speak(view, seen))
+
     def path(self) -> Attempt:
         return Attempt("oracle", tuple(self.scenario.oracle), self.last_words())
 
     def last_words(self) -> tuple[str, ...]:
         return (self.scenario.say,) if self.scenario.say else ()
 
-    async def play(self, attempts: Sequence[Attempt], *, fresh: bool = False) -> list[Trial]:
-        """All of them, in as few messages as their length allows."""
+    async def play(self, attempts: Sequence[Attempt], *, fresh: bool = False, anew: bool = False) -> list[Trial]:
+        """All of them, in as few messages as their length allows; `anew` judges even what was judged before."""
         trials: list[Trial] = []
         batch: list[Attempt] = []
         for attempt in attempts:
             if batch and sum(len(each.calls) + 2 for each in batch) + len(attempt.calls) > _STEPS:
-                trials += await self._play(batch, fresh)
+                trials += await self._play(batch, fresh, anew)
                 batch = []
             batch.append(attempt)
-        return trials + (await self._play(batch, fresh) if batch else [])
+        return trials + (await self._play(batch, fresh, anew) if batch else [])
 
     async def judge(self, ending: Ending) -> Verdict:
         """The verdict on an ending of one's own making."""
         return await decide(self._means.sandbox, self.scenario.verifier, ending, self.scenario.clock)
 
-    async def _play(self, batch: Sequence[Attempt], fresh: bool) -> list[Trial]:
-        plans: list[list[Step]] = [[each.reset or start(self.scenario), *map(Invoke, each.calls), Look()] for each in batch]
+    async def _play(self, batch: Sequence[Attempt], fresh: bool, anew: bool) -> list[Trial]:
+        plans: list[list[Step]] = [[each.shaken or each.reset or start(self.scenario), *map(Invoke, each.calls), Look()] for each in batch]
         seen = await self._means.sandbox.play(self._program, [step for plan in plans for step in plan], hashes="last", fresh=fresh)
         trials: list[Trial] = []
         for attempt, plan in zip(batch, plans, strict=True):
-            trials.append(await self._conclude(attempt, seen[: len(plan)]))
+            trials.append(await self._conclude(attempt, seen[: len(plan)], anew))
             seen = seen[len(plan) :]
         return trials
 
-    async def _conclude(self, attempt: Attempt, seen: list[Observation]) -> Trial:
+    async def _conclude(self, attempt: Attempt, seen: list[Observation], anew: bool) -> Trial:
         if fault := find_breakdown(seen):
             return Trial(seen, None, make_error(fault))
         words = attempt.said(seen[1:-1]) if callable(attempt.said) else attempt.said
         deeds = [Deed.of(call, reply) for call, reply in zip(attempt.calls, seen[1:-1], strict=True)]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
         ending = Ending(initial, seen[-1].state, deeds, words)
-        return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None))
+        return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not anew))
 
     async def _judge_once(self, ending: Ending, state_hash: str, *, plain: bool) -> Verdict:
         """Verdicts that rest on the state alone are given once per state."""
@@ -140,16 +151,10 @@ class Trials:
 
     async def _attack(self) -> dict[str, list[Trial]]:
         view = View.of(self.scenario, self.environment)
-        first = self._means.seed * SEEDS
         named = [
-            (
-                name,
-                Attempt(
-                    f"{name} (seed {seed})", tuple(attacker.plan(view, seed)), lambda seen, who=attacker: who.speak(view, seen), place=seed
-                ),
-            )
+            (name, self.plan_attack(name, view, seed))
             for name, attacker in ATTACKERS.items()
-            for seed in range(first, first + (SEEDS if attacker.random else 1))
+            for seed in range(self.first_seed, self.first_seed + (SEEDS if attacker.random else 1))
         ]
         trials = await self.play([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}

@@ -6,6 +6,7 @@
 import asyncio
 import json
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -197,17 +198,21 @@ def tabulate(rows: Iterable[Row]) -> Iterator[str]:
         yield f"{kind:24} n={found.total():4} kept={found['kept']:4}  {dict(found.most_common(8))}"
 
 
-if __name__ == "__main__":
-    import sys
+def main(count: int, kinds: Sequence[str], *, every: bool, missed: bool) -> Iterator[str]:
+    """The table, what was wrongly dropped or missed, and what each gate spent in this process."""
+    rows = measure_scenarios(count, 1, kinds, every=every)
+    yield from tabulate(rows)
+    for row in rows:
+        if (not row.kind and row.caught) or (missed and row.kind and not row.caught):
+            yield f"{row.theme} {row.kind or 'clean'}: {row.detail[:600]}"
+    spent: Counter[str] = Counter()
+    for row in rows:
+        spent.update(row.seconds)
+    yield "ms of CPU in this process, per scenario: " + ", ".join(f"{gate} {1000 * spent[gate] / len(rows):.1f}" for gate in spent)
 
+
+if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     planted = sys.argv[2].split(",") if len(sys.argv) > 2 else ["", *KINDS["scenario"]]
-    measured = measure_scenarios(number, 1, planted, every="every" in sys.argv)
-    print("\n".join(tabulate(measured)))
-    for each in measured:
-        if (not each.kind and each.caught) or (each.kind and "missed" in sys.argv and not each.caught):
-            print(each.theme, each.kind, each.detail[:600])
-    spent: Counter[str] = Counter()
-    for each in measured:
-        spent.update(each.seconds)
-    print({gate: round(1000 * total / len(measured), 2) for gate, total in spent.items()}, "ms CPU here, per scenario")
+    for line in main(number, planted, every="every" in sys.argv, missed="missed" in sys.argv):
+        sys.stdout.write(f"{line}\n")

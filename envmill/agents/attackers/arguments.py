@@ -90,7 +90,7 @@ def _offer_texts(name: str, stock: Stock) -> list[Json]:
     if pointed := stock.find_pointed(name):
         return list(stock.rows[pointed])
     known = [value for value in stock.namesakes(name) if isinstance(value, str)]
-    return known or stock.labels() or stock.keys()
+    return known or stock.labels() or stock.list_keys()
 
 
 def first_type(schema: Schema | Any) -> str:

@@ -51,7 +51,7 @@ class Stock:
                 return found
         return []
 
-    def keys(self) -> list[str]:
+    def list_keys(self) -> list[str]:
         return [key for rows in self.rows.values() for key in rows]
 
     def labels(self) -> list[str]:

@@ -1,0 +1,126 @@
+"""S10: text and structure agree: every date, amount and reference of the request is one of the world it speaks of."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+
+from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.sources import Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
+from envmill.gates.trials import Trials, list_writes
+from envmill.verifiers.numbers import find_numbers
+from envmill.verifiers.words import normalise
+from schemas.base import Json
+
+GATE = "S10"
+
+_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")
+_REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
+_COUNTED = re.compile(r"\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b")
+_ITEM = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+\S")
+_NEAR = 400
+"""Days from the clock within which a date may be one that the user has in mind."""
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Contradictions are dropped; what is only found somewhere in the state is told."""
+    near, far = await gather_knowledge(subject, means)
+    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far)]
+    if found:
+        code, words = found[0]
+        return drop(GATE, code, words, [{"contradiction": each, "what": what} for each, what in found])
+    loose = sorted(str(one) for one in list_amounts(subject) if one not in near.numbers)
+    return keep(GATE, {"found_in_state_only": loose})
+
+
+async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Knowledge]:
+    """What the reference path uses and sees, and beyond it the whole state and policy."""
+    scenario, year = subject.scenario, int(subject.scenario.clock[:4])
+    near, far = Knowledge(year), Knowledge(year)
+    near.take([call.arguments for call in scenario.oracle])
+    near.take([fact.value for fact in scenario.verifier.facts])
+    if scenario.oracle:
+        trial = (await Trials.of(subject, means).oracle())[0]
+        near.take([read_part(part) for reply in trial.replies for part in reply.parts])
+    far.take(scenario.initial_state)
+    for text in (subject.environment.policy_document, *subject.environment.rules):
+        far.read(text)
+    far.numbers |= near.numbers
+    far.dates |= near.dates | {scenario.clock[:10]}
+    far.values |= near.values
+    far.normal += near.normal
+    return near, far
+
+
+def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[tuple[str, str]]:
+    """(reason code, words) for what the request says and nothing else knows."""
+    request, scenario = subject.scenario.request, subject.scenario
+    if not scenario.oracle:
+        return
+    writes = [scenario.oracle[place] for place in list_writes(subject)]
+    used = {Decimal(str(leaf)) for call in writes for leaf in list_leaves(call.arguments) if _is_amount(leaf)}
+    for number in sorted(list_amounts(subject)):
+        if number not in far.numbers and not _is_part(number, far):
+            instead = f"; the reference path uses {', '.join(map(str, sorted(used - list_said(request))))}" if used else ""
+            yield "unknown_amount", f"the request says {number}, which nothing in the world or on the reference path is{instead}"
+    for day in read_dates(request):
+        said = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
+        if said not in far.dates and not _is_near(said, scenario.clock):
+            yield "unknown_date", f"the request says {said}, far from the clock and found nowhere else"
+        elif said not in far.dates and any(_is_date(leaf) for call in writes for leaf in list_leaves(call.arguments)):
+            yield "unknown_date", f"the request says {said}; the reference path uses another date"
+    for reference in _REFERENCE.findall(request):
+        if reference.casefold() not in far.normal and not _stands_in(reference, far):
+            yield "unknown_reference", f"the request names {reference}, which is nowhere in the state or on the reference path"
+
+
+def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[tuple[str, str]]:
+    """(reason code, words) for what the request says against itself or against the calendar."""
+    text = normalise(subject.scenario.request)
+    for day in read_dates(subject.scenario.request):
+        named = _WEEKDAY.search(text[: day.span[0]])
+        if named and date(day.year or far.year, day.month, day.day).weekday() != _WEEKDAYS.index(named[1]):
+            yield "wrong_weekday", f"{day.year or far.year}-{day.month:02d}-{day.day:02d} is no {named[1]}"
+    counted, items = _COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
+    if counted:
+        wanted = int(find_numbers(counted[1])[0].value)
+        steps = len(list_writes(subject)) + len(subject.scenario.verifier.facts)
+        if items and items != wanted:
+            yield "wrong_count", f"the request speaks of {counted[0]} and lists {items}"
+        elif subject.scenario.oracle and steps < wanted:
+            yield "wrong_count", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}"
+
+
+def list_amounts(subject: Posed) -> set[Decimal]:
+    """Numbers of the request in digits; a number in words may be anything (`one more thing`), and a count of wishes is no amount."""
+    text = strip_numbering(subject.scenario.request)
+    counted = [found.span() for found in _COUNTED.finditer(text)]
+    digits = [one for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))]
+    return {one.value for one in digits if not any(start <= one.span[0] < end for start, end in counted)}
+
+
+def list_said(request: str) -> set[Decimal]:
+    """Numbers the request says, in whatever spelling."""
+    return {one.value for one in read_numbers(request)}
+
+
+def _is_part(number: Decimal, far: Knowledge) -> bool:
+    """Whether it is part of a name: `room 12`, `flat 4`."""
+    return re.search(rf"(?<![\w.]){re.escape(f'{number:f}')}(?![\w.])", f"{far.normal} {' '.join(far.values)}") is not None
+
+
+def _stands_in(reference: str, far: Knowledge) -> bool:
+    return any(reference.casefold() in value for value in far.values)
+
+
+def _is_amount(leaf: Json) -> bool:
+    return isinstance(leaf, int | float) and not isinstance(leaf, bool)
+
+
+def _is_date(leaf: Json) -> bool:
+    return isinstance(leaf, str) and re.match(r"\d{4}-\d\d-\d\d", leaf) is not None
+
+
+def _is_near(said: str, clock: str) -> bool:
+    return abs(date.fromisoformat(said) - date.fromisoformat(clock[:10])) <= timedelta(days=_NEAR)

@@ -1,0 +1,55 @@
+"""S11: no flakiness: the oracle and two attacks, in other processes with other memory, end and are judged the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from envmill.agents.attackers import ATTACKERS, View
+from envmill.agents.trial import Trial
+from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.trials import Attempt, Trials
+from envmill.kinds.start import start
+from schemas.base import Json
+
+GATE = "S11"
+
+ATTACKS = ("random_valid", "read_everything")
+"""One that writes and one that talks."""
+_SHAKES = (1, 2)
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Everything twice more, each time in a process that played nothing before; the second checks are heard anew, too."""
+    trials = Trials.of(subject, means)
+    base = await list_first(trials)
+    if any(trial.ending is None for _, trial in base):
+        return skip(GATE, "no_end", "The environment broke down before there was an end to compare.")
+    for shaken in _SHAKES:
+        again = await trials.play([shake(trials, attempt, shaken) for attempt, _ in base], fresh=True, anew=True)
+        for (attempt, one), other in zip(base, again, strict=True):
+            if fault := find_difference(one, other):
+                evidence: Json = {"attempt": attempt.label, "verdicts": [each.verdict.model_dump() for each in (one, other)]}
+                return drop(GATE, fault[0], f"{attempt.label}: {fault[1]}", evidence)
+    return keep(GATE, {"attempts": [attempt.label for attempt, _ in base], "times": 1 + len(_SHAKES)})
+
+
+async def list_first(trials: Trials) -> Sequence[tuple[Attempt, Trial]]:
+    """What was played already."""
+    view = View.of(trials.scenario, trials.environment)
+    attacks = await trials.attacks()
+    found = [(trials.plan_attack(name, view, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]
+    return [(trials.path(), (await trials.oracle())[0]), *found] if trials.scenario.oracle else found
+
+
+def shake(trials: Trials, attempt: Attempt, shaken: int) -> Attempt:
+    return replace(attempt, shaken=replace(start(trials.scenario), shaken=shaken))
+
+
+def find_difference(one: Trial, other: Trial) -> tuple[str, str] | None:
+    """(reason code, words) when two plays of one attempt part."""
+    if one.verdict.outcome != other.verdict.outcome or one.verdict.reward != other.verdict.reward:
+        return "verdict_differs", f"judged {one.verdict.outcome}, then {other.verdict.outcome}"
+    if one.seen[-1].state_hash != other.seen[-1].state_hash:
+        return "end_differs", "the same calls end in another state in another process"
+    if [reply.parts for reply in one.replies] != [reply.parts for reply in other.replies]:
+        return "reply_differs", "the same calls are answered otherwise in another process"
+    return None

@@ -1,0 +1,165 @@
+"""S12: each component has a criterion and each criterion counts: for each one there is an end at which it is false.
+
+ends: nothing, mutants, steps left out, tampering, attacks, deeds put into the right path ─► criteria never false ─► vacuous
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
+
+from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.s3 import plan_omissions
+from envmill.gates.s4 import list_mutants
+from envmill.gates.s5 import judge_tampered
+from envmill.gates.trials import Trials
+from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.pattern import ANY, ROW
+from schemas.base import Json, is_array, is_object
+from schemas.environment import Call
+from schemas.rollout import Verdict
+from schemas.scenario import CallPattern, Check, Predicate, Scenario, Verifier
+
+GATE = "S12"
+
+MOST_WEIGHT = 0.25
+"""Share of one goal or fact where there are four or more."""
+_SAMPLES: dict[str, Json] = {"string": "x", "number": 1, "boolean": True, "null": None, "array": [], "object": {}}
+
+Criterion = tuple[str, str]
+"""Component and name."""
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """What can be read off the verifier first, then the ends."""
+    scenario = subject.scenario
+    if fault := find_lack(scenario) or find_weight(scenario.verifier) or find_stranger(subject):
+        return drop(GATE, *fault)
+    wanted = list_criteria(scenario.verifier)
+    counted: dict[Criterion, str] = {}
+    async for what, verdict in list_ends(subject, means):
+        for criterion in list_false(verdict):
+            counted.setdefault(criterion, what)
+        if wanted <= counted.keys():
+            break
+    vacuous = sorted(wanted - counted.keys())
+    evidence: Json = {"vacuous": vacuous, "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())}}
+    if vacuous:
+        return drop(GATE, "vacuous_criterion", f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played", evidence)
+    return keep(GATE, evidence)
+
+
+def find_lack(scenario: Scenario) -> tuple[str, str] | None:
+    """(reason code, words) when a component that the polarity rests on has no criterion."""
+    verifier, polarity = scenario.verifier, scenario.polarity
+    if not verifier.goals and not verifier.facts:
+        return "no_goal", "The verifier has neither a goal nor a fact: nothing has to become true."
+    if polarity == "achieve" and not verifier.goals:
+        return "no_criterion", "Something is to be achieved, and no goal says what."
+    if polarity != "achieve" and not verifier.facts:
+        return "no_criterion", f"To {polarity} is right here, and no fact has to be told: saying nothing would do."
+    if polarity in ("refuse", "escalate", "clarify") and not verifier.procedure and not verifier.goals:
+        return "no_criterion", f"To {polarity} is right here, and nothing has to be looked at first: a guess would do."
+    return None
+
+
+def find_weight(verifier: Verifier) -> tuple[str, str] | None:
+    """(reason code, words) when one goal or fact weighs too much."""
+    parts = [*verifier.goals, *verifier.facts]
+    heaviest = max(parts, key=lambda each: each.weight)
+    share = heaviest.weight / sum(each.weight for each in parts)
+    if len(parts) >= 4 and share > MOST_WEIGHT + 1e-9:
+        return "weighs_too_much", f"{heaviest.name!r} weighs {share:.2f} of all, more than {MOST_WEIGHT}"
+    return None
+
+
+def find_stranger(subject: Posed) -> tuple[str, str] | None:
+    """(reason code, words) when a predicate is about a tool that is not there: it can never be broken, or never be kept."""
+    tools, verifier = {tool.name for tool in subject.environment.tools}, subject.scenario.verifier
+    for predicate in (*verifier.procedure, *verifier.harm):
+        for pattern in (predicate.call, predicate.first):
+            if pattern and pattern.name and pattern.name not in tools:
+                return "unknown_tool", f"{predicate.name!r} is about {pattern.name}, which is no tool of the environment"
+    return None
+
+
+def list_criteria(verifier: Verifier) -> set[Criterion]:
+    named = {
+        "goals": verifier.goals,
+        "guards": verifier.guards,
+        "procedure": verifier.procedure,
+        "facts": verifier.facts,
+        "harm": verifier.harm,
+    }
+    return {(component, each.name) for component, criteria in named.items() for each in criteria}
+
+
+def list_false(verdict: Verdict) -> Iterator[Criterion]:
+    """Criteria a verdict found false."""
+    for entry in verdict.evidence:
+        if is_object(entry):
+            yield str(entry.get("component")), str(entry.get("name"))
+
+
+async def list_ends(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Verdict]]:
+    """Ends that were played anyway, then ends made for the purpose."""
+    trials, scenario = Trials.of(subject, means), subject.scenario
+    nothing = await trials.nothing()
+    yield "nothing was done", nothing.verdict
+    base = nothing.ending
+    if scenario.oracle:
+        base = (await trials.oracle())[0].ending or base
+        omissions = plan_omissions(subject)
+        played = await trials.once("omissions", lambda: trials.play(omissions))
+        for attempt, trial in zip(omissions, played, strict=True):
+            yield f"without {attempt.label}", trial.verdict
+        for mutant in await list_mutants(subject, means):
+            yield mutant.attempt.label, mutant.trial.verdict
+        for tampering, verdict in await judge_tampered(subject, means):
+            yield tampering.what, verdict
+    if base:
+        for what, ending in make_ends(scenario.verifier, base):
+            yield what, await trials.judge(ending)
+    for name, attacks in (await trials.attacks()).items():
+        for trial in attacks:
+            yield name, trial.verdict
+
+
+def make_ends(verifier: Verifier, base: Ending) -> Iterator[tuple[str, Ending]]:
+    """A guard's own place altered, a forbidden call made, one made too often, one made before what must come first."""
+    for check in verifier.guards:
+        if check.op != "generated":
+            yield f"{'.'.join(check.path)} is another value", replace(base, final=overwrite(base.final, check))
+    for predicate in (*verifier.harm, *verifier.procedure):
+        yield f"{predicate.call.name} against {predicate.name!r}", replace(base, deeds=break_predicate(predicate, base))
+
+
+def break_predicate(predicate: Predicate, base: Ending) -> list[Deed]:
+    """The deeds, so that the predicate does not hold."""
+    deed = Deed(make_call(predicate.call), "ok")
+    if predicate.op in ("forbidden", "at_most"):
+        return [*base.deeds, *[deed] * (predicate.most + 1)]
+    return [deed] if predicate.op == "before" else []
+
+
+def make_call(pattern: CallPattern) -> Call:
+    """A call the pattern is about."""
+    return Call(name=pattern.name, arguments={name: fill(value) for name, value in pattern.arguments.items()}, actor=pattern.actor)
+
+
+def fill(pattern: Json) -> Json:
+    """A value that fits a pattern."""
+    if is_object(pattern):
+        if pattern.keys() == {ANY}:
+            return _SAMPLES.get(str(pattern[ANY]))
+        return "x" if pattern.keys() == {ROW} else {name: fill(value) for name, value in pattern.items()}
+    return [fill(one) for one in pattern] if is_array(pattern) else pattern
+
+
+def overwrite(state: Json, check: Check) -> Json:
+    """The state with something else at the check's place: a value where there should be none, none where there should be one."""
+    return _set(state, check.path, "touched" if check.op == "absent" else None)
+
+
+def _set(state: Json, path: list[str], value: Json) -> Json:
+    rows: Mapping[str, Json] = state if is_object(state) else {}
+    first, *rest = path
+    return {**rows, first: _set(rows.get(first), rest, value) if rest else value}

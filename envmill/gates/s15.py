@@ -1,0 +1,146 @@
+"""S15: the request selects one referent: no other row fits its words as well and could be acted on just so.
+
+target row ──words of the request──► what is said of it ─┐
+twin rows, existing and injected ────────────────────────┴─► fits as well, and the program takes it ─► ambiguous
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from envmill.agents.attackers.stock import Stock
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
+from envmill.gates.near_misses import find_targets
+from envmill.gates.sources import Knowledge, list_told
+from envmill.gates.trials import Attempt, Trials, list_writes
+from schemas.base import Json, is_array, is_object
+from schemas.environment import Call
+
+GATE = "S15"
+
+_DEPTH = 2
+"""References followed from a row: `Maya's loan of the sander` speaks of two other rows."""
+_MOST = 40
+"""Rivals played."""
+
+Said = frozenset[tuple[str, str]]
+"""(dotted field, value) pairs of a row that the request says."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A row the oracle acts on."""
+
+    place: int
+    argument: str
+    collection: str
+    key: str
+    said: Said
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another row that fits the words."""
+
+    target: Target
+    key: str
+    better: bool
+    """Whether more is said of it than of the target."""
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Rivals that fit as well and that the program would take; a target of which nothing is said is told, not dropped."""
+    targets = list_targets(subject)
+    if not targets:
+        return pass_by(GATE, "no_referent", "No write of the reference path names a row of the initial state.")
+    stock, told = read_world(subject)
+    rivals = [rival for target in targets for rival in find_rivals(target, targets, stock, told)]
+    taken = await find_taken(subject, means, rivals)
+    if taken:
+        worst = next((rival for rival in taken if rival.better), taken[0])
+        return drop(GATE, "wrong_referent" if worst.better else "ambiguous_referent", describe(worst), [show(rival) for rival in taken])
+    unsaid = [f"{target.collection}.{target.key}" for target in targets if not target.said]
+    return keep(GATE, {"targets": [f"{each.collection}.{each.key}" for each in targets], "nothing_said_of": unsaid, "tried": len(rivals)})
+
+
+def list_targets(subject: Posed) -> list[Target]:
+    """Rows of the initial state that writes name, each once a call."""
+    stock, told = read_world(subject)
+    return [
+        Target(place, argument, home, str(call.arguments[argument]), find_said(stock, home, str(call.arguments[argument]), told))
+        for place, call in ((place, subject.scenario.oracle[place]) for place in list_writes(subject))
+        for argument, home, _ in find_targets(call, stock)
+    ]
+
+
+def read_world(subject: Posed) -> tuple[Stock, Knowledge]:
+    return Stock.of(subject.scenario.initial_state), Knowledge.of(list_told(subject.scenario), int(subject.scenario.clock[:4]))
+
+
+def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowledge) -> Iterator[Rival]:
+    """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
+    meant = {each.key for each in targets}
+    for key in stock.rows[target.collection]:
+        if key not in meant:
+            said = find_said(stock, target.collection, key, told)
+            # With nothing said of the target, every row fits as well; only one of which something is said is a rival.
+            if target.said < said or (target.said and target.said == said):
+                yield Rival(target, key, target.said != said)
+
+
+def find_said(stock: Stock, collection: str, key: str, told: Knowledge) -> Said:
+    """Fields of a row, and of the rows it refers to, whose value the user says."""
+    described = describe_row(stock, collection, key, _DEPTH)
+    return frozenset((name, str(value)) for name, value in described if is_telling(value) and told.holds(value))
+
+
+def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str = "") -> Iterator[tuple[str, Json]]:
+    """Dotted field and plain value; a field that holds the key of a row leads on to that row."""
+    row: Mapping[str, Json] = stock.rows[collection][key]
+    yield f"{name}key", key
+    for field, value in row.items():
+        home = stock.find_home(value) if depth and value != key else ""
+        if home:
+            yield from describe_row(stock, home, value, depth - 1, f"{name}{field}.")
+        elif not is_object(value) and not is_array(value):
+            yield f"{name}{field}", value
+
+
+def is_telling(value: Json) -> bool:
+    """Whether a value could tell one row from another in words: a yes or no, or a letter, is said by accident."""
+    if isinstance(value, bool) or value is None:
+        return False
+    return not isinstance(value, str) or (len(value) > 1 and value.casefold() not in ("yes", "no", "none", "on", "in", "at", "to"))
+
+
+async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[Rival]:
+    """Rivals that the program takes in the target's place, and whose end loses: one that passes is another right way."""
+    trials, oracle = Trials.of(subject, means), subject.scenario.oracle
+    words = trials.last_words()
+    attempts = [
+        Attempt("rival", (*oracle[: one.target.place], put(oracle, one), *oracle[one.target.place + 1 :]), words) for one in rivals[:_MOST]
+    ]
+    if not attempts:
+        return []
+    played = await trials.once("rivals", lambda: trials.play(attempts))
+    return [
+        rival
+        for rival, trial in zip(rivals, played, strict=False)
+        if all(reply.outcome == "ok" for reply in trial.replies) and trial.verdict.outcome == "fail"
+    ]
+
+
+def put(oracle: list[Call], rival: Rival) -> Call:
+    call = oracle[rival.target.place]
+    return call.model_copy(update={"arguments": call.arguments | {rival.target.argument: rival.key}})
+
+
+def describe(rival: Rival) -> str:
+    target = rival.target
+    said = ", ".join(f"{name} {value}" for name, value in sorted(target.said)) or "nothing"
+    much = "fits the request's words better" if rival.better else "fits the request's words as well"
+    return f"{target.collection}.{rival.key} {much} than {target.key}, of which it says {said}"
+
+
+def show(rival: Rival) -> Json:
+    target = rival.target
+    return {"call": target.place + 1, "argument": target.argument, "target": target.key, "rival": rival.key, "said": sorted(target.said)}

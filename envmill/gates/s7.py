@@ -1,0 +1,64 @@
+"""S7: a check that says neither yes nor no is no check: one that raises, hangs, changes what it is shown, prints, or answers a number."""
+
+from collections.abc import AsyncIterator
+
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.s4 import list_mutants
+from envmill.gates.s5 import judge_tampered
+from envmill.gates.trials import Trials
+from envmill.verifiers.ending import Ending
+from schemas.base import Json, is_array, is_object
+from schemas.rollout import Verdict
+
+GATE = "S7"
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """The same ends that other gates played; the first check that is silent on one is named."""
+    verifier = subject.scenario.verifier
+    generated = [check.name for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
+    if not generated:
+        return pass_by(GATE, "no_generated_check", "Every check is declarative, and our own code runs it.")
+    heard = 0
+    async for what, verdict in list_verdicts(subject, means):
+        if verdict.outcome == "error":
+            evidence: Json = {"end": what, "verdict": verdict.model_dump(), "checks": generated}
+            return drop(GATE, "check_says_nothing", f"on the end of {what}: {verdict.reason}", evidence)
+        heard += 1
+    if not heard:
+        return skip(GATE, "no_end", "The environment left no end that checks could be asked about.")
+    return keep(GATE, {"checks": len(generated), "ends": heard})
+
+
+async def list_verdicts(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Verdict]]:
+    """Cheapest ends first: a check that hangs takes its whole deadline each time. Ends the environment spoilt say nothing about checks."""
+    trials = Trials.of(subject, means)
+    nothing = await trials.nothing()
+    if nothing.ending:
+        yield "doing nothing", nothing.verdict
+    if subject.scenario.oracle:
+        right = (await trials.oracle())[0]
+        if right.ending:
+            yield "the reference path", right.verdict
+    for verdict in [await trials.judge(bare) for bare in _strip(nothing.ending)]:
+        yield "a state without rows", verdict
+    if subject.scenario.oracle:
+        for mutant in await list_mutants(subject, means):
+            if mutant.trial.ending:
+                yield f"a mutant ({mutant.attempt.label})", mutant.trial.verdict
+        for tampering, verdict in await judge_tampered(subject, means):
+            yield f"tampering ({tampering.what})", verdict
+    for name, played in (await trials.attacks()).items():
+        for trial in played:
+            if trial.ending:
+                yield f"an attack ({name})", trial.verdict
+
+
+def _strip(ending: Ending | None) -> list[Ending]:
+    """The same state with every collection empty: a check that takes a row for granted raises here."""
+    if ending is None:
+        return []
+    bare: dict[str, Json] = {
+        name: dict[str, Json]() if is_object(value) else list[Json]() if is_array(value) else value for name, value in ending.final.items()
+    }
+    return [Ending(ending.initial, bare, ending.deeds, ending.said)]

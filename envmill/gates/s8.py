@@ -1,0 +1,133 @@
+"""S8: facts closure: whoever follows the reference path could know every argument of it before the call.
+
+request, facts, policy ─┐
+replies to earlier calls ┴─► does anything hold this argument?  no ─► computed from what is known?  no ─► dropped
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from envmill.agents.attackers.stock import Stock
+from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.sources import Knowledge, holds_words, list_told, read_day, read_part, read_plain_number
+from envmill.gates.trials import Trials
+from envmill.verifiers.words import split_words
+from schemas.base import Json, is_array, is_object
+
+GATE = "S8"
+
+Source = Literal["told", "seen", "default", "unknown", "nowhere"]
+
+_DAY_WORDS = re.compile(
+    r"\b(today|tonight|tomorrow|yesterday|now|next|following|later|days?|weeks?|months?|fortnight|end of"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+)
+_MOST_WORDS = 0.6
+"""Share of a longer text's words that have to be known for the text to be somebody's own summary."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A plain value that the reference path uses, and where it could be known from."""
+
+    place: int
+    tool: str
+    name: str
+    value: Json
+    source: Source
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Ids first: an id out of nowhere is a lookup that is missing."""
+    scenario = subject.scenario
+    if not scenario.oracle:
+        return skip(GATE, "no_oracle", "There is no reference path whose arguments could be traced.")
+    arguments = await trace(subject, means)
+    lost = [each for each in arguments if each.source == "nowhere"]
+    unknown = [tell(each) for each in arguments if each.source == "unknown"]
+    if lost:
+        keys = Stock.of(scenario.initial_state)
+        hidden = next((each for each in lost if keys.find_home(each.value)), None)
+        worst, reason = (hidden, "unseen_id") if hidden else (lost[0], "underivable_argument")
+        words = f"call {worst.place + 1}, {worst.tool}: nobody said {worst.name} = {worst.value!r}, and no reply before it shows it"
+        return drop(GATE, reason, words, {"nowhere": [tell(each) for each in lost], "unknown": unknown})
+    return keep(GATE, {"arguments": len(arguments), "unknown": unknown})
+
+
+async def trace(subject: Posed, means: Means) -> list[Argument]:
+    """Every plain value of every call, against what was known before that call."""
+    scenario, (trial, *_) = subject.scenario, await Trials.of(subject, means).oracle()
+    year = int(scenario.clock[:4])
+    told = Knowledge.of([*list_told(scenario), subject.environment.policy_document], year)
+    told.dates.add(scenario.clock[:10])
+    seen = Knowledge(year)
+    tools = {tool.name: tool for tool in subject.environment.tools}
+    found: list[Argument] = []
+    for place, call in enumerate(scenario.oracle):
+        schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
+        for name, value in list_plain(call.arguments):
+            top = name.split(".")[0]
+            default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
+            found.append(Argument(place, call.name, name, value, "default" if default else find_source(value, told, seen)))
+        reply = trial.replies[place] if place < len(trial.replies) else None
+        seen.take([read_part(part) for part in reply.parts] if reply else [])
+        seen.read(reply.message if reply else "")
+    return found
+
+
+_NO_DEFAULT = object()
+
+
+def find_source(value: Json, told: Knowledge, seen: Knowledge) -> Source:
+    """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
+    if isinstance(value, bool) or value is None or value == "":
+        return "default"
+    if told.holds(value):
+        return "told"
+    if seen.holds(value):
+        return "seen"
+    return "unknown" if is_worked_out(value, told, seen) else "nowhere"
+
+
+def is_worked_out(value: Json, told: Knowledge, seen: Knowledge) -> bool:
+    """A date of which only a weekday or a distance was said, a sum or share of something told, a text mostly of known words."""
+    if day := read_day(value):
+        return bool(_DAY_WORDS.search(told.normal)) or _is_spelled_otherwise(day, told)
+    number = read_plain_number(value)
+    if number is not None and not isinstance(value, str):
+        return any(number in _combine(one, other) for one in told.numbers for other in told.numbers | seen.numbers)
+    words = split_words(str(value))
+    known = [word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)]
+    return len(words) > 1 and len(known) / len(words) >= _MOST_WORDS
+
+
+def list_plain(value: Json, name: str = "") -> Iterator[tuple[str, Json]]:
+    """(dotted name, plain value) of an arguments object."""
+    if is_object(value):
+        for key, one in value.items():
+            yield from list_plain(one, f"{name}.{key}" if name else key)
+    elif is_array(value):
+        for one in value:
+            yield from list_plain(one, name)
+    else:
+        yield name, value
+
+
+def tell(argument: Argument) -> Json:
+    return {"call": argument.place + 1, "tool": argument.tool, "argument": argument.name, "value": argument.value}
+
+
+def _is_spelled_otherwise(day: str, told: Knowledge) -> bool:
+    """Whether only the day of the month was said, as in `the 14th`."""
+    return re.search(rf"\b{date.fromisoformat(day).day}(?:st|nd|rd|th)\b", told.normal) is not None
+
+
+def _combine(one: Decimal, other: Decimal) -> tuple[Decimal, ...]:
+    if one in (0, 1) or other in (0, 1):
+        return ()
+    quotients = [a / b for a, b in ((one, other), (other, one)) if b]
+    return (one + other, one - other, other - one, one * other, *quotients, one * other / 100)

@@ -1,0 +1,96 @@
+"""S9: no leak: the request names no tool, no hidden id, no expected value and no field of the state."""
+
+import re
+from collections.abc import Iterator
+
+from envmill.agents.attackers.stock import Stock
+from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.likeness import list_generated
+from envmill.gates.sources import list_leaves
+from envmill.gates.trials import Trials
+from envmill.verifiers.facts import says
+from schemas.base import Json, is_array, is_object
+
+GATE = "S9"
+
+_GENERATED = re.compile(
+    r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{12,}"
+)
+"""Ids that programs make up. What stands on a card or a receipt (`M-1042`, `T217`) people know."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """Every leak found; the first names the reason."""
+    found = [*list_leaks(subject), *[("expected_value", value) for value in await list_expected(subject, means)]]
+    if not found:
+        return keep(GATE)
+    code, value = found[0]
+    evidence: Json = [{"leak": each, "value": leaked} for each, leaked in found]
+    return drop(GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence)
+
+
+def list_leaks(subject: Posed) -> Iterator[tuple[str, str]]:
+    """(reason code, what was said) that state and interface alone can tell."""
+    scenario = subject.scenario
+    said = tell_all(subject)
+    for tool in subject.environment.tools:
+        if _names_tool(tool.name, said):
+            yield "tool_name", tool.name
+    for key in Stock.of(scenario.initial_state).list_keys():
+        if (_GENERATED.fullmatch(key) or "_" in key) and is_said(key, said):
+            yield "hidden_id", key
+    for name in sorted(set(list_names(scenario.initial_state))):
+        if "_" in name and is_said(name, said):
+            yield "state_key", name
+    for fact in scenario.verifier.facts:
+        if fact.kind != "pattern" and says(fact.model_copy(update={"rivals": []}), scenario.request[:4000]):
+            yield "answer", str(fact.value)
+
+
+async def list_expected(subject: Posed, means: Means) -> list[str]:
+    """Values that only the program could have made, and that the user says nevertheless."""
+    if not subject.scenario.oracle:
+        return []
+    ending = (await Trials.of(subject, means).oracle())[0].ending
+    if ending is None:
+        return []
+    said = tell_all(subject)
+    stamps = {str(leaf) for leaf in list_leaves(ending.final) if isinstance(leaf, str) and _TIME.match(leaf)}
+    stamps -= {str(leaf) for leaf in list_leaves(ending.initial) if isinstance(leaf, str)}
+    return sorted(value for value in list_generated(ending.initial, ending.final) | stamps if is_said(value, said))
+
+
+def tell_all(subject: Posed) -> str:
+    """All that the user may say, names of facts among it."""
+    user = subject.scenario.user
+    leaves = (str(leaf) for leaf in list_leaves(user.facts))
+    return "\n".join([subject.scenario.request, user.opening, *user.facts, *leaves])
+
+
+def is_said(word: str, said: str) -> bool:
+    """Whether it stands there as a whole, letter for letter."""
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", said) is not None
+
+
+def list_names(value: Json) -> Iterator[str]:
+    """Names of collections and of their rows' fields."""
+    if is_object(value):
+        for key, one in value.items():
+            if not _is_row_key(key, one):
+                yield key
+            yield from list_names(one)
+    elif is_array(value):
+        for one in value:
+            yield from list_names(one)
+
+
+def _is_row_key(key: str, value: Json) -> bool:
+    return is_object(value) and any(each.isdigit() for each in key)
+
+
+def _names_tool(name: str, said: str) -> bool:
+    """A name of one word is a word of everyday language too: it leaks only where it is called a tool."""
+    if "_" in name or re.search(r"[a-z][A-Z]", name):
+        return is_said(name, said)
+    return re.search(rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b", said) is not None
