@@ -5,7 +5,8 @@ write ─► load in the jail ─► tests ─► green: built
   └────── repair, at most twice; the best version goes on to the gates ──────┘
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from envmill.errors import BadReply, BuildError
@@ -16,11 +17,11 @@ from envmill.kinds.start import start
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.sandbox import Invoke, Look, Program, Reset
-from envmill.verifiers.derive import asks_for_something, derive_verifier
+from envmill.verifiers.compose import Composed, Run, compose_verifier
+from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Ending
-from envmill.verifiers.judge import judge
-from schemas.base import Json, digest
+from envmill.verifiers.ending import Deed, Ending
+from schemas.base import Json, digest, is_object
 from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.scenario import Draft, Scenario
@@ -131,38 +132,74 @@ def _record(blueprint: Blueprint, repair: int, source: str, failure: str, fault:
 
 
 async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
-    """A verifier from the oracle's changes, run on the oracle's end and on the untouched state."""
-    draft = subject.record.record
-    final = await _play_oracle(draft, subject.record.environment, mill, start(draft))
-    elsewhere = await _play_oracle(draft, subject.record.environment, mill, _start_elsewhere(draft))
-    if final is None or elsewhere is None:
+    """A verifier from what the oracle did, measured on the oracle's ending, on doing nothing, and on the right words alone."""
+    draft, environment = subject.record.record, subject.record.environment
+    ending = await _play_oracle(draft, environment, mill, start(draft))
+    elsewhere = await _play_oracle(draft, environment, mill, _start_elsewhere(draft))
+    if ending is None or elsewhere is None:
         return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
     try:
-        verifier = derive_verifier(draft.initial_state, draft.changes, diff_states(draft.initial_state, elsewhere))
+        composed = compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
     except BuildError as error:
         return Result(findings=(drop("verifier", "no_verifier", error.message),))
-    if not asks_for_something(verifier):
-        return Result(findings=(drop("verifier", "no_goal", "nothing the oracle changes can be asked for"),))
+    nothing = Ending(draft.initial_state, draft.initial_state)
+    rewards: list[float] = []
+    for name, one in (("oracle", ending), ("do_nothing", nothing), ("words_alone", replace(nothing, said=ending.said))):
+        verdict = await decide(mill.sandbox, composed.verifier, one, draft.clock)
+        if (name == "oracle") is not (verdict.outcome == "pass") or (name != "oracle" and verdict.reward != 0.0):
+            detail = f"{name} ends in {verdict.outcome} with reward {verdict.reward}: {verdict.reason or 'nothing failed'}"
+            return Result(findings=(drop("verifier", f"{name}_misjudged", detail, verdict.model_dump(mode="json")),))
+        rewards.append(verdict.reward or 0.0)
+    return Result((_make_scenario(draft, environment, composed, rewards),))
+
+
+def _make_scenario(draft: Draft, environment: Environment, composed: Composed, rewards: Sequence[float]) -> Scenario:
     kept = draft.model_dump(
-        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "origin"}
+        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
     )
-    scenario = Scenario.model_validate(
+    return Scenario.model_validate(
         kept
         | {
             "draft": draft.id,
-            "verifier": verifier,
-            "features": {"oracle_calls": len(draft.oracle), "changes": len(draft.changes)},
+            "verifier": composed.verifier,
+            "features": find_features(draft, environment, composed),
             "split": "train",
-            "oracle_reward": judge(verifier, Ending(draft.initial_state, final)).reward,
-            "do_nothing_reward": judge(verifier, Ending(draft.initial_state, draft.initial_state)).reward,
+            "oracle_reward": rewards[0],
+            "do_nothing_reward": rewards[1],
         }
     )
-    return Result((scenario,))
 
 
-async def _play_oracle(draft: Draft, environment: Environment, mill: Mill, reset: Reset) -> Json:
+def find_features(draft: Draft, environment: Environment, composed: Composed) -> dict[str, Json]:
+    """What may make a scenario hard, counted."""
+    effects = {tool.name: tool.effect for tool in environment.tools}
+    touched = sorted({change.path[0] for change in draft.changes})
+    changed = {tuple(change.path[:2]) for change in draft.changes if change.op != "add"}
+    rows = {name: len(draft.initial_state.get(name) or ()) for name in touched if is_object(draft.initial_state.get(name))}
+    return {
+        "oracle_calls": len(draft.oracle),
+        "writes": sum(effects.get(call.name) == "change" for call in draft.oracle),
+        "reads": sum(effects.get(call.name) == "query" for call in draft.oracle),
+        "changes": len(draft.changes),
+        "collections": touched,
+        "distractors": sum(rows.values()) - sum(place[0] in rows for place in changed),
+        "facts": len(composed.verifier.facts),
+        "facts_refused": list(composed.refused),
+        "polarity": draft.polarity,
+        "request_length": len(draft.request),
+    }
+
+
+async def _play_oracle(draft: Draft, environment: Environment, mill: Mill, reset: Reset) -> Ending | None:
     seen = await mill.sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
-    return seen[-1].state if all(step.outcome == "ok" for step in seen) else None
+    if any(step.outcome != "ok" for step in seen):
+        return None
+    deeds = [Deed.of(call, reply) for call, reply in zip(draft.oracle, seen[1:-1], strict=True)]
+    return Ending(draft.initial_state, seen[-1].state, deeds, [draft.say] if draft.say else ())
+
+
+def _tell(ending: Ending) -> Run:
+    return Run(diff_states(ending.initial, ending.final), ending.deeds)
 
 
 def _start_elsewhere(draft: Draft) -> Reset:

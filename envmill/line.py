@@ -82,7 +82,7 @@ STEPS: tuple[Step, ...] = (
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),
-    Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios",)),
+    Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios", "polarities")),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios",)),
     Step("scenarios", "verify", enter_scenarios, verify_scenario, gates=_name(SCENARIO_GATES)),
     Step("scenarios", "filter", enter_sound, filter_scenario, ("rollouts",), ("F4", "F1"), ("attempts", "probe"), _decide_repeats),

@@ -1,10 +1,11 @@
 """What a run is asked to do: the one parameter of the factory and of every step."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from schemas.base import Contract
+from schemas.base import Contract, Json
+from schemas.scenario import Polarity
 
 RecipeName = Literal["envscaler"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
@@ -24,6 +25,11 @@ class RunConfig(Contract):
     """How many seeds enter the line."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """How many drafts each kept environment gets."""
+    polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(
+        default={"achieve": 6, "answer": 1, "refuse": 1, "escalate": 1, "clarify": 1}, title="Mix of polarities"
+    )
+    """What success means, in shares: a change made, a question answered, a request rightly refused, handed on, or asked back about.
+    Also as text: `achieve=6,refuse=2`."""
     attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")
@@ -64,3 +70,15 @@ class RunConfig(Contract):
     """Scripted policy that filter probes scenarios with."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Scripted policy whose rollouts become training data."""
+
+    @field_validator("polarities", mode="before")
+    @classmethod
+    def _read_mix(cls, given: Json) -> Json:
+        return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
+
+    @field_validator("polarities")
+    @classmethod
+    def _check_mix(cls, mix: dict[Polarity, int]) -> dict[Polarity, int]:
+        if not any(mix.values()):
+            raise ValueError("the mix asks for no polarity at all; write it like achieve=6,refuse=2")
+        return mix

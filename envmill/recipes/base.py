@@ -8,6 +8,7 @@ from envmill.models.prompt import Prompt
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
+from schemas.scenario import Polarity
 from schemas.seed import Seed
 
 
@@ -34,6 +35,6 @@ class Recipe(Protocol):
         """Environment → procedural tests."""
         ...
 
-    async def pose(self, environment: Environment, number: int, account: Account) -> ScenarioReply:
-        """Environment → one scenario, not yet executed."""
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
+        """Environment → one scenario of a polarity, not yet executed."""
         ...

@@ -18,6 +18,7 @@ from schemas.prompts import (
     TestsReply,
 )
 from schemas.run import RunConfig
+from schemas.scenario import Polarity
 from schemas.seed import Brief, Seed
 
 _FOLDER = Path(__file__).parent / "prompts" / "envscaler"
@@ -81,7 +82,7 @@ class EnvScaler:
         inputs = TestsInput(brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment))
         return await account.ask(self._tests, inputs, TestsReply)
 
-    async def pose(self, environment: Environment, number: int, account: Account) -> ScenarioReply:
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
         inputs = ScenarioInput(
             brief=environment.brief,
             name=environment.name,
@@ -89,6 +90,7 @@ class EnvScaler:
             tools=environment.tools,
             source=_source(environment),
             number=number,
+            polarity=polarity,
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
 

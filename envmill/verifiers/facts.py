@@ -37,6 +37,14 @@ def says(fact: Fact, message: str) -> bool:
     return _judge_message(fact, message) is None
 
 
+def is_given(fact: Fact, text: str) -> bool:
+    """Whether a text that the agent is handed holds the fact already: who repeats it has learned nothing."""
+    if fact.kind == "pattern" and regex.is_found(str(fact.value), text):
+        return True
+    plain = normalise(text)
+    return bool((fact.kind != "pattern" and _find(fact.kind, fact.value, plain)) or _find_also(fact, plain))
+
+
 def check_fact(fact: Fact) -> None:
     """BuildError for a fact that nobody could decide on, or that anything would communicate."""
     if fault := _find_fault(fact):

@@ -11,6 +11,7 @@ def run(
     context: typer.Context,
     environments: Annotated[int | None, typer.Option(help="Candidate environments.")] = None,
     scenarios: Annotated[int | None, typer.Option(help="Scenarios per kept environment.")] = None,
+    polarities: Annotated[str | None, typer.Option(help="Mix of polarities, like achieve=6,answer=1,refuse=1.")] = None,
     attempts: Annotated[int | None, typer.Option(help="Attempts per scenario.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     mistakes: Annotated[float | None, typer.Option(help="Mistake rate of the offline author, 0 to 1.")] = None,

@@ -1,0 +1,81 @@
+"""The whole verifier of a scenario: its end state, and what a polarity besides has to prove.
+
+changes of the oracle, two runs ──► goals, guards, frame
+facts to be told                ──► facts, without those that the request or the policy document gives away
+calls to avoid                  ──► harm
+replies of the oracle           ──► procedure, where the untouched state may be right: answer, refuse, escalate, clarify
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from envmill.errors import BuildError
+from envmill.verifiers.derive import asks_for_something, derive_verifier
+from envmill.verifiers.ending import Deed
+from envmill.verifiers.facts import check_fact, is_given, says
+from envmill.verifiers.knowledge import derive_knowledge
+from envmill.verifiers.procedure import shows
+from envmill.verifiers.weights import balance
+from schemas.environment import Environment
+from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the oracle changed in one run, and what it was answered."""
+
+    changes: Sequence[Change]
+    deeds: Sequence[Deed]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A verifier, and the facts that could not be part of it."""
+
+    verifier: Verifier
+    refused: tuple[str, ...]
+    """Names of facts that prove nothing, each with the reason."""
+
+
+def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> Composed:
+    """BuildError where nothing would be proved."""
+    base = derive_verifier(draft.initial_state, run.changes, elsewhere.changes)
+    refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
+    facts = [fact for fact in draft.tell if fact.name not in refused]
+    told = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+    if draft.polarity != "achieve" and not facts:
+        raise BuildError(f"Nothing has to be said that would prove it was understood. {told}".rstrip())
+    if not facts and not asks_for_something(base):
+        raise BuildError(f"Nothing the oracle changes or says can be asked for. {told}".rstrip())
+    whole = base.model_copy(
+        update={"facts": facts, "harm": [_forbid(pattern) for pattern in draft.avoid], "procedure": _prove(draft, environment, run, facts)}
+    )
+    return Composed(balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items()))
+
+
+def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> str:
+    """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle does not say."""
+    check_fact(fact)
+    if not says(fact, draft.say):
+        raise BuildError(f"The reference path does not say the fact {fact.name!r}.")
+    if is_given(fact, draft.request):
+        return "it stands in the request"
+    if is_given(fact, environment.policy_document):
+        return "it stands in the policy document"
+    learned, again = (any(shows(deed.parts, [fact.value]) for deed in one.deeds) for one in (run, elsewhere))
+    return "it hangs on chance" if learned and not again else ""
+
+
+def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fact]) -> list[Predicate]:
+    if draft.polarity == "achieve":
+        return []
+    reads = {tool.name for tool in environment.tools if tool.effect == "query"}
+    knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, facts)
+    if not knowledge:
+        raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
+    return knowledge
+
+
+def _forbid(pattern: CallPattern) -> Predicate:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in pattern.arguments.items())
+    return Predicate(name=f"{pattern.name}({arguments}) is never called"[:200], op="forbidden", call=pattern)
