@@ -48,8 +48,8 @@ class Session:
 class Sandbox:
     """Runs generated code in other processes. SandboxError is never the code's fault."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, pool: Pool, other: Pool) -> None:
+        self._pool, self._other = pool, other
         self._numbers = count(1)
 
     @classmethod
@@ -63,11 +63,18 @@ class Sandbox:
         """
         check_system()
         pool = Pool(hash_seed, without, settings.trust_generated_code, drivers, pinned, settings.diagnose_denials)
+        other = Pool(hash_seed + 1, without, settings.trust_generated_code, 1, pinned, settings.diagnose_denials)
         try:
             await pool.find({"hash": ""})
-            yield cls(pool)
+            yield cls(pool, other)
         finally:
             await pool.close()
+            await other.close()
+
+    @property
+    def elsewhere(self) -> "Sandbox":
+        """The same jail with another hash seed, in a driver that starts when it is first needed."""
+        return Sandbox(self._other, self._pool)
 
     def layers(self) -> dict[str, bool]:
         """Which layers hold on this machine."""

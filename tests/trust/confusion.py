@@ -142,7 +142,12 @@ def _answer(prompt: str, theme: str, number: int, seed: int) -> str:
 
 def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
     for one in reply.tests:
-        fields = {"environment": environment.id, "initial_state": reply.initial_state, "origin": ORIGIN, **json.loads(one.model_dump_json())}
+        fields = {
+            "environment": environment.id,
+            "initial_state": reply.initial_state,
+            "origin": ORIGIN,
+            **json.loads(one.model_dump_json()),
+        }
         yield Test.model_validate(fields)
 
 

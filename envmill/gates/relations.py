@@ -1,0 +1,178 @@
+"""Relations a tour is held against: each yields what breaks it, with both sides."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from envmill.gates.base import Built
+from envmill.gates.rows import list_rows, list_told, spell_unordered
+from envmill.gates.stops import Echo, Stop, Tour
+from envmill.sandbox import Observation
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json, canonical_json, is_array
+from schemas.environment import Tool
+
+_PICKS = re.compile(
+    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any|suggest\w*|recommend\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of a query that may choose among equals: by the order of rows, for instance."""
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A relation that does not hold."""
+
+    reason: str
+    words: str
+    evidence: Json
+
+
+def reads_change_nothing(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    for stop in tour.stops:
+        if stop.call.name in tour.tools and tour.tools[stop.call.name].effect == "query" and stop.moved:
+            told = {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "states": [stop.before, stop.after]}
+            yield Breach("query_changes", f"{stop.call.name} only reads, and the state is another one after it", told)
+
+
+def writes_are_visible(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A read in the session that wrote says what a session says that starts from the state alone."""
+    for echo in tour.echoes:
+        if echo.way == "written" and echo.write and _tell(echo.one) != _tell(echo.other):
+            yield Breach(
+                "stale_read", f"after {echo.write.call.name}, {echo.call.name} tells of another state than the one there is", _show(echo)
+            )
+
+
+def order_of_rows_is_nothing(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """Two states that are equal as JSON give equal answers, up to the order of lists."""
+    for echo in tour.echoes:
+        if echo.way == "turned" and not _may_pick(tour.tools[echo.call.name]) and _tell(echo.one) != _tell(echo.other):
+            yield Breach("row_missed", f"{echo.call.name} tells of other rows when they are stored in another order", _show(echo))
+
+
+def _may_pick(tool: Tool) -> bool:
+    words = [tool.name.replace("_", " "), tool.description]
+    for name, schema in tool.parameters.get("properties", {}).items():
+        words += [name.replace("_", " "), schema.get("description", "")]
+    return bool(_PICKS.search(" ".join(words)))
+
+
+def list_agrees_with_get(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
+    told: dict[tuple[int, str], list[tuple[Echo, Json]]] = {}
+    for echo in tour.echoes:
+        if echo.one.outcome == "ok":
+            for row in list_told(echo.one.parts):
+                told.setdefault((id(echo.state), row["id"]), []).append((echo, row))
+    for (_, key), tellings in told.items():
+        stored = next((row.value for row in list_rows(tellings[0][0].state) if row.key == key), None)
+        if stored is None:
+            continue
+        for echo, row in tellings:
+            agreeing = [
+                other
+                for other, one in tellings
+                if other.call.name != echo.call.name and all(one.get(name) == stored[name] for name in stored)
+            ]
+            wrong = [name for name in row if name in stored and row[name] != stored[name] and type(row[name]) is type(stored[name])]
+            if wrong and agreeing:
+                seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
+                yield Breach("queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen)
+
+
+def filters_are_subsets(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """With one more filter, a list holds nothing that was not in it before."""
+    for tool in tour.tools.values():
+        required = set(tool.parameters.get("required", ()))
+        stops = [stop for stop in tour.of(tool.name) if stop.why == "filter" and stop.seen.outcome == "ok"]
+        bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
+        wide = _read_list(bare.seen) if bare else None
+        if bare is None or wide is None:
+            continue
+        for stop in stops:
+            extra = next(iter(set(stop.call.arguments) - required), "")
+            narrow = _read_list(stop.seen)
+            value = stop.call.arguments.get(extra)
+            if narrow is None or not _is_filter(tool, extra) or narrow <= wide or (isinstance(value, bool) and wide <= narrow):
+                continue
+            seen = {"call": stop.call.model_dump(), "without": bare.call.model_dump(), "more": sorted(narrow - wide)[:5]}
+            yield Breach("filter_widens", f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without", seen)
+
+
+def _is_filter(tool: Tool, name: str) -> bool:
+    """An optional argument that, left out, leaves nothing out: one with a default chooses by that; a number may be a page."""
+    schema = tool.parameters.get("properties", {}).get(name)
+    if schema is None or _PICKS.search(name.replace("_", " ")):
+        return False
+    types: Json = schema.get("type")
+    kinds: list[Json] = types if is_array(types) else [types]
+    return "boolean" in kinds or ("default" not in schema and "string" in kinds)
+
+
+def _read_list(seen: Observation) -> set[str] | None:
+    """Rows of an answer that is one list."""
+    value: Json = seen.parts[0].get("value") if len(seen.parts) == 1 else None
+    return {canonical_json(row) for row in value} if is_array(value) else None
+
+
+def searches_find_parts(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """Where a part of a text is asked for, a part finds what the whole found, in either case."""
+    for tool in tour.tools.values():
+        stops = [stop for stop in tour.of(tool.name) if stop.why == "search"]
+        for whole, part, other in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
+            found = _list_ids(whole)
+            if not found or whole.seen.outcome != "ok":
+                continue
+            for reason, spelt, words in (("whole_words_only", part, "a part of it"), ("case_sensitive", other, "it in the other case")):
+                if not found <= _list_ids(spelt):
+                    seen = {
+                        "call": spelt.call.model_dump(),
+                        "against": whole.call.model_dump(),
+                        "found": sorted(found),
+                        "now": sorted(_list_ids(spelt)),
+                    }
+                    yield Breach(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
+
+
+def _list_ids(stop: Stop) -> set[str]:
+    return {row["id"] for row in list_told(stop.seen.parts)} if stop.seen.outcome == "ok" else set()
+
+
+def states_stand_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A change does the same to a state in the session that came there and in one that starts there: nothing is kept beside the state."""
+    for twin in tour.twins:
+        changes = diff_states(*twin.states)
+        if twin.one.outcome != twin.other.outcome or changes:
+            seen = {
+                "after": twin.first.call.model_dump(),
+                "call": twin.call.model_dump(),
+                "outcomes": [twin.one.outcome, twin.other.outcome],
+                "differences": [change.model_dump() for change in changes[:5]],
+            }
+            yield Breach("hidden_link", f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same state alone", seen)
+
+
+def rows_are_not_overwritten(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A row that is added takes the place of no other, even where rows were removed before."""
+    for twin in tour.gaps:
+        lost = [
+            change for change in diff_states(*twin.states) if len(change.path) > 1 and change.op != "add" and change.path[:2] == twin.place
+        ]
+        if twin.one.outcome == "ok" and lost:
+            seen = {"call": twin.call.model_dump(), "row": twin.place, "changes": [change.model_dump() for change in lost[:5]]}
+            yield Breach("row_overwritten", f"{twin.call.name} numbers its rows by counting, and overwrites {'.'.join(twin.place)}", seen)
+
+
+def _tell(seen: Observation) -> str:
+    """Without the order of lists: a session keeps its rows as they came, and one that starts from the state as they are spelled."""
+    return spell_unordered([seen.outcome, seen.code, seen.parts])
+
+
+def _show(echo: Echo) -> Json:
+    write = echo.write.call.model_dump() if echo.write else None
+    return {"write": write, "read": echo.call.model_dump(), "one": _brief(echo.one), "other": _brief(echo.other)}
+
+
+def _brief(seen: Observation) -> Json:
+    return {"outcome": seen.outcome, "code": seen.code, "parts": seen.parts[:3] if len(canonical_json(seen.parts)) < 4000 else "long"}

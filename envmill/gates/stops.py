@@ -1,0 +1,110 @@
+"""What a tour leaves behind: stops, echoes and twins, for gates to read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from envmill.gates.offers import Offers
+from envmill.sandbox import Observation
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json
+from schemas.environment import Call, Tool
+from schemas.scenario import Change
+
+Why = Literal["test", "drawn", "limit", "odd", "filter", "search", "read"]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One call of a tour."""
+
+    call: Call
+    """What was asked for."""
+    why: Why
+    """What it was made for."""
+    seen: Observation
+    """What came of it."""
+    before: str
+    """Hash of the state before it."""
+    start: Json
+    """State its session started from."""
+    route: tuple[Call, ...]
+    """Calls its session made before."""
+
+    @property
+    def after(self) -> str:
+        return self.seen.state_hash
+
+    @property
+    def moved(self) -> bool:
+        """Whether the state is another one than before; unknown counts as no."""
+        return bool(self.before and self.after) and self.before != self.after
+
+
+@dataclass(frozen=True)
+class Echo:
+    """One read asked twice of one state, in two ways that must not matter."""
+
+    way: Literal["written", "turned"]
+    """In the session that wrote and in one that starts there; or with the rows in the other order."""
+    call: Call
+    one: Observation
+    other: Observation
+    write: Stop | None
+    """The write that led there."""
+    state: Json
+
+
+@dataclass(frozen=True)
+class Twin:
+    """One change made twice on one state: in the session that had come there, and in one that starts there."""
+
+    first: Stop
+    call: Call
+    one: Observation
+    other: Observation
+    states: tuple[Json, Json]
+    """Where the two ended."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A change that adds a row, made again where the row it added stands and another is gone."""
+
+    call: Call
+    place: list[str]
+    """Collection and key of the row that stands."""
+    one: Observation
+    states: tuple[Json, Json]
+    """Before and after."""
+
+
+@dataclass
+class Tour:
+    """All that was seen."""
+
+    tools: Mapping[str, Tool]
+    offers: Offers
+    starts: Sequence[Json]
+    stops: list[Stop] = field(default_factory=list[Stop])
+    echoes: list[Echo] = field(default_factory=list[Echo])
+    twins: list[Twin] = field(default_factory=list[Twin])
+    gaps: list[Gap] = field(default_factory=list[Gap])
+    states: dict[str, Json] = field(default_factory=dict[str, Json])
+    """Those that were looked at, by hash."""
+
+    def of(self, tool: str) -> list[Stop]:
+        return [stop for stop in self.stops if stop.call.name == tool]
+
+    def diff(self, stop: Stop) -> list[Change]:
+        """What a call changed, where both states were looked at."""
+        if stop.before not in self.states or stop.after not in self.states:
+            return []
+        return diff_states(self.states[stop.before], self.states[stop.after])
+
+    def writes(self) -> Iterator[Stop]:
+        """Changes that were answered ok and moved a state both sides of which are known."""
+        for stop in self.stops:
+            known = stop.before in self.states and stop.after in self.states
+            if stop.seen.outcome == "ok" and stop.moved and known and self.tools[stop.call.name].effect == "change":
+                yield stop

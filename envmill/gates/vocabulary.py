@@ -1,0 +1,108 @@
+"""Names and words a program writes, held against those it is known to use: what nobody reads again was misspelt."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from envmill.gates.base import Built
+from envmill.gates.relations import Breach
+from envmill.gates.rows import list_rows, list_scalars
+from envmill.gates.stops import Stop, Tour
+from schemas.base import Json
+from schemas.scenario import Change
+
+_PREFIXES = ("new_", "old_", "updated_", "current_")
+_MOST_WORDS, _FEWEST_ROWS = 12, 3
+"""An attribute with more different values is no life cycle; one seen in fewer rows is not known well enough."""
+
+
+def attributes_are_spelt_alike(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A write that gives a row an attribute no row has, and leaves alone the one it is nearly named like."""
+    known: dict[str, set[str]] = {}
+    for state in tour.starts:
+        for row in list_rows(state):
+            known.setdefault(row.collection, set()).update(row.value)
+    for stop in tour.writes():
+        changes = tour.diff(stop)
+        for change in changes:
+            if len(change.path) == 3 and change.op == "add" and change.path[2] not in known.get(change.path[0], ()):
+                collection, key, name = change.path
+                twin = next((other for other in sorted(known.get(collection, ())) if _is_near(name, other)), "")
+                if twin and not any(one.path == [collection, key, twin] for one in changes):
+                    words = f"{stop.call.name} gives {key} an attribute {name!r} that no row of {collection} has; {twin!r} stays as it was"
+                    yield Breach("misspelt_attribute", words, _tell(stop, change))
+
+
+def values_are_known(built: Built, tour: Tour) -> Iterator[Breach]:
+    """A write that moves a row to a word that neither rows, rules, interface nor comparisons know."""
+    source = "\n".join(built.environment.files.values())
+    spoken = "\n".join([*built.environment.rules, built.environment.policy_document, *_describe(tour)])
+    quoted = set(re.findall(r"['\"‘“]([^'\"’”\n]{2,40})['\"’”]", spoken))
+    ranges = _list_words(tour.starts)
+    for stop in tour.writes():
+        given = set(map(str, list_scalars(stop.call.arguments)))
+        for change in tour.diff(stop):
+            if len(change.path) != 3 or change.op != "set" or not isinstance(change.after, str) or change.after in given:
+                continue
+            words = ranges.get((change.path[0], change.path[2]), set())
+            if (
+                not words
+                or change.after in words
+                or change.after in quoted
+                or len(re.findall(rf"[\"']{re.escape(change.after)}[\"']", source)) != 1
+            ):
+                continue
+            near = next(
+                (word for word in sorted(words | quoted) if _is_near(change.after, word) or word.casefold() == change.after.casefold()), ""
+            )
+            if near or len(words & quoted) >= 2:
+                said = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known are {', '.join(sorted(words))}"
+                yield Breach("unknown_value", said, _tell(stop, change))
+
+
+def _describe(tour: Tour) -> Iterator[str]:
+    for tool in tour.tools.values():
+        yield tool.description
+        yield from (schema.get("description", "") for schema in tool.parameters.get("properties", {}).values())
+
+
+def _list_words(states: Iterable[Json]) -> dict[tuple[str, str], set[str]]:
+    """(collection, attribute) → its values, where these are few short words that come again."""
+    seen: dict[tuple[str, str], list[str]] = {}
+    for state in states:
+        for row in list_rows(state):
+            for name, value in row.value.items():
+                if isinstance(value, str):
+                    seen.setdefault((row.collection, name), []).append(value)
+    return {
+        column: set(values)
+        for column, values in seen.items()
+        if len(values) >= _FEWEST_ROWS and len(set(values)) <= min(_MOST_WORDS, len(values) - 1) and all(map(_is_word, values))
+    }
+
+
+def _is_word(text: str) -> bool:
+    return 0 < len(text.split()) <= 3 and not any(sign.isdigit() for sign in text)
+
+
+def _is_near(one: str, other: str) -> bool:
+    """One is the other with a usual prefix or one or two letters more, or a long word within two letters of it."""
+    if any(one == prefix + other for prefix in _PREFIXES):
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if one == other or len(longer) - len(shorter) > 2 or len(shorter) < 4:
+        return False
+    return longer.startswith(shorter) or (len(shorter) >= 6 and one[0] == other[0] and _measure_distance(one, other) <= 2)
+
+
+def _measure_distance(one: str, other: str) -> int:
+    """Edits from one text to the other."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        last, row[0] = row[0], number
+        for place, sign in enumerate(other, 1):
+            last, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, last + (letter != sign))
+    return row[-1]
+
+
+def _tell(stop: Stop, change: Change) -> Json:
+    return {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "change": change.model_dump()}

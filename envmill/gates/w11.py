@@ -1,0 +1,114 @@
+"""W11: replies are truthful: a change that answers ok has changed something, a query never does, and no ok tells of a failure."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.rows import list_rows, list_scalars, list_told
+from envmill.gates.stops import Stop, Tour
+from envmill.gates.tour import take_tour
+from schemas.base import Json, is_object
+
+GATE = "W11"
+
+_ADMITS = re.compile(r"\b(already|no change|nothing (?:to|was|has)|unchanged|same as|not changed|still)\b", re.IGNORECASE)
+"""Words by which a reply says itself that nothing happened."""
+_FAILED = re.compile(r"^\s*(?:error|failed|failure|exception|denied|invalid|cannot|could not|unable to|not found)\b", re.IGNORECASE)
+_FLAGS = ("success", "ok", "succeeded")
+_ERRORS = ("error", "error_message", "errors", "exception", "failure")
+_MINTED = re.compile(r"\d|_")
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """Every answer of the tour against what it did."""
+    tour = await take_tour(built, means)
+    if not tour.stops:
+        return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
+    for reason, stop, words in _find_lies(tour):
+        return drop(GATE, reason, f"{stop.call.name} {words}", _tell(stop, tour))
+    done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
+    return keep(GATE, {"answers": len(done), "writes": sum(stop.moved for stop in done)})
+
+
+def _tell(stop: Stop, tour: Tour) -> Json:
+    changes = [change.model_dump() for change in tour.diff(stop)[:5]]
+    return {
+        "call": stop.call.model_dump(),
+        "after": [one.model_dump() for one in stop.route],
+        "answer": stop.seen.parts,
+        "changes": changes,
+    }
+
+
+def _find_lies(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    attributes = {name for state in tour.starts for row in list_rows(state) for name in row.value}
+    for stop in tour.stops:
+        if stop.seen.outcome != "ok" or stop.call.name not in tour.tools:
+            continue
+        if failure := _find_failure(stop.seen.parts, attributes):
+            yield "error_as_result", stop, f"answers ok and says {failure!r}"
+        elif tour.tools[stop.call.name].effect == "query":
+            if stop.moved:
+                yield "query_changes", stop, "is declared a query and changes the state"
+        elif not stop.moved:
+            if stop.before and not _is_honest_idle(stop):
+                yield "silent_success", stop, "answers ok and changes nothing"
+        elif stale := _find_stale(stop, tour):
+            yield "stale_answer", stop, f"answers with {stale} as it was before the change"
+        elif lost := _find_lost(stop, tour):
+            yield "not_kept", stop, f"answers with {lost!r}, which the state does not hold"
+
+
+def _find_failure(parts: list[Json], attributes: set[str]) -> str:
+    """What an ok answer says of a failure: at its top only, since rows may well have failed at something."""
+    for part in parts:
+        value = part.get("value")
+        if is_object(value):
+            for flag in _FLAGS:
+                if value.get(flag) is False and flag not in attributes:
+                    return f"{flag}: false"
+            for name in _ERRORS:
+                if value.get(name) and name not in attributes:
+                    return f"{name}: {str(value[name])[:80]}"
+        text = part.get("text", "")
+        if isinstance(text, str) and _FAILED.match(text):
+            return text[:80]
+    return ""
+
+
+def _is_honest_idle(stop: Stop) -> bool:
+    """Nothing changed and that is no lie: the answer says so, or what was asked for is what was there."""
+    told = " ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))
+    if _ADMITS.search(told):
+        return True
+    rows = {row.key: row.value for row in list_rows(stop.start)}
+    named = [rows[value] for value in stop.call.arguments.values() if isinstance(value, str) and value in rows]
+    given = {name: value for name, value in stop.call.arguments.items() if not (isinstance(value, str) and value in rows)}
+    return bool(named and given) and all(_holds(named, name, value) for name, value in given.items())
+
+
+def _holds(rows: list[Mapping[str, Json]], name: str, value: Json) -> bool:
+    """An attribute of that name with that value; an empty or absent value asks for nothing."""
+    if value is None or value == [] or value == {}:
+        return True
+    stem = name.removeprefix("new_")
+    return any(row.get(stem, row.get(name)) == value or (stem not in row and value in row.values()) for row in rows)
+
+
+def _find_lost(stop: Stop, tour: Tour) -> str:
+    """The id of a row the answer tells of, which neither the state nor the caller has ever named."""
+    if stop.after not in tour.states or stop.before not in tour.states:
+        return ""
+    known = {str(value) for value in list_scalars([tour.states[stop.after], tour.states[stop.before], stop.call.arguments])}
+    minted = (row["id"] for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]))
+    return next((one for one in minted if one not in known), "")
+
+
+def _find_stale(stop: Stop, tour: Tour) -> str:
+    """An attribute the call changed and its answer tells as it was: the row of that id, under that attribute's own name."""
+    sets = {(change.path[1], change.path[2]): change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3}
+    for row in list_told(stop.seen.parts):
+        for (key, name), change in sets.items():
+            if row["id"] == key and name in row and row[name] == change.before and row[name] != change.after:
+                return f"{name} of {key}"
+    return ""

@@ -1,0 +1,36 @@
+"""W12: relations between calls that hold whatever the program is about."""
+
+from collections.abc import Callable, Iterator
+
+from envmill.gates import relations, vocabulary
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.stops import Tour
+from envmill.gates.tour import take_tour
+
+GATE = "W12"
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """The first relation that is broken."""
+    tour = await take_tour(built, means)
+    if not tour.stops:
+        return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
+    for relation in RELATIONS:
+        for breach in relation(built, tour):
+            return drop(GATE, breach.reason, breach.words, breach.evidence)
+    return keep(GATE, {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
+
+
+RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
+    relations.reads_change_nothing,
+    relations.writes_are_visible,
+    relations.order_of_rows_is_nothing,
+    relations.list_agrees_with_get,
+    relations.filters_are_subsets,
+    relations.searches_find_parts,
+    relations.states_stand_alone,
+    relations.rows_are_not_overwritten,
+    vocabulary.attributes_are_spelt_alike,
+    vocabulary.values_are_known,
+)
+"""In the order in which they are asked: the plainest word for a fault first."""

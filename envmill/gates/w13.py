@@ -1,0 +1,84 @@
+"""W13: valid calls off the beaten path give replies an agent can work with."""
+
+import re
+from collections.abc import Iterator
+
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.stops import Stop, Tour
+from envmill.gates.tour import take_tour
+from schemas.base import Json, canonical_json
+
+GATE = "W13"
+
+_INTERNAL = re.compile(
+    r'Traceback \(most recent call last\)|File "[^"]+", line \d+|<[\w.]+ object at 0x|\b(?:Key|Attribute|Type|Index|Value)Error\b|NoneType'
+)
+_DUMB = frozenset(
+    """a an bad call denied error errors exception failed failure invalid no not occurred ok operation rejected request the unknown
+    wrong""".split()  # noqa: SIM905
+)
+"""Words that name nothing."""
+_ENOUGH = 4
+"""Different arguments to which a reply must not be the same."""
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """Replies that say nothing, say the same to everything, or speak of the program's insides."""
+    tour = await take_tour(built, means)
+    if not tour.stops:
+        return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
+    for reason, stop, words in (*_find_poor(tour), *_find_constant(tour)):
+        return drop(
+            GATE, reason, f"{stop.call.name} {words}", {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
+        )
+    return keep(GATE, {"replies": len(tour.stops)})
+
+
+def _quote(stop: Stop) -> dict[str, Json]:
+    return {"answer": stop.seen.parts, "code": stop.seen.code, "message": stop.seen.message[:600]}
+
+
+def _find_poor(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    for stop in tour.stops:
+        if stop.seen.outcome == "rejection":
+            if _INTERNAL.search(stop.seen.message):
+                yield "internal_text", stop, f"is refused with the program's insides: {stop.seen.message[:120]!r}"
+            elif not _names_a_reason(stop):
+                yield "empty_refusal", stop, f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}"
+        elif stop.seen.outcome == "ok":
+            if poor := _find_emptiness(stop, tour):
+                yield "empty_reply", stop, f"is carried out and answers {poor}"
+            elif any(_INTERNAL.search(part.get("text", "")) for part in stop.seen.parts):
+                yield "internal_text", stop, "answers with the program's insides"
+
+
+def _names_a_reason(stop: Stop) -> bool:
+    words = re.findall(r"[^\W_]+", stop.seen.message.casefold())
+    return len(words) >= 2 and not set(words) <= _DUMB
+
+
+def _find_emptiness(stop: Stop, tour: Tour) -> str:
+    """What says nothing at all; an empty list is an answer to a query."""
+    if not stop.seen.parts:
+        return "nothing"
+    (first, *more) = stop.seen.parts
+    if more or first.get("type") == "blob":
+        return ""
+    if first["type"] == "text":
+        return "" if first["text"].strip() else "an empty text"
+    value = first["value"]
+    query = tour.tools[stop.call.name].effect == "query"
+    bare = value is None or value == {} or (value == [] and not query) or (isinstance(value, bool) and not query)
+    return f"{value!r} alone" if bare else ""
+
+
+def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    """Queries that answer the same, and not nothing, whatever they are asked."""
+    for tool in tour.tools.values():
+        if tool.effect != "query" or not tool.parameters.get("required"):
+            continue
+        done = [stop for stop in tour.of(tool.name) if stop.seen.outcome == "ok" and stop.why in ("test", "drawn") and not stop.route]
+        asked = {canonical_json(stop.call.arguments) for stop in done}
+        told = {canonical_json(stop.seen.parts) for stop in done}
+        if len(asked) >= _ENOUGH and len(told) == 1 and done[0].seen.parts[0].get("value") not in ([], {}):
+            yield "constant_reply", done[0], f"answers the same to {len(asked)} different calls"

@@ -1,0 +1,70 @@
+"""W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones that hold."""
+
+from collections.abc import Iterator
+
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.rows import list_keys
+from envmill.gates.stops import Stop, Tour
+from envmill.gates.tour import take_tour
+from schemas.base import Json
+
+GATE = "W6"
+
+_SHOWN = 10
+_HANGS = ("timeout", "killed", "session_lost")
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """Failures first: a crash under valid arguments is one as well."""
+    tour = await take_tour(built, means)
+    if not tour.stops:
+        return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
+    failures = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
+    if failures:
+        worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
+        reason = "hangs" if worst.seen.code in _HANGS else "crashes"
+        quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
+        return drop(GATE, reason, f"{worst.call.name} ends in {worst.seen.code}: {quoted}", [_tell(stop) for stop in failures[:_SHOWN]])
+    for reason, stop, words in (*_find_limits(tour), *_find_strangers(tour)):
+        return drop(GATE, reason, words, _tell(stop))
+    return keep(GATE, {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)})
+
+
+def _tell(stop: Stop) -> Json:
+    return {
+        "call": stop.call.model_dump(),
+        "after": [call.model_dump() for call in stop.route],
+        "outcome": stop.seen.outcome,
+        "code": stop.seen.code,
+        "message": stop.seen.message[-600:],
+    }
+
+
+def _find_limits(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own name while its neighbours pass."""
+    for stop in tour.stops:
+        for name, limit in tour.offers.limits(tour.tools[stop.call.name]).items() if stop.call.name in tour.tools else ():
+            value = stop.call.arguments.get(name)
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                continue
+            if stop.seen.outcome == "ok" and not limit.low <= value <= limit.high:
+                yield "limit_ignored", stop, f"{stop.call.name} takes {name}={value}, told to go from {limit.low:g} to {limit.high:g}"
+            refused = stop.seen.outcome == "rejection" and name in stop.seen.code and "range" in stop.seen.code
+            if refused and limit.low <= value <= limit.high:
+                yield "limit_missed", stop, f"{stop.call.name} refuses {name}={value}, told to go from {limit.low:g} to {limit.high:g}"
+
+
+def _find_strangers(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    """A change that takes an id nobody has for one of a row."""
+    for stop in tour.stops:
+        tool = tour.tools.get(stop.call.name)
+        if stop.why != "odd" or tool is None or tool.effect != "change" or stop.seen.outcome != "ok" or not stop.moved:
+            continue
+        for name, value in stop.call.arguments.items():
+            pointed = tour.offers.points(tool.name, name)
+            if pointed and name.endswith("id") and isinstance(value, str) and not _is_known(value, pointed, stop, tour):
+                yield "stranger_taken", stop, f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
+
+
+def _is_known(value: str, collection: str, stop: Stop, tour: Tour) -> bool:
+    return stop.before not in tour.states or value in list_keys(tour.states[stop.before]).get(collection, ())

@@ -1,0 +1,42 @@
+"""W7: a rejected call changes nothing."""
+
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.stops import Stop
+from envmill.gates.tour import take_tour
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Invoke, Look, Program, Reset
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json
+
+GATE = "W7"
+
+_SHOWN = 5
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """Hashes before and after every rejection of the tour; the one that moved is played again with both states looked at."""
+    tour = await take_tour(built, means)
+    rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
+    if not rejected:
+        return skip(GATE, "nothing_rejected", "no call of the tour was rejected: tests that expect a rejection would show how one ends")
+    marked = {stop.call.name: stop for stop in reversed(rejected) if stop.moved}
+    if not marked:
+        return keep(GATE, {"rejections": len(rejected), "tools": len({stop.call.name for stop in rejected})})
+    told = [await _tell(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
+    first = next(iter(marked.values()))
+    paths: list[str] = [".".join(change["path"]) for change in told[0]["changes"]]
+    words = f"{first.call.name} is rejected ({first.seen.code}), and has changed {', '.join(paths) or 'the state'}"
+    return drop(GATE, "change_before_check", words, told)
+
+
+async def _tell(stop: Stop, built: Built, means: Means) -> dict[str, Json]:
+    plan = [Reset(stop.start, CLOCK, 0), *map(Invoke, stop.route), Look(), Invoke(stop.call), Look()]
+    *_, before, call, after = await means.sandbox.play(Program.of(built.environment), plan)
+    changes = diff_states(before.state, after.state) if before.state is not None and after.state is not None else []
+    return {
+        "call": stop.call.model_dump(),
+        "after": [one.model_dump() for one in stop.route],
+        "code": call.code,
+        "message": call.message,
+        "changes": [change.model_dump() for change in changes[:_SHOWN]],
+    }

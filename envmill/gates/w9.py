@@ -1,0 +1,84 @@
+"""W9: the program keeps within the jail: it asks for no file, network, process or thread, in its text or when it runs."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+
+from envmill.gates.base import Built, Finding, Means, drop, keep
+from envmill.gates.stops import Tour
+from envmill.gates.tour import take_tour
+from schemas.base import Json
+
+GATE = "W9"
+
+_MODULES = frozenset(
+    """_thread aiohttp asyncio atexit builtins cffi code codeop concurrent ctypes dbm faulthandler fcntl fileinput ftplib gc glob http httpx
+    imp importlib inspect marshal mmap multiprocessing pickle pty requests resource runpy sched select selectors shelve shutil
+    signal smtplib socket socketserver ssl subprocess telnetlib tempfile threading urllib.request urllib3 webbrowser xmlrpc""".split()  # noqa: SIM905
+)
+"""Modules by which a program reaches for what is not its own; their parts as well."""
+_OS = frozenset(("path", "sep", "linesep"))
+"""What of `os` is only text."""
+_CALLS = frozenset(("open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "exit", "quit"))
+_DENIED = re.compile(
+    r"PermissionError|Operation not permitted|can't start new thread|\[denied: ([^\]]*)\]|BlockingIOError|Read-only file system"
+)
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """The text first: what a test never reaches, and what hides its failure, stands there all the same."""
+    read = [one for path, text in sorted(built.environment.files.items()) if path.endswith(".py") for one in _read(path, text)]
+    if read:
+        return drop(GATE, read[0]["reason"], f"{read[0]['where']} {read[0]['what']}", read[:10])
+    tour = await take_tour(built, means)
+    for denied in _find_denied(tour):
+        return drop(GATE, "denied", f"{denied['call']['name']} was denied {denied['denied'] or 'a system call'}", denied)
+    return keep(GATE)
+
+
+def _read(path: str, text: str) -> list[dict[str, Json]]:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text)
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return []  # what cannot be parsed here does not load there, or is met when it runs
+    return [
+        {"reason": reason, "where": f"{path}, line {getattr(node, 'lineno', 0)}:", "what": what}
+        for node in ast.walk(tree)
+        for reason, what in _judge(node)
+    ]
+
+
+def _judge(node: ast.AST) -> Iterator[tuple[str, str]]:
+    match node:
+        case ast.Import(names=names):
+            yield from (("import", f"imports {one.name}") for one in names if _is_outside(one.name))
+        case ast.ImportFrom(module=str(module), names=names):
+            outside = _is_outside(module) or any(_is_outside(f"{module}.{one.name}") for one in names)
+            reaches = module == "os" and any(one.name not in _OS for one in names)
+            if outside or reaches:
+                yield "import", f"imports from {module}"
+        case ast.Attribute(value=ast.Name(id="os"), attr=attr) if attr not in _OS:
+            yield "import", f"uses os.{attr}"
+        case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
+            yield "reach", f"calls {name}()"
+        case ast.Attribute(attr=attr) if attr in ("__subclasses__", "__globals__", "__builtins__", "__code__"):
+            yield "reach", f"reads {attr}"
+        case ast.Name(id="__builtins__"):
+            yield "reach", "reads __builtins__"
+        case _:
+            return
+
+
+def _is_outside(module: str) -> bool:
+    parts = module.split(".")
+    return any(".".join(parts[:length]) in _MODULES for length in range(1, len(parts) + 1))
+
+
+def _find_denied(tour: Tour) -> Iterator[Mapping[str, Json]]:
+    for stop in tour.stops:
+        found = _DENIED.search(stop.seen.message) if stop.seen.outcome == "failure" else None
+        if stop.seen.denied or found:
+            names = stop.seen.denied or [found[1] or found[0]] if found else stop.seen.denied
+            yield {"call": stop.call.model_dump(), "denied": ", ".join(names), "message": stop.seen.message[-600:]}
