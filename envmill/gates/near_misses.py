@@ -16,7 +16,7 @@ from schemas.base import Json
 from schemas.environment import Call, Tool
 from schemas.scenario import Fact
 
-_TARGETS, _EXTRAS, _OVERWRITES = 3, 4, 3
+_TARGETS, _EXTRAS, _OVERWRITES = 2, 3, 3
 """How many of each are tried per call, or per path."""
 
 
@@ -66,7 +66,7 @@ def _list_others(name: str, value: Json, schema: Mapping[str, Json], stock: Stoc
         return [(date.fromisoformat(day) + timedelta(days=1)).isoformat() + value[10:]]
     choices = [one for one in list_choices(schema) if one != value]
     known = [one for one in stock.namesakes(name) if isinstance(one, str) and one != value]
-    return choices[:2] or [*known[:1], f"{value} too"]
+    return choices[:1] or [*known[:1], f"{value} too"]
 
 
 def _add_writes(subject: Posed, stock: Stock, dice: random.Random) -> Iterator[Attempt]:

@@ -1,35 +1,31 @@
-"""S11: no flakiness: the oracle and two attacks, in other processes with other memory, end and are judged the same."""
+"""S11: no flakiness: the oracle and two attacks, in a process with another hash seed, end and are judged the same."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from envmill.agents.attackers import ATTACKERS, View
 from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.trials import Attempt, Trials
-from envmill.kinds.start import start
 from schemas.base import Json
 
 GATE = "S11"
 
 ATTACKS = ("random_valid", "read_everything")
 """One that writes and one that talks."""
-_SHAKES = (1, 2)
 
 
 async def look(subject: Posed, means: Means) -> Finding:
-    """Everything twice more, each time in a process that played nothing before; the second checks are heard anew, too."""
+    """Everything once more where sets and dictionaries hash otherwise; the checks are heard anew, too."""
     trials = Trials.of(subject, means)
     base = await list_first(trials)
     if any(trial.ending is None for _, trial in base):
         return skip(GATE, "no_end", "The environment broke down before there was an end to compare.")
-    for shaken in _SHAKES:
-        again = await trials.play([shake(trials, attempt, shaken) for attempt, _ in base], fresh=True, anew=True)
-        for (attempt, one), other in zip(base, again, strict=True):
-            if fault := find_difference(one, other):
-                evidence: Json = {"attempt": attempt.label, "verdicts": [each.verdict.model_dump() for each in (one, other)]}
-                return drop(GATE, fault[0], f"{attempt.label}: {fault[1]}", evidence)
-    return keep(GATE, {"attempts": [attempt.label for attempt, _ in base], "times": 1 + len(_SHAKES)})
+    again = await trials.play([attempt for attempt, _ in base], elsewhere=True)
+    for (attempt, one), other in zip(base, again, strict=True):
+        if fault := find_difference(one, other):
+            evidence: Json = {"attempt": attempt.label, "verdicts": [each.verdict.model_dump() for each in (one, other)]}
+            return drop(GATE, fault[0], f"{attempt.label}: {fault[1]}", evidence)
+    return keep(GATE, {"attempts": [attempt.label for attempt, _ in base]})
 
 
 async def list_first(trials: Trials) -> Sequence[tuple[Attempt, Trial]]:
@@ -38,10 +34,6 @@ async def list_first(trials: Trials) -> Sequence[tuple[Attempt, Trial]]:
     attacks = await trials.attacks()
     found = [(trials.plan_attack(name, view, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]
     return [(trials.path(), (await trials.oracle())[0]), *found] if trials.scenario.oracle else found
-
-
-def shake(trials: Trials, attempt: Attempt, shaken: int) -> Attempt:
-    return replace(attempt, shaken=replace(start(trials.scenario), shaken=shaken))
 
 
 def find_difference(one: Trial, other: Trial) -> tuple[str, str] | None:

@@ -63,9 +63,15 @@ def find_fate(attempt: Attempt, trial: Trial, right: Trial) -> Fate:
     if attempt.label != "wrong_words":
         if trial.replies[attempt.place].outcome != "ok":
             return "refused"
-        if is_same_end(trial.ending.initial, trial.ending.final, right.ending.final):
+        # What dies is not looked at for likeness in full: that costs more than playing it.
+        alike = is_same_end if trial.verdict.outcome == "pass" else is_identical_end
+        if alike(trial.ending.initial, trial.ending.final, right.ending.final):
             return "equivalent"
     return "survived" if trial.verdict.outcome == "pass" else "killed"
+
+
+def is_identical_end(_: Json, one: Json, other: Json) -> bool:
+    return one == other
 
 
 def show(mutant: Mutant) -> Json:

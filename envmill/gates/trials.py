@@ -25,7 +25,7 @@ from schemas.scenario import Scenario
 
 SEEDS = 8
 """Attempts of an attacker that leaves something to chance."""
-_SCENARIOS = 16
+_SCENARIOS = 64
 _STEPS = 400
 """Steps of one message: a plan has a time limit as a whole."""
 
@@ -42,8 +42,6 @@ class Attempt:
     said: Words = ()
     reset: Reset | None = None
     """Another start than the scenario's."""
-    shaken: Reset | None = None
-    """The scenario's start in shaken memory."""
     place: int = -1
     """Which call it is about, where it is about one."""
 
@@ -55,6 +53,7 @@ class Trials:
         self.posed, self.scenario, self.environment = posed, posed.scenario, posed.environment
         self._means, self.sandbox = means, means.sandbox
         self._program = Program.of(posed.environment)
+        self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
         self._verdicts: dict[str, Verdict] = {}
 
@@ -108,38 +107,39 @@ class Trials:
     def last_words(self) -> tuple[str, ...]:
         return (self.scenario.say,) if self.scenario.say else ()
 
-    async def play(self, attempts: Sequence[Attempt], *, fresh: bool = False, anew: bool = False) -> list[Trial]:
-        """All of them, in as few messages as their length allows; `anew` judges even what was judged before."""
+    async def play(self, attempts: Sequence[Attempt], *, elsewhere: bool = False) -> list[Trial]:
+        """All of them, in as few messages as their length allows; `elsewhere` is a jail with another hash seed, and judges anew."""
         trials: list[Trial] = []
         batch: list[Attempt] = []
         for attempt in attempts:
             if batch and sum(len(each.calls) + 2 for each in batch) + len(attempt.calls) > _STEPS:
-                trials += await self._play(batch, fresh, anew)
+                trials += await self._play(batch, elsewhere)
                 batch = []
             batch.append(attempt)
-        return trials + (await self._play(batch, fresh, anew) if batch else [])
+        return trials + (await self._play(batch, elsewhere) if batch else [])
 
     async def judge(self, ending: Ending) -> Verdict:
         """The verdict on an ending of one's own making."""
         return await decide(self._means.sandbox, self.scenario.verifier, ending, self.scenario.clock)
 
-    async def _play(self, batch: Sequence[Attempt], fresh: bool, anew: bool) -> list[Trial]:
-        plans: list[list[Step]] = [[each.shaken or each.reset or start(self.scenario), *map(Invoke, each.calls), Look()] for each in batch]
-        seen = await self._means.sandbox.play(self._program, [step for plan in plans for step in plan], hashes="last", fresh=fresh)
+    async def _play(self, batch: Sequence[Attempt], elsewhere: bool) -> list[Trial]:
+        plans: list[list[Step]] = [[each.reset or self._start, *map(Invoke, each.calls), Look()] for each in batch]
+        sandbox = self.sandbox.elsewhere if elsewhere else self.sandbox
+        seen = await sandbox.play(self._program, [step for plan in plans for step in plan], hashes="last")
         trials: list[Trial] = []
         for attempt, plan in zip(batch, plans, strict=True):
-            trials.append(await self._conclude(attempt, seen[: len(plan)], anew))
+            trials.append(await self._conclude(attempt, seen[: len(plan)], elsewhere))
             seen = seen[len(plan) :]
         return trials
 
-    async def _conclude(self, attempt: Attempt, seen: list[Observation], anew: bool) -> Trial:
+    async def _conclude(self, attempt: Attempt, seen: list[Observation], elsewhere: bool) -> Trial:
         if fault := find_breakdown(seen):
             return Trial(seen, None, make_error(fault))
         words = attempt.said(seen[1:-1]) if callable(attempt.said) else attempt.said
         deeds = [Deed.of(call, reply) for call, reply in zip(attempt.calls, seen[1:-1], strict=True)]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
         ending = Ending(initial, seen[-1].state, deeds, words)
-        return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not anew))
+        return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not elsewhere))
 
     async def _judge_once(self, ending: Ending, state_hash: str, *, plain: bool) -> Verdict:
         """Verdicts that rest on the state alone are given once per state."""

@@ -18,7 +18,7 @@ class EmptyArgument:
     random = False
 
     def plan(self, view: View, seed: int) -> list[Call]:  # noqa: ARG002
-        return [call for tool in view.tools for call in (Call(name=tool.name), _empty(tool))]
+        return [_empty(tool) for tool in view.tools]
 
     def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
         return [""]

@@ -6,8 +6,8 @@ from envmill.agents.attackers.arguments import draw_call
 from envmill.agents.attackers.base import Mute, View
 from schemas.environment import Call
 
-_DRAWS = 3
-_MOST = 40
+_DRAWS = 2
+_MOST = 24
 """Calls of one attack: tools beyond it get their turn with another seed."""
 
 
@@ -19,6 +19,6 @@ class OverDoer(Mute):
 
     def plan(self, view: View, seed: int) -> list[Call]:
         dice = random.Random(seed)
-        calls = [draw_call(tool, view.stock, dice) for tool in view.list_tools("change") for _ in range(_DRAWS)]
-        dice.shuffle(calls)
-        return calls[:_MOST]
+        tools = view.list_tools("change") * _DRAWS
+        dice.shuffle(tools)
+        return [draw_call(tool, view.stock, dice) for tool in tools[:_MOST]]

@@ -6,7 +6,7 @@ from envmill.agents.attackers.arguments import draw_call
 from envmill.agents.attackers.base import Mute, View
 from schemas.environment import Call
 
-_MOST = 24
+_MOST = 16
 
 
 class Overwriter(Mute):
@@ -24,5 +24,8 @@ class Overwriter(Mute):
             pointing = [(name, home) for name in tool.parameters.get("properties", {}) if (home := view.stock.find_pointed(name))]
             for name, home in pointing[:1]:
                 drawn = draw_call(tool, view.stock, dice)
-                calls += [drawn.model_copy(update={"arguments": drawn.arguments | {name: key}}) for key in view.stock.rows[home]]
-        return calls[:_MOST]
+                rows = list(view.stock.rows[home])[: _MOST - len(calls)]
+                calls += [Call(name=tool.name, arguments=drawn.arguments | {name: key}, actor=drawn.actor) for key in rows]
+            if len(calls) >= _MOST:
+                break
+        return calls

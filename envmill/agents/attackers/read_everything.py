@@ -8,7 +8,7 @@ from envmill.agents.attackers.base import View, recite
 from envmill.sandbox import Observation
 from schemas.environment import Call
 
-_EACH, _MOST = 12, 60
+_EACH, _MOST = 12, 48
 """Calls of one query, and of all."""
 
 

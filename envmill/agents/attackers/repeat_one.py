@@ -6,7 +6,7 @@ from envmill.agents.attackers.arguments import draw_call
 from envmill.agents.attackers.base import Mute, View
 from schemas.environment import Call
 
-_TIMES = 5
+_TIMES = 3
 
 
 class RepeatOne(Mute):

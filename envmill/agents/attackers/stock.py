@@ -19,6 +19,7 @@ class Stock:
     """Collection → key → row; collections that are lists of rows with an id count as well."""
     fields: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
     """Field → plain values it has in any row, each once, in order of appearance."""
+    _pointed: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @classmethod
     def of(cls, state: Mapping[str, Json]) -> "Stock":
@@ -31,6 +32,11 @@ class Stock:
 
     def find_pointed(self, parameter: str) -> str:
         """The collection a parameter's name points into (`member_id`, `from_account`, `tool` …); empty when none."""
+        if parameter not in self._pointed:
+            self._pointed[parameter] = self._find_pointed(parameter)
+        return self._pointed[parameter]
+
+    def _find_pointed(self, parameter: str) -> str:
         words = _split(parameter.removesuffix("_id").removesuffix("_key").removesuffix("_number"))
         for start in range(len(words)):
             wanted = words[start:]
