@@ -1,133 +1,116 @@
-"""Mutants of a reference path: near misses that a verifier must tell from it.
+"""Faulty versions of an environment: a refusal or a write less, a bound moved, an amount turned round. Read and rewritten, never run here.
 
-wrong argument · wrong target · twice the same · extra write · overwritten row · wrong words
+Whether a version is really faulty is for execution to show: it must do something else than the original on the same call.
 """
 
+import ast
+import copy
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+import textwrap
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from envmill.agents.attackers.arguments import draw_call, list_choices
-from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Posed
-from envmill.gates.sources import read_day
-from envmill.gates.trials import Attempt, list_writes
-from schemas.base import Json
-from schemas.environment import Call, Tool
-from schemas.scenario import Fact
+from schemas.environment import Environment
 
-_TARGETS, _EXTRAS, _OVERWRITES = 3, 4, 3
-"""How many of each are tried per call, or per path."""
+_BOUNDS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
+_TURNED: Mapping[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}
+_WRITERS = ("append", "add", "pop", "remove", "update", "extend", "discard", "clear", "insert", "setdefault")
 
-
-def breed(subject: Posed, seed: int) -> list[Attempt]:
-    """All mutants of a path, in a fixed order for a seed."""
-    dice = random.Random(f"{subject.scenario.id}/{seed}")
-    stock, tools = Stock.of(subject.scenario.initial_state), {tool.name: tool for tool in subject.environment.tools}
-    bred: list[Attempt] = []
-    for place in list_writes(subject):
-        call = subject.scenario.oracle[place]
-        if call.name in tools:
-            bred += [_put(subject, place, *one) for one in _mistake(call, tools[call.name], stock, dice)]
-            bred.append(_insert(subject, place, call, "twice_the_same"))
-    return [*bred, *_add_writes(subject, stock, dice), *_overwrite(subject, stock, dice), *_misspeak(subject)]
+Change: TypeAlias = tuple[str, ast.AST, ast.AST]
+"""Kind of fault, node, and what comes in its place."""
 
 
-def find_targets(call: Call, stock: Stock) -> Iterator[tuple[str, str, list[str]]]:
-    """(parameter, collection, other keys) for each argument that is the key of a row."""
-    for name, value in call.arguments.items():
-        if home := stock.find_home(value):
-            yield name, home, [key for key in stock.rows[home] if key != value]
+@dataclass(frozen=True)
+class Mutant:
+    """One environment with one fault."""
+
+    kind: str
+    """What was done to it."""
+    tool: str
+    """Tool whose code was changed."""
+    line: int
+    """Line in its file."""
+    files: dict[str, str]
+    """Its files."""
 
 
-def _mistake(call: Call, tool: Tool, stock: Stock, dice: random.Random) -> Iterator[tuple[str, Call]]:
-    """The same call on other rows, and with other values."""
-    pointing = {name: others for name, _, others in find_targets(call, stock)}
-    for name, others in pointing.items():
-        for key in dice.sample(others, min(_TARGETS, len(others))):
-            yield "wrong_target", _replace(call, name, key)
-    schemas: Mapping[str, Json] = tool.parameters.get("properties", {})
-    for name, value in call.arguments.items():
-        if name not in pointing:
-            yield from (
-                ("wrong_argument", _replace(call, name, other)) for other in _list_others(name, value, schemas.get(name, {}), stock)
-            )
+def draw_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
+    """Every mutant, tools in turn and in an order of chance, so that the first few show many tools and kinds."""
+    dice = random.Random(f"{environment.id}/{seed}")
+    queues = [list(_list_changes(path, function)) for path, function in _list_tools(environment)]
+    for queue in queues:
+        dice.shuffle(queue)
+    dice.shuffle(queues)
+    while any(queues):
+        for queue in filter(None, queues):
+            path, function, change = queue.pop()
+            if mutant := _render(environment, path, function, change):
+                yield mutant
 
 
-def _list_others(name: str, value: Json, schema: Mapping[str, Json], stock: Stock) -> list[Json]:
-    """Values close to the right one."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int | float):
-        return [value + 1, value - 1]
-    if not isinstance(value, str):
-        return []
-    if day := read_day(value):
-        return [(date.fromisoformat(day) + timedelta(days=1)).isoformat() + value[10:]]
-    choices = [one for one in list_choices(schema) if one != value]
-    known = [one for one in stock.namesakes(name) if isinstance(one, str) and one != value]
-    return choices[:2] or [*known[:1], f"{value} too"]
+def _list_tools(environment: Environment) -> Iterator[tuple[str, ast.FunctionDef]]:
+    names = {tool.name for tool in environment.tools}
+    for path, source in sorted(environment.files.items()):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                tree = ast.parse(source) if path.endswith(".py") else ast.Module([], [])
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names)
 
 
-def _add_writes(subject: Posed, stock: Stock, dice: random.Random) -> Iterator[Attempt]:
-    """Something nobody asked for, afterwards."""
-    oracle, changes = subject.scenario.oracle, [tool for tool in subject.environment.tools if tool.effect == "change"]
-    for _ in range(_EXTRAS if changes else 0):
-        call = draw_call(dice.choice(changes), stock, dice)
-        if call not in oracle:
-            yield _insert(subject, len(oracle) - 1, call, "extra_write")
+def _list_changes(path: str, function: ast.FunctionDef) -> Iterator[tuple[str, ast.FunctionDef, Change]]:
+    for node in ast.walk(function):
+        for change in _change(node):
+            yield path, function, change
 
 
-def _overwrite(subject: Posed, stock: Stock, dice: random.Random) -> Iterator[Attempt]:
-    """The rows the oracle changed, changed again."""
-    touched = {value for place in list_writes(subject) for value in subject.scenario.oracle[place].arguments.values() if _is_text(value)}
-    drawn: list[Call] = []
-    for tool in (each for each in subject.environment.tools if each.effect == "change"):
-        for name in tool.parameters.get("properties", {}):
-            home = stock.find_pointed(name)
-            keys = sorted(key for key in stock.rows.get(home, ()) if key in touched)
-            drawn += [_replace(draw_call(tool, stock, dice), name, key) for key in keys]
-    drawn = [call for call in drawn if call not in subject.scenario.oracle]
-    dice.shuffle(drawn)
-    for call in drawn[:_OVERWRITES]:
-        yield _insert(subject, len(subject.scenario.oracle) - 1, call, "overwritten_row")
+def _change(node: ast.AST) -> Iterator[Change]:
+    match node:
+        case ast.If(body=[*_, last], orelse=[]) if _is_refusal(last):
+            yield "dropped_refusal", node, ast.Pass()
+        case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.Delete():
+            yield "dropped_write", node, ast.Pass()
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in _WRITERS:
+            yield "dropped_write", node, ast.Pass()
+        case ast.AugAssign():
+            yield "dropped_write", node, ast.Pass()
+            if turned := _TURNED.get(type(node.op)):
+                yield "turned_amount", node, ast.AugAssign(node.target, turned(), node.value)
+        case ast.Compare(ops=[operator]) if type(operator) in _BOUNDS:
+            yield "moved_bound", node, ast.Compare(node.left, [_BOUNDS[type(operator)]()], node.comparators)
+        case _:
+            return
 
 
-def _misspeak(subject: Posed) -> Iterator[Attempt]:
-    """The right calls, and one fact told wrongly."""
-    facts = subject.scenario.verifier.facts
-    for fact in facts:
-        words = [f"{_twist(each) if each is fact else each.value}." for each in facts]
-        yield Attempt("wrong_words", tuple(subject.scenario.oracle), (" ".join(words),))
+def _is_refusal(node: ast.stmt) -> bool:
+    """Raised, or answered as some programs do: `{"success": False, …}`."""
+    return isinstance(node, ast.Raise) or (isinstance(node, ast.Return) and "'success': False" in ast.unparse(node))
 
 
-def _twist(fact: Fact) -> Json:
-    value = fact.value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value + 1
-    if day := read_day(value):
-        return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
-    return "something else"
+def _render(environment: Environment, path: str, function: ast.FunctionDef, change: Change) -> Mutant | None:
+    """Only the function's own lines are written anew: a whole file takes a hundred times as long."""
+    kind, node, instead = change
+    try:
+        fresh = _Replacer(node, instead).visit(copy.deepcopy(function, {id(node): node}))
+        text = ast.unparse(ast.fix_missing_locations(fresh))
+    except RecursionError:
+        return None
+    lines = environment.files[path].split("\n")
+    first = min([function.lineno, *(one.lineno for one in function.decorator_list)]) - 1
+    lines[first : function.end_lineno or function.lineno] = textwrap.indent(text, " " * function.col_offset).split("\n")
+    return Mutant(kind, function.name, getattr(node, "lineno", function.lineno), environment.files | {path: "\n".join(lines)})
 
 
-def _put(subject: Posed, place: int, label: str, call: Call) -> Attempt:
-    oracle = subject.scenario.oracle
-    return Attempt(label, (*oracle[:place], call, *oracle[place + 1 :]), _words(subject), place=place)
+class _Replacer(ast.NodeTransformer):
+    """Puts one node in the place of another."""
 
+    def __init__(self, target: ast.AST, instead: ast.AST) -> None:
+        self._target, self._instead = target, instead
 
-def _insert(subject: Posed, place: int, call: Call, label: str) -> Attempt:
-    """Right after the call at that place."""
-    oracle: Sequence[Call] = subject.scenario.oracle
-    return Attempt(label, (*oracle[: place + 1], call, *oracle[place + 1 :]), _words(subject), place=place + 1)
-
-
-def _words(subject: Posed) -> tuple[str, ...]:
-    return (subject.scenario.say,) if subject.scenario.say else ()
-
-
-def _replace(call: Call, name: str, value: Json) -> Call:
-    return call.model_copy(update={"arguments": call.arguments | {name: value}})
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._instead if node is self._target else self.generic_visit(node)

@@ -1,0 +1,163 @@
+"""What a review is made of: calls somebody made up, what they did in the jail, and what somebody else thinks of that.
+
+tester ─► calls ─► jail, each on a fresh copy ─► cases ─► checker: pass, warning, fail
+                                                   ▲
+             mutants of known fault, green tests ──┘  in the same form: the checker cannot tell them apart
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Literal
+
+from envmill.errors import BadReply
+from envmill.kinds.start import CLOCK
+from envmill.models.door import Account
+from envmill.models.prompt import Prompt
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json, canonical_json
+from schemas.environment import Call, Environment, Tool
+from schemas.prompts import CheckerInput, CheckerReply, TesterInput, TesterReply
+from schemas.scenario import Change
+
+Opinion = Literal["pass", "warning", "fail", "unreadable"]
+
+ROUNDS = 4
+_TOOLS_AT_ONCE = 10
+"""Tools whose calls one question asks for: longer replies are cut off."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call on a state."""
+
+    state: dict[str, Json]
+    call: Call
+
+    @property
+    def key(self) -> str:
+        return canonical_json([self.state, self.call.model_dump(mode="json")])
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a call did."""
+
+    asked: Asked
+    seen: Observation
+    changes: list[Change]
+
+    @property
+    def told(self) -> str:
+        """What tells two versions apart: not the words of a refusal."""
+        parts = self.seen.parts if self.seen.outcome == "ok" else []
+        return canonical_json([self.seen.outcome, parts, [change.model_dump(mode="json") for change in self.changes]])
+
+
+@dataclass
+class Plan:
+    """Calls as they come in, and what was lost on the way."""
+
+    environment: Environment
+    goal: int
+    asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    lost: Counter[str] = field(default_factory=Counter[str])
+    """Hallucinated tools, repeated calls, unreadable replies."""
+    rounds: int = 0
+
+    def wanted(self) -> dict[str, int]:
+        """Tool → how many more calls of it are wanted; one without parameters can only be called."""
+        bare = [tool.name for tool in self.environment.tools if not tool.parameters.get("properties")]
+        rest = len(self.environment.tools) - len(bare)
+        each = ceil((self.goal - len(bare)) / rest) if rest else self.goal
+        had = Counter(one.call.name for one in self.asked.values())
+        goals = {tool.name: 1 if tool.name in bare and rest else each for tool in self.environment.tools}
+        return {name: goal - had[name] for name, goal in goals.items() if goal > had[name]}
+
+    def take(self, reply: TesterReply, state: dict[str, Json]) -> None:
+        """Nothing it says is lost without being counted."""
+        names = {tool.name for tool in self.environment.tools}
+        for one in reply.calls:
+            asked = Asked(state, one.call)
+            if one.call.name not in names:
+                self.lost["hallucinated"] += 1
+            elif asked.key in self.asked:
+                self.lost["repeated"] += 1
+            else:
+                self.asked[asked.key] = asked
+
+
+async def make_plan(environment: Environment, states: Sequence[dict[str, Json]], goal: int, prompt: Prompt, account: Account) -> Plan:
+    """Rounds until there are enough calls of every tool, each round on the next state; bounded."""
+    plan = Plan(environment, goal)
+    while plan.rounds < ROUNDS and len(plan.asked) < goal and (wanted := plan.wanted()):
+        state, names = states[plan.rounds % len(states)], list(wanted)
+        groups = [names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)]
+        replies = await asyncio.gather(
+            *(_ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, account) for group in groups)
+        )
+        for reply in replies:
+            plan.lost["unreadable"] += reply is None
+            plan.take(reply or TesterReply(calls=[]), state)
+        plan.rounds += 1
+    return plan
+
+
+async def _ask_tester(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: Account) -> TesterReply | None:
+    environment = plan.environment
+    inputs = TesterInput(
+        brief=environment.brief,
+        name=environment.name,
+        rules=environment.rules,
+        tools=[tool for tool in environment.tools if tool.name in wanted],
+        state=state,
+        wanted=wanted,
+        round=plan.rounds,
+    )
+    try:
+        return await account.ask(prompt, inputs, TesterReply, role="critic")
+    except BadReply:
+        return None
+
+
+async def play(program: Program, asked: Sequence[Asked], sandbox: Sandbox) -> list[Case]:
+    """Each call in a session of its own, all in one message to the jail."""
+    steps = [step for one in asked for step in (Reset(one.state, CLOCK, 0), Invoke(one.call), Look())]
+    seen = await sandbox.play(program, steps)
+    return [_make_case(one, *seen[3 * place : 3 * place + 3]) for place, one in enumerate(asked)]
+
+
+def _make_case(asked: Asked, reset: Observation, seen: Observation, end: Observation) -> Case:
+    if reset.outcome != "ok" or end.state is None:
+        return Case(asked, seen if reset.outcome == "ok" else reset, [])
+    return Case(asked, seen, diff_states(asked.state, end.state) if reset.state_hash != seen.state_hash else [])
+
+
+async def ask_checker(environment: Environment, cases: Sequence[Case], prompt: Prompt, account: Account) -> list[tuple[Opinion, str]]:
+    """An opinion on each case with its reason; it sees rules, call and difference, and never the source."""
+    tools = {tool.name: tool for tool in environment.tools}
+    return await asyncio.gather(*(_ask_one(environment, tools[case.asked.call.name], case, prompt, account) for case in cases))
+
+
+async def _ask_one(environment: Environment, tool: Tool, case: Case, prompt: Prompt, account: Account) -> tuple[Opinion, str]:
+    inputs = CheckerInput(
+        brief=environment.brief,
+        name=environment.name,
+        rules=environment.rules,
+        tool=tool,
+        state=case.asked.state,
+        call=case.asked.call,
+        outcome=case.seen.outcome,
+        code=case.seen.code,
+        message=case.seen.message,
+        parts=case.seen.parts,
+        changes=case.changes,
+    )
+    try:
+        reply = await account.ask(prompt, inputs, CheckerReply, role="judge")
+    except BadReply as error:
+        return "unreadable", error.message
+    return reply.opinion, reply.reason

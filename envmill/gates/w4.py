@@ -1,0 +1,186 @@
+"""W4: two readers of the rules, one who tries calls and one who judges what they did, find the program keeps its rules.
+
+The second reader errs, too: faults that are known and work that is known to be right are put among the cases, and what it says of
+them corrects the estimate.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from envmill.errors import SettingsError
+from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.mutants import Mutant, draw_mutants
+from envmill.gates.prevalence import Count, Estimate, correct
+from envmill.gates.review import Asked, Case, Opinion, Plan, ask_checker, make_plan, play
+from envmill.models.door import Account
+from envmill.models.prompt import Prompt
+from envmill.sandbox import Program, Sandbox
+from schemas.base import Json, canonical_json
+from schemas.environment import Environment
+from schemas.prompts import CheckerInput, CheckerReply, TesterInput, TesterReply
+
+GATE = "W4"
+
+_PROMPTS = Path(__file__).parents[1] / "recipes" / "prompts" / "envscaler"
+TESTER = Prompt.load(_PROMPTS / "tester.md", TesterInput, TesterReply)
+CHECKER = Prompt.load(_PROMPTS / "checker.md", CheckerInput, CheckerReply)
+
+LEAST_CALLS, CALLS_PER_TOOL = 30, 4
+NOT_FAIL = 0.85
+_TRIED_MUTANTS = 24
+"""Each has to be loaded in the jail, which is what they cost."""
+_LEAST_SALT, _MOST_SALT = 8, 20
+_LEAST_CONTROLS, _MOST_CONTROLS = 8, 20
+_GAIN = 0.5
+"""What a checker must do better on faults than on right work: below, the correction is wider than what it corrects."""
+
+Opinions = Sequence[tuple[Opinion, str]]
+
+
+@dataclass(frozen=True)
+class _Salt:
+    """A case of known fault."""
+
+    mutant: Mutant
+    case: Case
+
+
+async def look(built: Built, means: Means) -> Finding:
+    """Not measured where nobody can be asked, too little could be tried, or the checker tells faults and right work not apart."""
+    account = means.account
+    if account is None:
+        return skip(GATE, "no_reviewer", "no model to ask: run it with a provider, or audit an id of such a run")
+    states = _list_states(built)
+    if not states:
+        return skip(GATE, "no_state", "there is no state to call tools on: add tests, or states to the bundle folder")
+    try:
+        return await _review(built, states, means.sandbox, means.seed, account)
+    except SettingsError as error:
+        if "prompt" not in error.facts:
+            raise
+        return skip(GATE, "no_reviewer", error.message)
+
+
+async def _review(built: Built, states: list[dict[str, Json]], sandbox: Sandbox, seed: int, account: Account) -> Finding:
+    environment = built.environment
+    goal = max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
+    plan = await make_plan(environment, states, goal, TESTER, account)
+    asked = list(plan.asked.values())
+    if len(asked) < min(LEAST_CALLS, goal):
+        return skip(GATE, "too_few_calls", f"{len(asked)} calls of {goal} after {plan.rounds} rounds", _tell_plan(plan))
+    cases = await play(Program.of(environment), asked, sandbox)
+    salt = await _make_salt(environment, cases, sandbox, seed)
+    controls = await _make_controls(built, sandbox)
+    heard = await ask_checker(environment, [*_sound(cases), *(one.case for one in salt), *controls], CHECKER, account)
+    return judge(plan, cases, salt, heard)
+
+
+def judge(plan: Plan, cases: Sequence[Case], salt: Sequence[_Salt], heard: Opinions) -> Finding:
+    """What the opinions come to; they stand in the order: sound cases, salt, controls."""
+    sound, ends = _sound(cases), len(_sound(cases)) + len(salt)
+    ours, caught, alarms = heard[: len(sound)], _count(heard[len(sound) : ends]), _count(heard[ends:])
+    failures = [*(_tell_crash(case) for case in cases if case.seen.outcome == "failure"), *_list_failures(sound, ours)]
+    evidence = _tell_plan(plan) | {
+        "calls": len(cases),
+        "crashed": len(cases) - len(sound),
+        "opinions": dict(Counter(opinion for opinion, _ in ours)),
+        "checker": {"caught": vars(caught), "false_alarms": vars(alarms), "missed": _list_missed(salt, heard[len(sound) : ends])},
+        "failures": failures[:10],
+    }
+    if caught.n < _LEAST_SALT:
+        return skip(GATE, "too_few_mutants", f"{caught.n} faults could be shown on these calls, {_LEAST_SALT} are needed", evidence)
+    if caught.share - alarms.share < _GAIN:
+        detail = f"the checker flags {caught.hits} of {caught.n} known faults and {alarms.hits} of {alarms.n} right calls"
+        return skip(GATE, "checker_insensitive", detail, evidence)
+    known = alarms.n >= _LEAST_CONTROLS
+    # Without controls no alarm is taken for a false one: what is kept so would be kept with any.
+    faulty = _estimate(cases, ours, caught, alarms if known else Count(0, alarms.n))
+    evidence["not_fail"] = {"share": 1 - faulty.share, "low": 1 - faulty.high, "high": 1 - faulty.low, "n": len(cases)}
+    if faulty.share <= 1 - NOT_FAIL:
+        return keep(GATE, evidence)
+    if not known:
+        return skip(
+            GATE, "no_controls", f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for nothing", evidence
+        )
+    return drop(GATE, "rules_broken", f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules; {_spell(failures[0])}", evidence)
+
+
+def _estimate(cases: Sequence[Case], ours: Opinions, caught: Count, alarms: Count) -> Estimate:
+    """A crash needs no opinion; the share of the rest is corrected."""
+    certain = 1 - len(ours) / len(cases)
+    behind = correct(_count(ours), caught, alarms)
+    return Estimate(*(certain + (1 - certain) * share for share in (behind.share, behind.low, behind.high)))
+
+
+def _count(heard: Opinions) -> Count:
+    """Fails; an opinion nobody can read approves of nothing, and counts so on every side."""
+    return Count(sum(opinion in ("fail", "unreadable") for opinion, _ in heard), len(heard))
+
+
+def _sound(cases: Sequence[Case]) -> list[Case]:
+    """Cases that need an opinion."""
+    return [case for case in cases if case.seen.outcome != "failure"]
+
+
+def _list_states(built: Built) -> list[dict[str, Json]]:
+    states = [*(test.initial_state for test in built.tests), *built.examples]
+    return list({canonical_json(state): state for state in states if state}.values())
+
+
+async def _make_salt(environment: Environment, cases: Sequence[Case], sandbox: Sandbox, seed: int) -> list[_Salt]:
+    """Mutants that do something else than the original on a call of the review: at most two calls each, so that many are shown."""
+    salt: list[_Salt] = []
+    clean = {case.asked.key: case.told for case in _sound(cases)}
+    for mutant in islice(draw_mutants(environment, seed), _TRIED_MUTANTS):
+        asked = [case.asked for case in _sound(cases) if case.asked.call.name == mutant.tool]
+        if len(salt) >= _MOST_SALT or not asked:
+            continue
+        played = await play(replace(Program.of(environment), files=mutant.files), asked, sandbox)
+        salt += [_Salt(mutant, case) for case in _sound(played) if case.told != clean[case.asked.key]][:2]
+    return salt[:_MOST_SALT]
+
+
+async def _make_controls(built: Built, sandbox: Sandbox) -> list[Case]:
+    """Anticipated rejections that came and changed nothing: whoever wrote those tests knew beforehand all that there is to see of them.
+
+    A success is no control: that it was expected does not say that it did the right thing.
+    """
+    known = {tool.name for tool in built.environment.tools}
+    tests = [test for test in built.tests if test.expect == "rejection" and not test.setup and test.call.name in known]
+    asked = [Asked(test.initial_state, test.call) for test in tests]
+    played = await play(Program.of(built.environment), asked, sandbox) if asked else []
+    green = [case for case in played if case.seen.outcome == "rejection" and not case.changes]
+    return green[:: max(1, len(green) // _MOST_CONTROLS)][:_MOST_CONTROLS]
+
+
+def _tell_plan(plan: Plan) -> dict[str, Json]:
+    tried = {one.call.name for one in plan.asked.values()}
+    untried = [tool.name for tool in plan.environment.tools if tool.name not in tried]
+    return {"wanted": plan.goal, "asked": len(plan.asked), "rounds": plan.rounds, "lost": dict(plan.lost), "untried": untried}
+
+
+def _list_missed(salt: Sequence[_Salt], heard: Opinions) -> list[Json]:
+    missed = [one for one, (opinion, _) in zip(salt, heard, strict=True) if opinion not in ("fail", "unreadable")]
+    return [{"kind": one.mutant.kind, "tool": one.mutant.tool, "line": one.mutant.line} for one in missed]
+
+
+def _list_failures(cases: Sequence[Case], heard: Opinions) -> list[dict[str, Json]]:
+    flagged = [(case, said) for case, said in zip(cases, heard, strict=True) if said[0] in ("fail", "unreadable")]
+    return [_tell_case(case) | {"opinion": opinion, "reason": reason} for case, (opinion, reason) in flagged]
+
+
+def _tell_crash(case: Case) -> dict[str, Json]:
+    return _tell_case(case) | {"opinion": "crash", "reason": case.seen.message[-300:]}
+
+
+def _tell_case(case: Case) -> dict[str, Json]:
+    seen = case.seen
+    changes = [change.model_dump(mode="json") for change in case.changes[:5]]
+    return {"call": case.asked.call.model_dump(mode="json"), "outcome": seen.outcome, "code": seen.code, "changes": changes}
+
+
+def _spell(failure: dict[str, Json]) -> str:
+    return f"{failure['call']['name']}({failure['call']['arguments']}) ended in {failure['outcome']}: {failure['reason']}"[:500]
