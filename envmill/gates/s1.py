@@ -30,7 +30,7 @@ def find_fault(subject: Posed, trial: Trial) -> Finding | None:
     """What is wrong with one replay."""
     opened = trial.seen[0]
     if opened.outcome != "ok":
-        return drop(GATE, "does_not_construct", f"the initial state is not taken ({opened.code}: {opened.message})")
+        return drop(GATE, "does_not_construct", f"the initial state is not taken ({opened.code}: {opened.message})", opened.message)
     writes, declared = set(list_writes(subject)), read_declared(subject)
     told = tell_calls(subject, trial)
     for place, reply in enumerate(trial.replies):

@@ -32,7 +32,8 @@ async def look(subject: Posed, means: Means) -> Finding:
     """What can be read off the verifier first, then the ends."""
     scenario = subject.scenario
     if fault := find_lack(scenario) or find_weight(scenario.verifier) or find_stranger(subject):
-        return drop(GATE, *fault)
+        parts: Json = scenario.verifier.model_dump(exclude={"frame"})
+        return drop(GATE, *fault, {"polarity": scenario.polarity, "verifier": parts})
     wanted = list_criteria(scenario.verifier)
     counted: dict[Criterion, str] = {}
     async for what, verdict in list_ends(subject, means):

@@ -4,6 +4,7 @@ target row ──words of the request──► what is said of it ─┐
 twin rows, existing and injected ────────────────────────┴─► fits as well, and the program takes it ─► ambiguous
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from schemas.environment import Call
 
 GATE = "S15"
 
+_EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to", "a", "i")
 _DEPTH = 2
 """References followed from a row: `Maya's loan of the sander` speaks of two other rows."""
 _MOST = 40
@@ -82,15 +84,16 @@ def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowl
     for key in stock.rows[target.collection]:
         if key not in meant:
             said = find_said(stock, target.collection, key, told)
-            # With nothing said of the target, every row fits as well; only one of which something is said is a rival.
-            if target.said < said or (target.said and target.said == said):
-                yield Rival(target, key, target.said != said)
+            more = [value for _, value in said - target.said if not value.replace(".", "").isdigit()]
+            # A number that fits as well fits by accident; with nothing said of the target, every row would fit.
+            if target.said <= said and (target.said or more):
+                yield Rival(target, key, bool(more))
 
 
 def find_said(stock: Stock, collection: str, key: str, told: Knowledge) -> Said:
     """Fields of a row, and of the rows it refers to, whose value the user says."""
     described = describe_row(stock, collection, key, _DEPTH)
-    return frozenset((name, str(value)) for name, value in described if is_telling(value) and told.holds(value))
+    return frozenset((name, str(value)) for name, value in described if is_said(value, told))
 
 
 def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str = "") -> Iterator[tuple[str, Json]]:
@@ -105,11 +108,13 @@ def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str 
             yield f"{name}{field}", value
 
 
-def is_telling(value: Json) -> bool:
-    """Whether a value could tell one row from another in words: a yes or no, or a letter, is said by accident."""
-    if isinstance(value, bool) or value is None:
+def is_said(value: Json, told: Knowledge) -> bool:
+    """Whether the user says a value, and not by accident: a yes or no is no description, and a letter is one only as a capital."""
+    if isinstance(value, bool) or value is None or (isinstance(value, str) and value.casefold() in _EMPTY):
         return False
-    return not isinstance(value, str) or (len(value) > 1 and value.casefold() not in ("yes", "no", "none", "on", "in", "at", "to"))
+    if isinstance(value, str) and len(value) == 1 and value.isalpha():
+        return value.isupper() and value not in "AI" and re.search(rf"\b{value}\b", told.plain) is not None
+    return told.holds(value)
 
 
 async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[Rival]:

@@ -81,6 +81,8 @@ class Knowledge:
     """Of dates that name none."""
     normal: str = ""
     """All texts, normalised."""
+    plain: str = ""
+    """All texts as they were."""
     numbers: set[Decimal] = field(default_factory=set[Decimal])
     dates: set[str] = field(default_factory=set[str])
     values: set[str] = field(default_factory=set[str])
@@ -95,6 +97,7 @@ class Knowledge:
 
     def read(self, text: str) -> None:
         """Take in a text."""
+        self.plain += f"{text}\n"
         self.normal += f"{normalise(text)}\n"
         self.numbers |= {one.value for one in read_numbers(text)}
         self.dates |= {_spell_day(one, self.year) for one in read_dates(text)}

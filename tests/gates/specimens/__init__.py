@@ -19,7 +19,7 @@ from tests.gates.specimens.studio import EFFECTS, ORACLE, PLANNED, PROGRAM, RULE
 
 ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="program", prompt_hash="h")
 
-REQUEST = "Please put 25 on Ada's account and book her one seat in the Tuesday wheel class."
+REQUEST = "Please put 25 on Ada Kern's account and book her one seat in the Tuesday wheel class."
 
 
 def ground(program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, tests: Sequence[Test] | None = None, **changes: Any) -> Built:

@@ -1,0 +1,37 @@
+"""S10: what it must drop, and the near misses it must keep."""
+
+from functools import cache
+
+import pytest
+
+from envmill.gates import s10
+from envmill.gates.base import Finding
+from tests.gates.cases import Case, ask, check, judge_cases
+from tests.gates.specimens import REQUEST, pose
+
+LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday wheel class."
+
+CASES = {
+    "another amount": Case(ask(REQUEST.replace("25", "26")), "unknown_amount"),
+    "a reference to nothing": Case(ask(f"{REQUEST} It is about voucher V-9917."), "unknown_reference"),
+    "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "wrong_weekday"),
+    "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unknown_date"),
+    "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "wrong_count"),
+    "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "wrong_count"),
+    "as it is": Case(pose()),
+    "a list": Case(ask(LISTED)),
+    "a weekday that is right": Case(ask(f"{REQUEST} I asked on Friday, 20 February 2026.")),
+    "amounts in other spellings": Case(ask(REQUEST.replace("25", "€25.00"))),
+    "a price that stands in the list": Case(ask(f"{REQUEST} It costs 20, I think.")),
+    "no reference path": Case(pose(oracle=[])),
+}
+
+
+@cache
+def find_all() -> dict[str, Finding]:
+    return judge_cases(s10.look, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_s10(name: str) -> None:
+    check(find_all()[name], CASES[name])

@@ -1,0 +1,38 @@
+"""S14: what it must drop, and the near misses it must keep."""
+
+from functools import cache
+
+import pytest
+
+from envmill.gates import s14
+from envmill.gates.base import Finding
+from schemas.environment import Call
+from tests.gates.cases import ANY_BOOKING, BOOK, FIND, LIST, TOP_UP, Case, ask, check, judge_cases, loose
+from tests.gates.specimens import pose
+
+CANCEL = pose(number=1, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B1"})]).scenario
+GLAZING = pose(number=2, oracle=[Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C2", "seats": 1})]).scenario
+SAME = ask("Ada Kern would like a seat at the wheel on Tuesday, and brings 25.", number=3).scenario
+LONGER = pose(number=4, oracle=[LIST, FIND, TOP_UP, BOOK]).scenario
+LOST = pose(number=5, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B9"})]).scenario
+
+CASES = {
+    "any booking will do": Case(pose(verifier=loose(ANY_BOOKING), siblings=[CANCEL, GLAZING]), "sibling_passes"),
+    "the same in other words": Case(pose(siblings=[CANCEL, SAME]), "sibling_passes"),
+    "the same in another order": Case(pose(siblings=[LONGER]), "sibling_passes"),
+    "others": Case(pose(siblings=[CANCEL, GLAZING])),
+    "one that does not replay here": Case(pose(siblings=[LOST])),
+    "one of another environment": Case(pose(siblings=[CANCEL, SAME.model_copy(update={"environment": "env_x"})])),
+    "alone": Case(pose(), outcome="not_applicable"),
+    "itself among them": Case(pose(siblings=[pose().scenario]), outcome="not_applicable"),
+}
+
+
+@cache
+def find_all() -> dict[str, Finding]:
+    return judge_cases(s14.look, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_s14(name: str) -> None:
+    check(find_all()[name], CASES[name])

@@ -1,0 +1,45 @@
+"""S15: what it must drop, and the near misses it must keep."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from envmill.gates import s15
+from envmill.gates.base import Finding
+from schemas.environment import Call
+from tests.gates.cases import FIND, LIST, TOP_UP, Case, answer, ask, check, judge_cases
+from tests.gates.specimens import REQUEST, pose
+from tests.gates.specimens.studio import STATE
+
+
+def twin(collection: str, key: str, **changes: Any) -> dict[str, Any]:
+    """The state with one more row, like another but for some fields."""
+    row = {**STATE[collection][key], "id": "T1", **changes}
+    return {**STATE, collection: {**STATE[collection], "T1": row}}
+
+
+WRONG = Call(name="book_seats", arguments={"member_id": "M1", "class_id": "C3", "seats": 1})
+RICH = twin("members", "M1", balance=60)
+
+CASES = {
+    "a twin": Case(pose(initial_state=twin("members", "M1", balance=60)), "ambiguous_referent"),
+    "a twin with a field more that nobody speaks of": Case(pose(initial_state=twin("classes", "C1", price=5)), "ambiguous_referent"),
+    "half a name": Case(ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")), "ambiguous_referent"),
+    "another class than the one asked for": Case(pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"),
+    "as it is": Case(pose()),
+    "a twin on another day": Case(pose(initial_state=twin("classes", "C1", day="Friday"))),
+    "a twin that cannot be acted on": Case(pose(initial_state=twin("classes", "C1", free=0))),
+    "a namesake": Case(pose(initial_state=twin("members", "M1", name="Ada Kernel", balance=60))),
+    "nothing is acted on": Case(answer(), outcome="not_applicable"),
+}
+
+
+@cache
+def find_all() -> dict[str, Finding]:
+    return judge_cases(s15.look, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_s15(name: str) -> None:
+    check(find_all()[name], CASES[name])

@@ -1,0 +1,38 @@
+"""S4: what it must drop, and the near misses it must keep."""
+
+from functools import cache
+
+import pytest
+
+from envmill.gates import s4
+from envmill.gates.base import Finding
+from schemas.scenario import Check, Fact
+from tests.gates.cases import ANY_BOOKING, Case, answer, check, derived, judge_cases, loose
+from tests.gates.specimens import pose
+
+SEAT = Check(name="one seat less", op="equals", path=["classes", "C1", "free"], value=3)
+WIDE = [["members"], ["classes"], ["bookings"]]
+VAGUE = Fact(name="a sum", kind="pattern", value="[0-9]+")
+
+CASES = {
+    "any booking of anybody": Case(pose(verifier=loose(ANY_BOOKING)), "mutants_survive"),
+    "a seat less, whoever has it": Case(pose(verifier=loose(SEAT)), "mutants_survive"),
+    "the account is not looked at": Case(
+        pose(verifier=derived(goals=[goal for goal in derived().goals if goal.path[0] != "members"], frame=WIDE)), "mutants_survive"
+    ),
+    "any number is an answer": Case(answer(VAGUE, procedure=[]), "mutants_survive"),
+    "no reference path": Case(pose(oracle=[]), outcome="not_measured"),
+    "as it is": Case(pose()),
+    "paid in part": Case(pose(verifier=derived(partial=True))),
+    "an answer": Case(answer()),
+}
+
+
+@cache
+def find_all() -> dict[str, Finding]:
+    return judge_cases(s4.look, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_s4(name: str) -> None:
+    check(find_all()[name], CASES[name])
