@@ -13,6 +13,8 @@ class Reverification(Record):
     prefix: ClassVar[str] = "ver"
     identity: ClassVar[tuple[str, ...]] = ("subject", "gate", "judged_at")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     subject: str
     """Environment, scenario or rollout id."""
     gate: str
@@ -25,6 +27,16 @@ class Reverification(Record):
     """What was seen, empty on a pass."""
     judged_at: str
     """Wall-clock time, ISO 8601 UTC."""
+    components: dict[str, float] = {}
+    """Value of each part of the verdict."""
+    evidence: list[Json] = []
+    """Everything that failed."""
+    outcome_before: Literal["", "pass", "fail", "error"] = ""
+    """What had been said of it; empty where nothing had."""
+    reward_before: float | None = None
+    """Reward it had borne."""
+    basis: Literal["", "changes", "replay", "none"] = ""
+    """Where the final state of a rollout came from: its stored changes, or a replay."""
 
 
 class Review(Record):

@@ -16,11 +16,11 @@ class Verdict(Contract):
     reward: float | None
     """Null when the outcome is error."""
     components: dict[str, float]
-    """Value of each part: guards, frame, each goal."""
+    """Value of each part the verifier has, 0 to 1: guards, frame, goals, procedure, facts, harm."""
     reason: str = ""
     """First thing that failed, in words."""
     evidence: list[Json] = []
-    """Everything that failed: component, what it asks for, and what was found instead."""
+    """Everything that failed: component, name, what it asks for, and what was found instead."""
 
 
 class Rollout(Record):
@@ -59,7 +59,8 @@ class Rollout(Record):
     final_state_hash: str
     """Hash of the state at the end; empty on error."""
     transcript: list[Json]
-    """Messages, tool calls and replies, with the state hash after each call."""
+    """Messages, tool calls and replies, with the state hash after each call, and `wait` entries with what was told meanwhile. A call's
+    `actor` is left out where it is the agent."""
     evidence: list[Json] = []
     """Verdict's evidence."""
     changes: list[Json] | None = None

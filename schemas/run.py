@@ -70,6 +70,8 @@ class RunConfig(Contract):
     """Scripted policy that filter probes scenarios with."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Scripted policy whose rollouts become training data."""
+    provisional: bool = Field(default=False, title="Export what is provisional")
+    """Whether items go out that a required gate could not measure."""
 
     @field_validator("polarities", mode="before")
     @classmethod

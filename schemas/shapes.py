@@ -68,6 +68,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
         "termination:string final_state_hash:string transcript:json"
     ),
+    ("verdicts", 1): _read(
+        "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
+    ),
 }
 """(table, version) → its columns, for every version that was ever written and is no longer."""
 
@@ -98,6 +101,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 1): _give_role,
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("scenarios", 1): _add(say=""),
+    ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
 }
 """(table, version) → what makes a row of that version one of the next."""

@@ -1,4 +1,4 @@
-"""What a policy is: it gets the request and each reply, and answers with a call or with its last words."""
+"""What a policy is: it gets the request and each reply, and answers with a call, with patience, or with its last words."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,10 +15,17 @@ class Say:
     text: str
 
 
+@dataclass(frozen=True)
+class Wait:
+    """Let time pass."""
+
+    seconds: float
+
+
 class Actor(Protocol):
     """A policy at work on one scenario."""
 
-    def act(self, last: Observation | None) -> Call | Say:
+    def act(self, last: Observation | None) -> Call | Say | Wait:
         """The next move, given the reply to the one before."""
         ...
 

@@ -23,7 +23,7 @@ class Careless:
             fate = dice.random()
             if fate >= _SKIP:
                 calls.append(mix_up(call, scenario.initial_state, dice) if fate < _SKIP + _MIX_UP else call)
-        return Script(calls)
+        return Script(calls, scenario.say)
 
 
 def mix_up(call: Call, state: dict[str, Json], dice: random.Random) -> Call:

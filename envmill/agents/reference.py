@@ -1,4 +1,4 @@
-"""The reference policy: plays the oracle. Its data is right by construction, its pass rate says nothing about difficulty."""
+"""The reference policy: plays the oracle and says its last words. Right by construction: its pass rate is no difficulty."""
 
 from envmill.agents.base import Actor, Say
 from envmill.sandbox import Observation
@@ -7,13 +7,14 @@ from schemas.scenario import Scenario
 
 
 class Script:
-    """Plays calls in order, then says it is done."""
+    """Plays calls in order, then says what there is to say."""
 
-    def __init__(self, calls: list[Call]) -> None:
+    def __init__(self, calls: list[Call], words: str) -> None:
         self._calls = iter(calls)
+        self._words = words or "Done: everything you asked for is in place."
 
     def act(self, last: Observation | None) -> Call | Say:  # noqa: ARG002  a script does not listen
-        return next(self._calls, None) or Say("Done: everything you asked for is in place.")
+        return next(self._calls, None) or Say(self._words)
 
 
 class Reference:
@@ -22,4 +23,4 @@ class Reference:
     name = "reference"
 
     def begin(self, scenario: Scenario, environment: Environment, seed: int) -> Actor:  # noqa: ARG002
-        return Script(scenario.oracle)
+        return Script(scenario.oracle, scenario.say)

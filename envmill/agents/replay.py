@@ -1,52 +1,43 @@
-"""A stored rollout played again in a fresh session: its calls, its scenario's clock and seed; identical, or the first difference."""
+"""A stored rollout played again in a fresh session, under its clock, seed and weather: identical, or the first difference."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
-from envmill.agents.rollout import tell_reply
+from envmill.agents.tape import Asked, Waited, read_moves, tell_reply
 from envmill.kinds.start import start
 from envmill.runtime.recorder import Difference, list_differences
-from envmill.sandbox import Invoke, Look, Observation, Program, Sandbox
+from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Sandbox
 from schemas.base import Json
-from schemas.environment import Call, Environment
+from schemas.environment import Environment
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A call of the rollout, and what was recorded of it."""
-
-    call: Call
-    content: Json
-    state_hash: str
-
-
 async def replay_rollout(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Difference | None:
-    """The first call whose reply or state differs from the record (step 0 is the start), or None."""
-    asked = list(read_calls(rollout))
-    plan = [start(scenario), *(Invoke(one.call) for one in asked), Look()]
-    began, *replies, end = await sandbox.play(Program.of(environment), plan, fresh=True)
-    if began.outcome != "ok" and asked:
+    """The first move whose reply or state differs from the record (step 0 is the start), or None."""
+    moves = list(read_moves(rollout.transcript))
+    began, *replies, end = await play_again(rollout, scenario, environment, sandbox)
+    if began.outcome != "ok" and moves:
         return Difference(0, ("outcome",), "ok", f"{began.code}: {began.message}")
-    for place, (one, reply) in enumerate(zip(asked, replies, strict=True), start=1):
-        for path, before, after in list_differences(_record(one.content, one.state_hash), _record(tell_reply(reply), reply.state_hash)):
-            return Difference(place, (one.call.name, *path), before, after)
-    return _compare_ends(rollout, end, len(asked) + 1)
+    for place, (move, reply) in enumerate(zip(moves, replies, strict=True), start=1):
+        name = move.call.name if isinstance(move, Asked) else "wait"
+        for path, before, after in list_differences(_recorded(move), _seen(move, reply)):
+            return Difference(place, (name, *path), before, after)
+    return _compare_ends(rollout, end, len(moves) + 1)
 
 
-def read_calls(rollout: Rollout) -> Iterator[Asked]:
-    """The calls of a transcript, in order, each with the reply that bears its number."""
-    replies = {entry["tool_call_id"]: entry for entry in rollout.transcript if entry["role"] == "tool"}
-    for entry in rollout.transcript:
-        for asked in entry.get("tool_calls", ()):
-            reply = replies[asked["id"]]
-            call = Call(name=asked["name"], arguments=asked["arguments"], actor=asked.get("actor", "agent"))
-            yield Asked(call, reply["content"], reply["state_hash"])
+async def play_again(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> list[Observation]:
+    """The start, every move, and a look at the end, in a process of its own."""
+    steps = [Advance(move.seconds) if isinstance(move, Waited) else Invoke(move.call) for move in read_moves(rollout.transcript)]
+    reset = replace(start(scenario), weather=rollout.weather)
+    return await sandbox.play(Program.of(environment), [reset, *steps, Look()], fresh=True)
 
 
-def _record(content: Json, state_hash: str) -> Json:
-    return {"reply": content, "state_hash": state_hash}
+def _recorded(move: Asked | Waited) -> Json:
+    return {"reply": move.content if isinstance(move, Asked) else move.notifications, "state_hash": move.state_hash}
+
+
+def _seen(move: Asked | Waited, reply: Observation) -> Json:
+    return {"reply": tell_reply(reply) if isinstance(move, Asked) else reply.notifications, "state_hash": reply.state_hash}
 
 
 def _compare_ends(rollout: Rollout, end: Observation, place: int) -> Difference | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.environment import Blueprint, Environment
@@ -38,6 +39,7 @@ class EnvScaler:
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
             "environments-generate": (self._blueprint,),
             "environments-build": (self._program, self._tests),
+            "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (self._scenario,),
         }
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from envmill.errors import EnvMillError, Refused, SettingsError
-from flows.cli import audit, batches, catalog, demo, estimate, foreign, models, play, prompt, query, record, run, server, upkeep
+from flows.cli import audit, batches, catalog, demo, estimate, foreign, models, play, prompt, query, record, rescore, run, server, upkeep
 from flows.local.errors import NoServer
 from flows.local.home import Home
 
@@ -33,6 +33,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     batches.batches,
     play.play,
     play.replay,
+    rescore.rescore,
     audit.audit,
     foreign.import_,
     upkeep.compact,

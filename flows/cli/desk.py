@@ -15,7 +15,7 @@ from envmill.runtime.weather import Weather
 from envmill.sandbox import Advance, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Session, Snapshot
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Ending
+from envmill.verifiers.ending import Deed, Ending
 from flows.cli.holdings import Playable
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
@@ -36,7 +36,7 @@ HELP = {
     "advance SECONDS": "let time pass; notifications come in order",
     "scenarios": "what can be asked for here",
     "scenario ID": "start over in a scenario",
-    "score": "what the scenario's verifier says of the state",
+    "score [WORDS]": "what the scenario's verifier says of it all, the words being the last to the user",
     "reset [SEED]": "start over",
     "weather PROFILE [SEED]": "start over in bad weather (`rough`) or under clear sky (`clear`)",
     "blob HASH FILE": "write the bytes a tool answered with to a file",
@@ -59,6 +59,8 @@ class Desk:
         self._scenario: Scenario | None = None
         self._reset = Reset(playable.states[0] if playable.states else {}, CLOCK, 0)
         self._points: list[Json] = []
+        self._deeds: list[Deed | None] = []
+        """What was done since each point; None where time passed."""
         self._before: Json = {}
         self.commands: dict[str, Callable[[list[str]], Awaitable[Result]]] = {
             "help": self._help, "tools": self._tools, "about": self._about, "state": self._state, "diff": self._diff, "undo": self._undo,
@@ -100,6 +102,8 @@ class Desk:
         elif self._points:
             # The session died before: what is undone leads back to where it last lived.
             self._points.append(self._points[-1])
+        if len(self._points) > len(self._deeds):
+            self._deeds.append(Deed.of(step.call, seen) if isinstance(step, Invoke) else None)
         changes, self._before = await self._compare(self._before)
         return _tell(seen) | {"changes": changes}
 
@@ -110,7 +114,7 @@ class Desk:
         return [change.model_dump() for change in diff_states(before, look.state)], look.state
 
     async def _begin(self) -> Result:
-        self._points = []
+        self._points, self._deeds = [], []
         seen = await self._session.step(self._reset)
         if seen.outcome == "ok":
             self._before = (await self._session.step(Look())).state
@@ -147,7 +151,7 @@ class Desk:
         if not 0 < times <= len(self._points):
             raise Misunderstood(f"{len(self._points)} steps can be taken back.")
         point = self._points[-times]
-        del self._points[-times:]
+        del self._points[-times:], self._deeds[-times:]
         seen = await self._session.step(Restore(point))
         changes, self._before = await self._compare(self._before)
         return _tell(seen) | {"changes": changes}
@@ -171,14 +175,16 @@ class Desk:
         self._reset = start(found[0])
         return await self._begin()
 
-    async def _score(self, _: list[str]) -> Result:
+    async def _score(self, words: list[str]) -> Result:
         if self._scenario is None:
             raise Misunderstood("There is nothing to score by: choose a scenario first.")
         seen = await self._session.step(Look())
         if seen.state is None:
             return _tell(seen)
         chosen = self._scenario
-        verdict = await decide(self._sandbox, chosen.verifier, Ending(chosen.initial_state, seen.state), chosen.clock)
+        done = [deed for deed in self._deeds if deed is not None]
+        ending = Ending(chosen.initial_state, seen.state, done, [" ".join(words)] if words else ())
+        verdict = await decide(self._sandbox, chosen.verifier, ending, chosen.clock)
         return {"ok": True, "verdict": verdict.model_dump()}
 
     async def _start_over(self, words: list[str]) -> Result:

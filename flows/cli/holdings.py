@@ -1,17 +1,25 @@
 """Records of the lake as the command line hands them to the engine: an environment with its scenarios, a rollout with both."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
+from envmill import __version__
+from envmill.agents.rescore import Rescored
 from envmill.errors import SettingsError
+from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.lake.lineage import Found, find, read
 from envmill.lake.sql import open_lake
+from flows.cli.question import find_run
 from flows.local.home import Home
 from schemas.base import Json, Record
 from schemas.environment import Environment, Test
+from schemas.quality import Reverification
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
@@ -64,6 +72,43 @@ def find_rollout(home: Home, name: str, run: str) -> tuple[Rollout, Scenario, En
         rollout = as_record(Rollout, read(lake, found))
         scenario = as_record(Scenario, read(lake, Found("scenarios", rollout.scenario, found.run, ())))
         return rollout, scenario, as_record(Environment, read(lake, Found("environments", rollout.environment, found.run, ())))
+
+
+def find_rollouts(home: Home, name: str, run: str) -> tuple[str, list[tuple[Rollout, Scenario, Environment]]]:
+    """The run meant, and the rollout that is named or all of the run's, each with what it was played in."""
+    lake = Lake(home.settings.lake)
+    if name.startswith(f"{Rollout.prefix}_"):
+        with open_lake(lake) as opened:
+            meant = find(opened, name, run).run
+        return meant, [find_rollout(home, name, meant)]
+    meant = find_run(home, name)
+    scenarios = {one.id: one for one in lake.read(Scenario, meant)}
+    environments = {one.id: one for one in lake.read(Environment, meant)}
+    rollouts = sorted(lake.read(Rollout, meant), key=lambda one: one.id)
+    return meant, [(one, scenarios[one.scenario], environments[one.environment]) for one in rollouts]
+
+
+def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
+    """Verdicts of today as rows beside the run's own; one file, nothing of the run is touched."""
+    now = datetime.now(UTC).isoformat()
+    rows = [
+        Reverification(
+            subject=one.rollout.id,
+            gate="verifier",
+            outcome=one.verdict.outcome,
+            reward=one.verdict.reward,
+            reason=one.verdict.reason,
+            judged_at=now,
+            components=one.verdict.components,
+            evidence=one.verdict.evidence,
+            outcome_before=one.rollout.outcome,
+            reward_before=one.rollout.reward,
+            basis=one.basis,
+        )
+        for one in judged
+    ]
+    if rows:
+        Lake(home.settings.lake).put(Reverification, rows, f"rescore-{uuid4().hex}", Stamp(run, "rescore", "", 0, 1, __version__, now))
 
 
 def as_record(record: type[R], values: dict[str, Any]) -> R:

@@ -64,7 +64,8 @@ async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, j
 
 
 async def _replay(home: Home, rollout: str, run: str) -> Any:
-    from envmill.agents.replay import read_calls, replay_rollout
+    from envmill.agents.replay import replay_rollout
+    from envmill.agents.tape import read_moves
     from envmill.sandbox import Sandbox
     from flows.cli.holdings import find_rollout
 
@@ -72,7 +73,9 @@ async def _replay(home: Home, rollout: str, run: str) -> Any:
     async with Sandbox.open(home.settings, hash_seed=1) as sandbox:
         difference = await replay_rollout(found, scenario, environment, sandbox)
     if difference is None:
-        typer.echo(f"identical: {len(list(read_calls(found)))} calls of {found.id}, final state {found.final_state_hash or 'unknown'}")
+        typer.echo(
+            f"identical: {len(list(read_moves(found.transcript)))} moves of {found.id}, final state {found.final_state_hash or 'unknown'}"
+        )
     return difference
 
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+_PROVIDERS = "Who answers prompts: offline, replay, openai, responses, anthropic, batch-openai, batch-anthropic, batch-lines."
+
 
 def run(
     context: typer.Context,
@@ -16,12 +18,7 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     mistakes: Annotated[float | None, typer.Option(help="Mistake rate of the offline author, 0 to 1.")] = None,
     recipe: Annotated[str | None, typer.Option(help="How environments are thought up.")] = None,
-    provider: Annotated[
-        str | None,
-        typer.Option(
-            help="Who answers prompts: offline, replay, openai, responses, anthropic, batch-openai, batch-anthropic, batch-lines."
-        ),
-    ] = None,
+    provider: Annotated[str | None, typer.Option(help=_PROVIDERS)] = None,
     model: Annotated[str | None, typer.Option(help="Model to ask, or model@server; see `envmill models`.")] = None,
     critic: Annotated[str | None, typer.Option(help="Model that reviews, as provider:model; the author's when left out.")] = None,
     judge: Annotated[str | None, typer.Option(help="Model that judges, as provider:model; better of another family.")] = None,
@@ -34,6 +31,7 @@ def run(
     playback: Annotated[str | None, typer.Option(help="How it is played back: strict, or by-order for edited prompts.")] = None,
     record: Annotated[str | None, typer.Option(help="File to write the run's model calls to, without keys.")] = None,
     embedder: Annotated[str | None, typer.Option(help="What makes texts comparable: lexical, minilm, or openai:model.")] = None,
+    provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
 ) -> None:

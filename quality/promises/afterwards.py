@@ -9,6 +9,7 @@ AFTERWARDS = (
         "verdicts",
         (
             unique_key("verdicts"),
+            json_parses("verdicts"),
             RowPromise(
                 "no_reward_on_error",
                 "an error bears no reward",

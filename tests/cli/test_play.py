@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from envmill.agents import POLICIES
-from envmill.agents.replay import read_calls
 from envmill.agents.rollout import play_scenario
+from envmill.agents.tape import read_moves
 from envmill.errors import SettingsError
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
@@ -20,7 +20,9 @@ from flows.cli.desk import HELP
 from flows.local.home import Home
 from schemas.base import Record
 from schemas.ledger import Attrition
+from schemas.quality import Reverification
 from schemas.rollout import Rollout
+from schemas.scenario import CallPattern, Fact, Predicate
 from tests.cli.conftest import start_run
 from tests.samples import load_sample
 from tests.specimens import PROGRAM, STATE, make_environment, make_scenario, make_tests
@@ -164,9 +166,9 @@ def test_undo_brings_a_session_back_from_the_dead(home: Home, tmp_path: Path) ->
 
 
 def test_a_rollout_replays(full: Home, rolled: Rollout) -> None:
-    assert len(list(read_calls(rolled))) == 2
+    assert len(list(read_moves(rolled.transcript))) == 2
     told = invoke(full, "replay", rolled.id)
-    assert (told.exit_code, told.stdout.split()[:3]) == (0, ["identical:", "2", "calls"])
+    assert (told.exit_code, told.stdout.split()[:3]) == (0, ["identical:", "2", "moves"])
 
 
 def spoil(rolled: Rollout, place: int, **changes: Any) -> Rollout:
@@ -201,3 +203,48 @@ def test_what_cannot_be_played_is_named(full: Home, rolled: Rollout, tmp_path: P
     ):
         with pytest.raises(SettingsError, match=words):
             invoke(full, *arguments)
+
+
+def test_what_was_done_and_said_is_scored_too(home: Home, rolled: Rollout) -> None:
+    looked = Predicate(name="somebody looked", op="required", call=CallPattern(name="list_tools"))
+    told = Fact(name="who", kind="text", value="Ada has it")
+    picky = make_scenario(SHED, verifier=LEND.verifier.model_copy(update={"procedure": [looked], "facts": [told]}))
+    keep(home, SHED, *make_tests(SHED), picky)
+    lines = (
+        "list_tools",
+        "lend tool_id=T1 member_id=M1",
+        "score",
+        "score Now Ada has it",
+        "undo 2",
+        "lend tool_id=T1 member_id=M1",
+        "score Ada has it",
+    )
+    *_, silent, spoken, _, _, unlooked = said(home, "play", picky.id, lines=lines)
+    assert [row["component"] for row in silent["verdict"]["evidence"]] == ["facts"]
+    assert spoken["verdict"]["outcome"] == "pass"
+    assert [row["component"] for row in unlooked["verdict"]["evidence"]] == ["procedure"]
+
+
+def test_rollouts_are_rescored_and_the_verdicts_kept(full: Home, rolled: Rollout) -> None:
+    told = invoke(full, "rescore", rolled.id[:12])
+    assert (told.exit_code, told.stdout) == (0, "1 rollouts of r1 judged again: 1 pass; 0 otherwise than before\n")
+    (row,) = [json.loads(line) for line in invoke(full, "rescore", "r1", "--json").stdout.splitlines()]
+    assert (row["rollout"], row["changed"], row["basis"], row["now"]["reward"]) == (rolled.id, False, "changes", 1.0)
+    kept = Lake(full.settings.lake).read(Reverification, "r1")
+    assert [(one.subject, one.outcome, one.outcome_before, one.basis) for one in kept] == [(rolled.id, "pass", "pass", "changes")] * 2
+
+
+def test_a_rollout_that_is_judged_otherwise_is_named(home: Home, rolled: Rollout) -> None:
+    lied = rolled.model_copy(update={"outcome": "fail", "reward": 0.0})
+    lost = rolled.model_copy(update={"id": "", "attempt": 1, "changes": []})
+    keep(home, SHED, *make_tests(SHED), LEND, lied, Rollout.model_validate(lost.model_dump()))
+    told = invoke(home, "rescore", "r1")
+    assert told.exit_code == 1
+    assert f"{rolled.id}: fail 0 -> pass 1" in told.stdout
+    assert "pass 1 -> error  The stored changes lead to state" in told.stdout
+    assert told.stdout.endswith("2 otherwise than before\n")
+
+
+def test_rescore_of_what_is_not_there_says_what_is(full: Home) -> None:
+    with pytest.raises(SettingsError, match="No run r9"):
+        invoke(full, "rescore", "r9")

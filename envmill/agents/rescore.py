@@ -1,0 +1,70 @@
+"""A stored rollout judged again: its calls and words from the transcript, its end from the changes that were stored, nothing run.
+
+initial state + changes ─► state, held to the recorded hash ─┐
+transcript ─► deeds, words ──────────────────────────────────┴─► ending ─► verdict, beside the one of that time
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from envmill.agents.replay import play_again
+from envmill.agents.tape import Asked, read_moves, read_words
+from envmill.errors import BuildError
+from envmill.runtime.canonical import NotJson, fingerprint, plain, spell
+from envmill.sandbox import Sandbox
+from envmill.verifiers.court import decide
+from envmill.verifiers.diff import apply_changes
+from envmill.verifiers.ending import Ending
+from envmill.verifiers.judge import make_error
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.rollout import Rollout, Verdict
+from schemas.scenario import Change, Scenario
+
+Basis = Literal["changes", "replay", "none"]
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """A verdict of today on a rollout of then."""
+
+    rollout: Rollout
+    verdict: Verdict
+    basis: Basis
+    """Where the final state came from: the stored changes, or a replay in the jail where none were stored."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is paid or counted otherwise than it was."""
+        return (self.verdict.outcome, self.verdict.reward) != (self.rollout.outcome, self.rollout.reward)
+
+
+async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Rescored:
+    """Judge it by the scenario's verifier. What broke its environment then is no verdict on the policy now."""
+    if rollout.termination == "environment_error":
+        return Rescored(rollout, make_error("the environment failed, not the policy"), "none")
+    basis: Basis = "replay" if rollout.changes is None else "changes"
+    try:
+        final = await _find_end(rollout, scenario, environment, sandbox)
+    except BuildError as error:
+        return Rescored(rollout, make_error(error.message), basis)
+    deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, Asked)]
+    ending = Ending(scenario.initial_state, final, deeds, read_words(rollout.transcript))
+    return Rescored(rollout, await decide(sandbox, scenario.verifier, ending, scenario.clock), basis)
+
+
+async def _find_end(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Json:
+    """The final state that was recorded; BuildError when it cannot be had again."""
+    if rollout.changes is None:
+        end = (await play_again(rollout, scenario, environment, sandbox))[-1]
+        if end.state is None or end.state_hash != rollout.final_state_hash:
+            raise BuildError("Played again it ends in another state than was recorded, and no changes were stored. See `envmill replay`.")
+        return end.state
+    try:
+        final = apply_changes(scenario.initial_state, [Change.model_validate(change) for change in rollout.changes])
+        reached = fingerprint(spell(plain(final)))
+    except (KeyError, TypeError, ValueError, NotJson) as error:
+        raise BuildError(f"The stored changes do not fit the scenario's initial state ({type(error).__name__}: {error}).") from None
+    if reached != rollout.final_state_hash:
+        raise BuildError(f"The stored changes lead to state {reached}, and {rollout.final_state_hash or 'none'} was recorded.")
+    return final
