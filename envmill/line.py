@@ -87,7 +87,7 @@ STEPS: tuple[Step, ...] = (
     Step("scenarios", "verify", enter_scenarios, verify_scenario, gates=_name(SCENARIO_GATES)),
     Step("scenarios", "filter", enter_sound, filter_scenario, ("rollouts",), ("F4", "F1"), ("attempts", "probe"), _decide_repeats),
     Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),
-    Step("scenarios", "export", enter_load, export_bundles, ("bundles",)),
+    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional",)),
 )
 
 STEP: dict[str, Step] = {step.name: step for step in STEPS}

@@ -79,6 +79,8 @@ class Load:
     trajectories: tuple[Trajectory, ...]
     splits: dict[str, str]
     """Scenario id → split."""
+    provisional: frozenset[str] = frozenset()
+    """Environments and scenarios that a required gate could not measure."""
 
 
 @dataclass(frozen=True)
@@ -90,5 +92,5 @@ class Result:
 
     @property
     def stopped_by(self) -> Finding | None:
-        """The finding that ends this candidate here. What a gate could not measure does not go on either."""
-        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error", "not_measured")), None)
+        """The finding that ends this candidate here. What a gate could not measure goes on as provisional: its row says so."""
+        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error")), None)

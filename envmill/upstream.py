@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from envmill.gates import GATES
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from schemas.base import Record
 from schemas.environment import Blueprint, Environment, Test
+from schemas.ledger import Attrition
 from schemas.quality import Quarantine
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
@@ -33,6 +35,13 @@ class Upstream:
     def kept(self, step: str) -> set[str]:
         """Subjects a step kept."""
         return {subject for subject, outcome in self._lake.outcomes(self.run, self._marks[step]).items() if outcome == "kept"}
+
+    def provisional(self, step: str) -> set[str]:
+        """Subjects of which the last attempt at a step left a required gate not measured."""
+        rows = self._lake.read(Attrition, self.run, self._marks[step])
+        last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
+        open_gates = [row for row in rows if row.outcome == "not_measured" and row.gate in GATES and GATES[row.gate].required]
+        return {row.subject for row in open_gates if row.try_number == last[row.subject]}
 
     def environments(self, step: str) -> list[Environment]:
         """Environments that a gate step kept."""
@@ -95,7 +104,8 @@ def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     """The run itself, once: nothing enters when nothing was collected."""
     trajectories = upstream.made(Trajectory, "scenarios-collect")
     splits: dict[str, str] = {one.id: one.split for one in upstream.made(Scenario, "scenarios-build")}
-    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits))] if trajectories else []
+    provisional = frozenset(upstream.provisional("environments-verify") | upstream.provisional("scenarios-verify"))
+    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits, provisional))] if trajectories else []
 
 
 def _with_tests(upstream: Upstream, environments: list[Environment]) -> list[Subject[Tested]]:

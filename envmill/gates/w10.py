@@ -1,42 +1,62 @@
-"""W10, thin: not the same program as an earlier one once its names and literals are erased."""
+"""W10: not a program that was there before: a copy under other names, in another order, or with something idle added."""
 
-import keyword
-import tokenize
-from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Iterable, Mapping, Sequence
+
+from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 from envmill.gates.base import Finding, drop, keep
-from schemas.base import digest
+from envmill.gates.sketch import PERMUTATIONS, Sketch, draw_sketch
 from schemas.environment import Environment
 
 GATE = "W10"
 
+NEAR = 0.92
+"""Containment from which two programs with the same rules are one: copies that were renamed, reordered or padded come to 0.97 and
+more, programs of one domain with other tools to 0.85 and less."""
+_WORTH = 0.6
+"""Likeness from which two are compared closely: padding by a third brings a copy down to 0.75."""
 
-def find_duplicates(environments: Sequence[Environment]) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first of a structure is kept."""
-    first: dict[str, str] = {}
+
+def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Environment] = ()) -> Mapping[str, Finding]:
+    """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all."""
+    index = _Index()
+    for environment in sorted(earlier, key=lambda one: one.id):
+        index.add(environment.id, draw_sketch(environment))
     findings: dict[str, Finding] = {}
     for environment in sorted(environments, key=lambda one: one.id):
-        twin = first.setdefault(hash_structure(environment), environment.id)
-        if twin == environment.id:
-            findings[environment.id] = keep(GATE)
+        sketch = draw_sketch(environment)
+        twin, reason, share = index.find(environment.id, sketch)
+        if twin:
+            words = f"same structure as {twin}" if reason == "duplicate" else f"{share:.0%} of it is in {twin}, and its rules are the same"
+            findings[environment.id] = drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)})
         else:
-            findings[environment.id] = drop(GATE, "duplicate", f"same structure as {twin}", {"twin": twin})
+            findings[environment.id] = keep(GATE)
+            index.add(environment.id, sketch)
     return findings
 
 
-def hash_structure(environment: Environment) -> str:
-    """Hash of the programs with literals blanked and names numbered by first use."""
-    return digest([list(_erase(text)) for _, text in sorted(environment.files.items())])
+class _Index:
+    """Sketches of what was kept."""
 
+    def __init__(self) -> None:
+        self._sketches: dict[str, Sketch] = {}
+        self._structures: dict[str, str] = {}
+        self._near = MinHashLSH(threshold=_WORTH, num_perm=PERMUTATIONS)
 
-def _erase(text: str) -> Iterator[str]:
-    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
-    numbers: dict[str, str] = {}
-    for token in tokenize.generate_tokens(StringIO(text).readline):
-        if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-            yield numbers.setdefault(token.string, f"n{len(numbers)}")
-        elif token.type in (tokenize.STRING, tokenize.NUMBER):
-            yield tokenize.tok_name[token.type]
-        elif token.type not in (tokenize.COMMENT, tokenize.NL):
-            yield token.string.strip() or tokenize.tok_name[token.type]
+    def add(self, name: str, sketch: Sketch) -> None:
+        if name in self._sketches:
+            return
+        self._sketches[name] = sketch
+        self._structures.setdefault(sketch.structure, name)
+        self._near.insert(name, sketch.hash_shingles())
+
+    def find(self, name: str, sketch: Sketch) -> tuple[str, str, float]:
+        """The twin, why it is one, and how much of the smaller is in the larger; an environment is no twin of itself."""
+        twin = self._structures.get(sketch.structure, "")
+        if twin and twin != name:
+            return twin, "duplicate", 1.0
+        near = self._near.query(sketch.hash_shingles())  # pyright: ignore[reportUnknownMemberType]
+        found = [str(one) for one in near if one != name]
+        shares = {one: sketch.contain(self._sketches[one]) for one in found if self._sketches[one].guards == sketch.guards}
+        best = min(shares, key=lambda one: (-shares[one], one), default="")
+        return (best, "near_duplicate", shares[best]) if best and shares[best] >= NEAR else ("", "", 0.0)
