@@ -33,8 +33,14 @@ def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: in
 
 def spread(shares: Mapping[Polarity, int]) -> list[Polarity]:
     """One turn of the mix, each polarity as evenly over it as its share lets it."""
-    places: list[tuple[float, Polarity]] = [((place + 0.5) / share, name) for name, share in shares.items() for place in range(share)]
-    return [name for _, name in sorted(places, key=lambda one: one[0])]
+    turn: list[Polarity] = []
+    owed: dict[Polarity, int] = dict.fromkeys(shares, 0)
+    for _ in range(sum(shares.values())):
+        owed = {name: debt + shares[name] for name, debt in owed.items()}
+        chosen = max(owed, key=lambda name: owed[name])
+        owed[chosen] -= sum(shares.values())
+        turn.append(chosen)
+    return turn
 
 
 async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) -> Result:

@@ -1,0 +1,74 @@
+"""What a verdict costs: a state of a megabyte of which little changed, thirty checks, a procedure and facts."""
+
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any
+
+import orjson
+
+from envmill.verifiers.diff import spell_state
+from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.judge import judge
+from schemas.environment import Call
+from schemas.scenario import CallPattern, Check, Fact, Predicate, Verifier
+
+BYTES = 1_000_000
+CHECKS = 30
+TIMES = 200
+"""Verdicts a median is taken of, in processor time: a busy machine must not slow it."""
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """A verdict on an end that was looked at in the jail, with the start spelled once or each time."""
+    state, verifier = _make_state(), _make_verifier()
+    endings = [_play(state, number) for number in range(8)]
+    baseline = _time(lambda number: orjson.dumps(endings[number % 8].final))
+    known = spell_state(state)
+    for name, what, spelled in (
+        ("verdict", "verdict on 1 MB with 30 checks, one of many on a scenario", known),
+        ("first_verdict", "the same, the first on its scenario", None),
+    ):
+        judged = [Ending(one.initial, one.final, one.deeds, one.said, spelled) for one in endings]
+        assert all(judge(verifier, one).outcome == "pass" for one in judged)
+        measured = _time(lambda number, judged=judged: judge(verifier, judged[number % 8]))
+        yield {"id": name, "what": f"{what}; beside spelling the state", "measured": measured, "baseline": baseline, "unit": "ms"}
+
+
+def _make_state() -> dict[str, Any]:
+    """Most of it in one collection; keys sorted, as every state leaves the jail."""
+    row = {"amount": 12.5, "at": "2026-03-01T09:00:00+00:00", "free": True, "name": "a name", "note": "x" * 80, "owner": "mem_1"}
+    large = {f"row_{number:05d}": row | {"id": f"row_{number:05d}"} for number in range(BYTES // len(orjson.dumps(row)))}
+    small = {f"item_{number:02d}": {"free": True, "name": f"item {number}"} for number in range(CHECKS)}
+    return orjson.loads(orjson.dumps({"items": small, "rows": large}, option=orjson.OPT_SORT_KEYS))
+
+
+def _make_verifier() -> Verifier:
+    paths = [["items", f"item_{number:02d}", "free"] for number in range(CHECKS)]
+    checks = [Check(name=".".join(path), op="equals", path=path, value=number >= 3) for number, path in enumerate(paths)]
+    return Verifier(
+        goals=checks[:3],
+        guards=checks[3:],
+        frame=paths[:3],
+        procedure=[Predicate(name="seen", op="seen", call=CallPattern(name=""), shows=["item_00", "item 0"])],
+        facts=[Fact(name="the day", kind="date", value="2026-03-14", rivals=["2026-03-15"]), Fact(name="fee", kind="number", value=12.5)],
+        harm=[Predicate(name="never", op="forbidden", call=CallPattern(name="wipe"))],
+    )
+
+
+def _play(state: dict[str, Any], number: int) -> Ending:
+    final = orjson.loads(orjson.dumps(state, option=orjson.OPT_SORT_KEYS))
+    for place in range(3):
+        final["items"][f"item_{place:02d}"]["free"] = False
+    part = {"type": "json", "value": {"id": "item_00", "name": "item 0", "number": number}}
+    deeds = [Deed(Call(name="get", arguments={"id": f"item_{place:02d}"}), "ok", "", [part]) for place in range(20)]
+    return Ending(state, final, deeds, ["All three are lent until 14 March 2026; the fee is 12.50."])
+
+
+def _time(work: Callable[[int], Any]) -> float:
+    taken: list[float] = []
+    for number in range(TIMES):
+        began = time.process_time()
+        work(number)
+        taken.append((time.process_time() - began) * 1e3)
+    return median(taken)
