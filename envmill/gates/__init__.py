@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from envmill.gates import s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s14, s15, w1, w2, w3, w5, w6, w7, w8, w9, w11, w12, w13
+from envmill.gates import s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s14, s15, w1, w2, w3, w4, w5, w6, w7, w8, w9, w11, w12, w13
 from envmill.gates.base import Built, Gate, Posed
 
 ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
@@ -17,6 +17,7 @@ ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
     Gate("W12", "environments", "Do reads, writes, lists and filters agree with each other?", w12.look),
     Gate("W13", "environments", "Do valid calls off the beaten path give replies an agent can work with?", w13.look),
     Gate("W5", "environments", "Does the same seed give the same everywhere, and another one leave every test true?", w5.look),
+    Gate("W4", "environments", "Do two readers of the rules, one who tries and one who judges, find them kept?", w4.look, required=False),
 )
 """Cheapest first, after the two that everything else needs."""
 

@@ -20,7 +20,7 @@ def plain(value):
         return sorted(plain(item) for item in value)
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return plain(vars(value)) if hasattr(value, "__dict__") else str(value)
+    return str(value)
 
 
 def like(declared, value):
@@ -33,7 +33,7 @@ class World:
 
     def __init__(self, state):
         self._given = state
-        self._theirs = Theirs(state) if Theirs.__init__.__code__.co_argcount > 1 else Theirs()
+        self._theirs = Theirs($ARGUMENT)
         for name, value in state.items():
             setattr(self._theirs, name, like(getattr(self._theirs, name, None), value))
         self._show()
@@ -76,9 +76,10 @@ def check(initial, final):
 """
 
 
-def write_adapter(class_name: str, tools: Sequence[str]) -> str:
-    """`adapter.py` beside the released `program.py`."""
-    return _AROUND.replace("$CLASS", class_name).replace("$TOOLS", repr(list(tools)))
+def write_adapter(class_name: str, tools: Sequence[str], *, takes_state: bool) -> str:
+    """`adapter.py` beside the released `program.py`, whose constructor takes the state or nothing."""
+    written = _AROUND.replace("$CLASS", class_name).replace("$ARGUMENT", "state" if takes_state else "")
+    return written.replace("$TOOLS", repr(list(tools)))
 
 
 def adapt_check(source: str) -> str:

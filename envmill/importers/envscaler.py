@@ -16,7 +16,7 @@ from envmill.errors import BuildError
 from envmill.importers.adapter import adapt_check, write_adapter
 from envmill.importers.base import Harvest, Remark
 from envmill.importers.release import ReleasedEnvironment, ReleasedScenario, ReleasedTool, read_environments, read_scenarios
-from envmill.importers.shape import Shape, make_state, read_shape
+from envmill.importers.shape import Shape, is_tuple_keyed, make_state, read_shape
 from envmill.kinds.docstring import described_parameters
 from envmill.kinds.start import CLOCK
 from envmill.runtime.schema import check_schema
@@ -97,7 +97,7 @@ class _Import:
             return "does_not_construct", empty
         self._remark_on_state(shape, empty)
         known = shape.kept | set(empty)
-        states = {"empty": empty} | await self._make_example(environment, shape)
+        states = {"empty": empty} | await self._make_example(environment, make_state(shape, empty))
         mapped = [await self._map_scenario(place, task, one, environment, known) for place, (task, one) in enumerate(scenarios)]
         self._harvest.folders[self._name] = Folder(environment, (), tuple(filter(None, mapped)), states)
         return None
@@ -111,7 +111,7 @@ class _Import:
             kind="stateful",
             files={
                 "program.py": released.env_class_code,
-                "adapter.py": write_adapter(released.env_class_name, [one.name for one in tools]),
+                "adapter.py": write_adapter(released.env_class_name, [tool.name for tool in tools], takes_state=shape.takes_state),
             },
             entry="adapter:World",
             tools=tools,
@@ -159,14 +159,14 @@ class _Import:
         for name in shape.hidden:
             self._note(self._name, "hidden_state", "a private attribute: no state shows it and no reset brings it back", name)
         for name, kind in shape.containers.items():
-            if kind is not None and "[tuple" in ast.unparse(kind).lower():
+            if kind is not None and is_tuple_keyed(kind):
                 self._change(self._name, "keys_no_text", "its keys are tuples, which JSON has not: they are spelled as text", name)
         for name in sorted(set(empty) - set(shape.containers)):
             self._note(self._name, "made_by_running", "an attribute that only running the constructor shows", name)
 
-    async def _make_example(self, environment: Environment, shape: Shape) -> dict[str, State]:
+    async def _make_example(self, environment: Environment, invented: State) -> dict[str, State]:
         """A state with rows, made from the declared types, for those who must call tools before anybody has written a scenario."""
-        made = await self._load(environment, make_state(shape))
+        made = await self._load(environment, invented)
         if isinstance(made, str):
             self._note(self._name, "no_example", f"no state with rows could be made: {made[:200]}")
             return {}

@@ -10,9 +10,6 @@ from typing import TypeGuard
 
 from schemas.base import Json
 
-_KEYS = ("k1", "k2", "k3")
-_PLAIN: Mapping[str, Json] = {"str": "active", "int": 2, "float": 2.5, "bool": True}
-
 
 @dataclass(frozen=True)
 class Shape:
@@ -26,6 +23,13 @@ class Shape:
     """Attributes that are nothing but the constructor's argument."""
     rows: dict[str, dict[str, ast.expr]]
     """Row type, spelled small → field → annotation."""
+    words: dict[str, list[str]]
+    """Field of a row → words that the code compares it with."""
+
+    @property
+    def takes_state(self) -> bool:
+        """Whether the constructor has an argument."""
+        return "__init__" in self.methods and len(self.methods["__init__"].args.args) > 1
 
     @property
     def tools(self) -> list[str]:
@@ -51,39 +55,74 @@ def read_shape(source: str, class_name: str) -> Shape | str:
     rows = {name.lower(): dict(_list_fields(node)) for name, node in classes.items() if name != class_name}
     stores = list(_list_stores(methods["__init__"])) if "__init__" in methods else []
     made = {name: kind for name, kind, argument in stores if not (name.startswith("_") or argument)}
-    return Shape(methods, made, frozenset(name for name, _, argument in stores if argument), rows)
+    words: dict[str, list[str]] = {}
+    for field, word in _list_words(module):
+        words.setdefault(field, []).append(word)
+    kept = frozenset(name for name, _, argument in stores if argument)
+    return Shape(methods, made, kept, rows, {field: list(dict.fromkeys(found)) for field, found in words.items()})
 
 
-def make_state(shape: Shape) -> dict[str, Json]:
-    """A state nobody ever had: three rows in every typed container, with every field of their type, ids that point at one another."""
-    return {
-        name: _fill(kind, name, _KEYS[0], shape, 0)
-        for name, kind in shape.containers.items()
-        if kind is not None and ast.unparse(kind).lower().startswith(("dict[str", "list["))
-    }
+def make_state(shape: Shape, declared: Mapping[str, Json]) -> dict[str, Json]:
+    """A state nobody ever had: three rows in each typed container that the constructor leaves empty, with every field of their type.
+
+    Ids point at one another, and a field that the code compares with words has those words.
+    """
+    kinds = {name: kind for name, kind in shape.containers.items() if kind is not None and declared.get(name) in ({}, [])}
+    filled = {name: _fill(kind, name, 0, shape) for name, kind in kinds.items() if not is_tuple_keyed(kind)}
+    return {**declared, **filled}
 
 
-def _fill(kind: ast.expr, name: str, key: str, shape: Shape, depth: int) -> Json:
+def is_tuple_keyed(kind: ast.expr) -> bool:
+    """Whether a mapping's keys are tuples, which JSON has not."""
+    return "[tuple" in ast.unparse(kind).lower()
+
+
+def _fill(kind: ast.expr, name: str, number: int, shape: Shape, depth: int = 0) -> Json:
     head, inner = _split(kind)
     if depth > 6:
         return None
     if head == "dict":
-        return {each: _fill(inner[1], name, each, shape, depth + 1) for each in _KEYS} if len(inner) == 2 else {}
+        rows = {f"k{each + 1}": _fill(inner[1], name, each, shape, depth + 1) for each in range(3)} if len(inner) == 2 else {}
+        return {} if any(row is None for row in rows.values()) else rows
     if head == "list":
-        return [_fill(inner[0], name, key, shape, depth + 1)] if inner else []
+        return [_fill(inner[0], name, number, shape, depth + 1)] if inner else []
     if head == "optional":
-        return _fill(inner[0], name, key, shape, depth + 1)
+        return _fill(inner[0], name, number, shape, depth + 1)
     if head in shape.rows:
-        return {field: _fill(each, field, key, shape, depth + 1) for field, each in shape.rows[head].items()}
-    return _fill_plain(head, name, key)
+        return {field: _fill(each, field, number, shape, depth + 1) for field, each in shape.rows[head].items()}
+    return _fill_plain(head, name, number, shape)
 
 
-def _fill_plain(head: str, name: str, key: str) -> Json:
+def _fill_plain(head: str, name: str, number: int, shape: Shape) -> Json:
     if name.endswith("id"):
-        return key
+        return f"k{number + 1}"
     if "date" in name or "time" in name:
-        return 1772442000.0 if head in ("float", "int") else "2026-03-02T09:00:00"
-    return _PLAIN.get(head)
+        return 1772442000.0 + number * 86400 if head in ("float", "int") else f"2026-03-0{number + 2}T09:00:00"
+    if head == "str":
+        words = shape.words.get(name) or [f"{name} {number + 1}"]
+        return words[number % len(words)]
+    return {"int": 2 + number, "float": 2.5 + number, "bool": number != 1}.get(head)
+
+
+def _list_words(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """Field and word, wherever the code compares the one with the other."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            fields = [field for side in sides if (field := _read_field(side))]
+            words = [one.value for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            yield from ((field, word) for field in fields for word in words if word and word not in fields)
+
+
+def _read_field(node: ast.expr) -> str:
+    """`row["status"]` and `row.get("status")`."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(name)), *_]):
+            return name
+        case _:
+            return ""
 
 
 def _split(kind: ast.expr) -> tuple[str, list[ast.expr]]:

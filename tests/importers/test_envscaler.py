@@ -72,7 +72,7 @@ async def test_state_comes_from_the_code_and_not_from_its_damaged_description(tm
     harvest = await bring(tmp_path, sandbox)
     library = harvest.folders["env_1_rl"]
     assert library.states["empty"] == {"books": {}, "loans": {}, "closed_days": ["sunday"]}
-    assert library.states["invented"]["books"]["k2"] == {"book_id": "k2", "title": "active", "copies": 2}
+    assert library.states["invented"]["books"]["k2"] == {"book_id": "k2", "title": "title 2", "copies": 3}
     assert list_remarks(harvest, "env_1_rl") == {"not_offered": "count_everything", "hidden_state": "_served"}
 
 
