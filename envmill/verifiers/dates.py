@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from envmill.verifiers.words import Span, normalise
 from schemas.base import Json
@@ -39,18 +40,19 @@ class Day:
     span: Span
 
 
-def find_dates(text: str) -> list[Day]:
+@lru_cache(16)
+def find_dates(text: str) -> tuple[Day, ...]:
     """All dates of a normalised text, in order; a stretch of text is read once."""
     found: list[Day] = []
     for day in sorted(_list_dates(text), key=lambda one: (one.span[0], -one.span[1])):
         if not found or day.span[0] >= found[-1].span[1]:
             found.append(day)
-    return found
+    return tuple(found)
 
 
 def read_date(value: Json) -> date | None:
     """The date a fact asks for; None when it asks for none, or leaves the year out."""
-    found = find_dates(normalise(value)) if isinstance(value, str) else []
+    found = find_dates(normalise(value)) if isinstance(value, str) else ()
     return date(found[0].year, found[0].month, found[0].day) if len(found) == 1 and found[0].year else None
 
 

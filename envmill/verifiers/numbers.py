@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 
 from envmill.verifiers.dates import find_dates
 from envmill.verifiers.words import Span, blank, normalise
@@ -47,12 +48,13 @@ class Number:
         return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def find_numbers(text: str) -> list[Number]:
+@lru_cache(16)
+def find_numbers(text: str) -> tuple[Number, ...]:
     """All numbers of a normalised text, in order."""
     text = blank(text, [date.span for date in find_dates(text)])
     joined = [match.span() for match in _JOINED.finditer(text) if not _is_grouped(match[0])]
     text = _mask(text, joined)
-    return sorted((*_find_digits(text), *_find_spelled(text)), key=lambda one: one.span)
+    return tuple(sorted((*_find_digits(text), *_find_spelled(text)), key=lambda one: one.span))
 
 
 def read_number(value: Json) -> Decimal | None:
@@ -61,7 +63,7 @@ def read_number(value: Json) -> Decimal | None:
         return None
     if isinstance(value, int | float):
         return Decimal(str(value))
-    found = find_numbers(normalise(value)) if isinstance(value, str) else []
+    found = find_numbers(normalise(value)) if isinstance(value, str) else ()
     return found[0].value if len(found) == 1 else None
 
 

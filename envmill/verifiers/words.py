@@ -21,10 +21,13 @@ _NEGATED = re.compile(
 )
 _REACH = 48
 """Characters before a mention in which a negator is looked for."""
+_REMEMBERED = 16
+"""Messages of late: every fact and rival of a verifier looks at the same one."""
 _LONGEST = 400
 """Characters of a wording."""
 
 
+@lru_cache(_REMEMBERED)
 def normalise(text: str) -> str:
     """Compatibility forms, invisible characters, letter case and typographic variants taken out; lengths may change."""
     return unicodedata.normalize("NFKC", text.translate(_LOOKS)).translate(_INVISIBLE).casefold()
