@@ -182,9 +182,12 @@ class Offers:
         pointed: dict[tuple[str, str], tuple[str, str]] = {}
         for parameter, values in self._known.items():
             hits = {column: sum(isinstance(value, str) and value in held for value in values) for column, held in columns.items()}
-            best = max(hits, key=lambda column: (hits[column], not column[1], len(columns[column])), default=("", ""))
-            if best[0] and 2 * hits[best] >= len(values):
-                pointed[parameter] = best
+            parts = {column: sum(_is_part(value, held) for value in values) for column, held in columns.items() if column[1]}
+            for found in (hits, parts):
+                best = max(found, key=lambda column: (found[column], not column[1], len(columns[column])), default=("", ""))
+                if best[0] and 2 * found[best] >= len(values):
+                    pointed[parameter] = best
+                    break
         return pointed
 
     def _successes(self) -> Iterator[Call]:
@@ -192,6 +195,11 @@ class Offers:
             yield from test.setup
             if test.expect == "success":
                 yield test.call
+
+
+def _is_part(value: Json, texts: set[str]) -> bool:
+    """Whether a value is a part of some text, as people write it into a search."""
+    return isinstance(value, str) and len(value) > 2 and any(value.casefold() in text.casefold() for text in texts)
 
 
 def _properties(tool: Tool) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def filters_are_subsets(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
         stops = [stop for stop in tour.of(tool.name) if stop.why == "filter" and stop.seen.outcome == "ok"]
         bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
         wide = _read_list(bare.seen) if bare else None
-        if bare is None or wide is None:
+        if bare is None or wide is None or _may_pick(tool):
             continue
         for stop in stops:
             extra = next(iter(set(stop.call.arguments) - required), "")
@@ -155,13 +155,14 @@ def states_stand_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: A
 
 def rows_are_not_overwritten(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
     """A row that is added takes the place of no other, even where rows were removed before."""
-    for twin in tour.gaps:
-        lost = [
-            change for change in diff_states(*twin.states) if len(change.path) > 1 and change.op != "add" and change.path[:2] == twin.place
-        ]
-        if twin.one.outcome == "ok" and lost:
-            seen = {"call": twin.call.model_dump(), "row": twin.place, "changes": [change.model_dump() for change in lost[:5]]}
-            yield Breach("row_overwritten", f"{twin.call.name} numbers its rows by counting, and overwrites {'.'.join(twin.place)}", seen)
+    for gap in tour.gaps:
+        collection, key = gap.place
+        changes = diff_states(*gap.states)
+        if gap.one.outcome == "ok" and not any(change.op == "add" and change.path[:-1] == [collection] for change in changes):
+            seen = {"call": gap.call.model_dump(), "row": gap.place, "changes": [change.model_dump() for change in changes[:5]]}
+            yield Breach(
+                "row_overwritten", f"{gap.call.name} counts its ids: with another row gone, the next one falls on {collection}.{key}", seen
+            )
 
 
 def _tell(seen: Observation) -> str:

@@ -16,7 +16,7 @@ from envmill.gates.rows import Row, list_rows, list_scalars, turn_rows
 from envmill.gates.stops import Echo, Gap, Stop, Tour, Twin, Why
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Step
-from schemas.base import Json, canonical_json, digest
+from schemas.base import Json, canonical_json, digest, is_object
 from schemas.environment import Call, Tool
 from schemas.scenario import Change
 
@@ -245,12 +245,12 @@ class _Guide:
         for write in self._pick_writes():
             if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
                 continue
-            added = next((change.path for change in self.tour.diff(write) if change.op == "add" and len(change.path) == 2), None)
+            added = next((change for change in self.tour.diff(write) if change.op == "add" and len(change.path) == 2), None)
             given = set(map(str, list_scalars(write.call.arguments)))
-            state = _leave_out(self.tour.states[write.after], added) if added and added[1] not in given else None
+            state = _make_gap(self.tour.states[write.before], added) if added and added.path[1] not in given else None
             if added and state is not None:
                 legs.append(_Leg(state, (), (("drawn", write.call),), True))
-                places.append(added)
+                places.append(added.path)
         states = self.tour.states
         for (stop,), place in zip(await self._play(legs), places, strict=True):
             if stop.before in states and stop.after in states:
@@ -297,14 +297,14 @@ class _Guide:
                 yield from (call.model_copy(update={"arguments": call.arguments | {name: value}}) for value in values[:_AIMED])
 
 
-def _leave_out(state: Json, place: Sequence[str]) -> Json:
-    """The state without one other row of the same collection, the last that nobody else names; None when there is none."""
-    collection, key = place
-    others = [row.key for row in list_rows(state) if row.collection == collection and row.key != key]
+def _make_gap(state: Json, added: Change) -> Json:
+    """The state with the row that a change would add, and without another that nobody names; None when every row is named."""
+    collection, key = added.path
+    others = [row.key for row in list_rows(state) if row.collection == collection]
     free = [one for one in others if sum(value == one for value in list_scalars(state)) <= 2]
-    if not free:
+    if not free or not is_object(state[collection]):
         return None
-    return state | {collection: {name: row for name, row in state[collection].items() if name != free[-1]}}
+    return state | {collection: {name: row for name, row in state[collection].items() if name != free[-1]} | {key: added.after}}
 
 
 def _find_ends(state: Json) -> set[str]:

@@ -51,7 +51,7 @@ def _find_lies(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
             if stop.moved:
                 yield "query_changes", stop, "is declared a query and changes the state"
         elif not stop.moved:
-            if stop.before and not _is_honest_idle(stop):
+            if stop.before and not _is_honest_idle(stop, tour):
                 yield "silent_success", stop, "answers ok and changes nothing"
         elif stale := _find_stale(stop, tour):
             yield "stale_answer", stop, f"answers with {stale} as it was before the change"
@@ -76,11 +76,12 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
     return ""
 
 
-def _is_honest_idle(stop: Stop) -> bool:
+def _is_honest_idle(stop: Stop, tour: Tour) -> bool:
     """Nothing changed and that is no lie: the answer says so, or what was asked for is what was there."""
     told = " ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))
-    rows = {row.key: row.value for row in list_rows(stop.start)}
-    if _ADMITS.search(told) or any(_is_stored(row, rows) for row in list_told(stop.seen.parts)):
+    state = tour.states.get(stop.before)
+    rows = {row.key: row.value for row in list_rows(stop.start if state is None else state)}
+    if _ADMITS.search(told) or any(state is None or _is_stored(row, rows) for row in list_told(stop.seen.parts)):
         return True
     named = [rows[value] for value in stop.call.arguments.values() if isinstance(value, str) and value in rows]
     given = {name: value for name, value in stop.call.arguments.items() if not (isinstance(value, str) and value in rows)}
@@ -88,7 +89,7 @@ def _is_honest_idle(stop: Stop) -> bool:
 
 
 def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]]) -> bool:
-    """A row told as it is: whoever reads the answer knows the truth. One that came or changed on the way there is not looked up."""
+    """A row told as it is: whoever reads the answer knows the truth. Where the state was not looked at, a row is believed."""
     stored = rows.get(told["id"], told)
     return all(told.get(name) == value for name, value in stored.items())
 

@@ -77,8 +77,12 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
     for tool in tour.tools.values():
         if tool.effect != "query" or not tool.parameters.get("required"):
             continue
-        done = [stop for stop in tour.of(tool.name) if stop.seen.outcome == "ok" and stop.why in ("test", "drawn") and not stop.route]
-        asked = {canonical_json(stop.call.arguments) for stop in done}
-        told = {canonical_json(stop.seen.parts) for stop in done}
+        done = [
+            stop
+            for stop in tour.of(tool.name)
+            if stop.seen.outcome == "ok" and stop.why in ("test", "drawn") and stop.start == tour.starts[0]
+        ]
+        asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
+        told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
         if len(asked) >= _ENOUGH and len(told) == 1 and done[0].seen.parts[0].get("value") not in ([], {}):
             yield "constant_reply", done[0], f"answers the same to {len(asked)} different calls"

@@ -1,0 +1,357 @@
+"""The studio with one thing wrong, and the studio with something odd that is right: per gate, three of each and more.
+
+A specimen is the pieces of the program that are replaced; what is dropped is dropped for the reason that stands beside it.
+"""
+
+# ruff: noqa: E501  pieces of a program stand here as they are
+
+Swap = tuple[str, str]
+
+_TOP_CHECK = '        if not 1 <= amount <= 100:\n            raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not {amount}.")\n'
+_TOP = '        member["balance"] += amount\n        return dict(member)'
+_BOOK = '        self.bookings[booking["id"]] = booking\n        return dict(booking)'
+_GET = 'return dict(self._find(self.bookings, booking_id, "booking"))'
+_LIST = 'return [dict(row) for row in self.classes.values() if day is None or row["day"] == day]'
+_FOUND = 'found = [dict(row) for row in self.members.values() if wanted in row["name"].lower()]'
+_INIT = '        self.bookings = state["bookings"]'
+_CANCEL = '        booking["status"] = "cancelled"'
+
+DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
+    "W5": [
+        ("rows in the order of a set", "hash_order", ((_LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),)),
+        ("an address in a reply", "addresses", ((_GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),)),
+        ("the day it was written", "clock_ignored", (('"booked_on": now().date().isoformat()', '"booked_on": "2024-01-15"'),)),
+        (
+            "a rule about the minute",
+            "needs_a_moment",
+            (
+                (
+                    "        price = seats",
+                    "        if now().minute:\n            raise Rejection('too_late', 'Book on the hour.')\n        price = seats",
+                ),
+            ),
+        ),
+    ],
+    "W6": [
+        ("a crash on an empty text", "crashes", (("wanted = query.strip().lower()", "wanted = query.split()[0].lower()"),)),
+        ("an unknown id is a KeyError", "crashes", ((_GET, "return dict(self.bookings[booking_id])"),)),
+        (
+            "a hang on what is long",
+            "hangs",
+            (("wanted = query.strip().lower()", "wanted = query.strip().lower()\n        while len(query) > 99:\n            pass"),),
+        ),
+        ("no upper limit", "limit_ignored", (("if not 1 <= amount <= 100:", "if amount < 1:"),)),
+        ("the limit missed by one", "limit_missed", (("if not 1 <= amount <= 100:", "if not 1 <= amount < 100:"),)),
+    ],
+    "W7": [
+        ("paid before it is checked", "change_before_check", ((_TOP_CHECK, '        member["balance"] += amount\n' + _TOP_CHECK),)),
+        (
+            "cancelled before it is looked at",
+            "change_before_check",
+            (
+                (
+                    '        if booking["status"] != "booked":',
+                    '        booking["touched"] = True\n        if booking["status"] != "booked":',
+                ),
+            ),
+        ),
+        (
+            "an attempt is counted",
+            "change_before_check",
+            (
+                (
+                    '        if seats > course["free"]:',
+                    '        course["asked"] = course.get("asked", 0) + 1\n        if seats > course["free"]:',
+                ),
+            ),
+        ),
+    ],
+    "W8": [
+        (
+            "never carried out",
+            "never_succeeds",
+            (
+                (
+                    "        if seats > course",
+                    "        if seats:\n            raise Rejection('closed', 'No bookings today.')\n        if seats > course",
+                ),
+            ),
+        ),
+        (
+            "changes a copy",
+            "never_changes",
+            (
+                (
+                    '        booking = self._find(self.bookings, booking_id, "booking")',
+                    '        booking = dict(self._find(self.bookings, booking_id, "booking"))',
+                ),
+                (
+                    '        self.classes[booking["class_id"]]["free"] += booking["seats"]\n        self.members[booking["member_id"]]["balance"] += booking["paid"]\n',
+                    "",
+                ),
+            ),
+        ),
+        (
+            "a list that is always empty",
+            "never_answers",
+            ((_LIST, 'return [dict(row) for row in self.classes.values() if row["day"] == "never"]'),),
+        ),
+    ],
+    "W9": [
+        ("imports subprocess", "import", (("from envmill.runtime import", "import subprocess\nfrom envmill.runtime import"),)),
+        (
+            "reads the environment",
+            "import",
+            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (_GET, f'os.environ.get("HOME")\n        {_GET}')),
+        ),
+        (
+            "opens a file, and hides it",
+            "reach",
+            ((_GET, f"try:\n            open('/etc/passwd')\n        except Exception:\n            pass\n        {_GET}"),),
+        ),
+        (
+            "reaches for a file when it runs",
+            "denied",
+            (
+                ("from envmill.runtime import", "import pathlib\nfrom envmill.runtime import"),
+                (_GET, f"pathlib.Path('/etc/passwd').read_text()\n        {_GET}"),
+            ),
+        ),
+    ],
+    "W11": [
+        (
+            "a refusal as a result",
+            "error_as_result",
+            (
+                (
+                    'raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not {amount}.")',
+                    'return {"error": "amount out of range"}',
+                ),
+            ),
+        ),
+        (
+            "success: false",
+            "error_as_result",
+            (("raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")", 'return {"success": False}'),),
+        ),
+        (
+            "done, it says",
+            "silent_success",
+            (("raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")", 'return {"success": True}'),),
+        ),
+        (
+            "a query that counts",
+            "query_changes",
+            ((_LIST, f'for row in self.classes.values():\n            row["seen"] = row.get("seen", 0) + 1\n        {_LIST}'),),
+        ),
+        ("a row that is not kept", "not_kept", ((_BOOK, "        return dict(booking)"),)),
+        (
+            "an answer from before",
+            "stale_answer",
+            ((_TOP, '        before = dict(member)\n        member["balance"] += amount\n        return before'),),
+        ),
+    ],
+    "W12": [
+        ("a query that writes", "query_changes", ((_LIST, f'self.classes["C1"]["seen"] = True\n        {_LIST}'),)),
+        (
+            "a cached list",
+            "stale_read",
+            (
+                (_INIT, f"{_INIT}\n        self._cache = None"),
+                (
+                    _LIST,
+                    'self._cache = self._cache or [dict(row) for row in self.classes.values()]\n        return [row for row in self._cache if day is None or row["day"] == day]',
+                ),
+            ),
+        ),
+        (
+            "the last row is passed over",
+            "row_missed",
+            ((_LIST, _LIST.replace("self.classes.values()", "list(self.classes.values())[:-1]")),),
+        ),
+        ("one of many", "row_missed", ((_LIST, _LIST + "[:1]"),)),
+        (
+            "the list tells another price",
+            "queries_disagree",
+            (
+                (
+                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    'return [dict(row, paid=0) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                ),
+            ),
+        ),
+        (
+            "a filter that adds",
+            "filter_widens",
+            ((_LIST, 'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]'),),
+        ),
+        (
+            "whole words only",
+            "whole_words_only",
+            (
+                (
+                    _FOUND,
+                    _FOUND.replace("wanted in", "wanted =="),
+                ),
+            ),
+        ),
+        (
+            "only the case it was written in",
+            "case_sensitive",
+            (("wanted = query.strip().lower()", "wanted = query.strip()"), (_FOUND, _FOUND.replace('row["name"].lower()', 'row["name"]'))),
+        ),
+        (
+            "a limit kept beside the state",
+            "hidden_link",
+            (
+                (_INIT, f"{_INIT}\n        self._given = 0"),
+                (_TOP, '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)'),
+            ),
+        ),
+        ("ids that are counted", "row_overwritten", (('"id": new_id("booking")', '"id": f"B{len(self.bookings) + 1}"'),)),
+        ("a misspelt attribute", "misspelt_attribute", ((_CANCEL, '        booking["new_status"] = "cancelled"'),)),
+        ("a word nobody knows", "unknown_value", ((_CANCEL, '        booking["status"] = "Cancelled"'),)),
+    ],
+    "W13": [
+        ("nothing comes back", "empty_reply", ((_TOP, '        member["balance"] += amount\n        return {}'),)),
+        ("None comes back", "empty_reply", ((_TOP, '        member["balance"] += amount'),)),
+        ("True comes back", "empty_reply", ((_TOP, '        member["balance"] += amount\n        return True'),)),
+        (
+            "a refusal without a word",
+            "empty_refusal",
+            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', 'raise Rejection("error", "Error")'),),
+        ),
+        (
+            "the program's insides",
+            "internal_text",
+            (('f"There is no {noun} {key!r}; look it up first."', 'f"KeyError: {key!r} in {rows.keys().__class__}"'),),
+        ),
+        (
+            "the same to everybody",
+            "constant_reply",
+            (
+                (
+                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    "return [dict(row) for row in self.bookings.values()]",
+                ),
+            ),
+        ),
+    ],
+}
+"""Gate → what is wrong, the reason it must be dropped for, and the pieces replaced."""
+
+KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
+    "W5": [
+        ("a set that is sorted", ((_LIST, "return [dict(self.classes[key]) for key in sorted(set(self.classes))]"),)),
+        (
+            "a date computed from what is stored",
+            (('"booked_on": now().date().isoformat()', '"booked_on": next(iter(self.bookings.values()))["booked_on"]'),),
+        ),
+        ("no date at all", (('"booked_on": now().date().isoformat()', '"booked_on": "9999-12-31"'),)),
+        (
+            "randomness of the session",
+            (
+                ("import Rejection, new_id, now", "import Rejection, new_id, now, rng"),
+                ('"status": "booked",', '"status": "booked",\n            "code": rng().randrange(1000),'),
+            ),
+        ),
+    ],
+    "W6": [
+        ("a text that is cut", (("wanted = query.strip().lower()", "wanted = query.strip().lower()[:200]"),)),
+        ("a free text that takes anything", (('f"There is no {noun} {key!r}; look it up first."', 'f"No {noun} of that name."'),)),
+        ("limits told otherwise and kept", (("Whole euros. From 1 to 100.", "Whole euros, at most 100."),)),
+    ],
+    "W7": [
+        (
+            "counted on the instance, not in the state",
+            (('        if seats > course["free"]:', '        self._asked = 1\n        if seats > course["free"]:'),),
+        ),
+        (
+            "changed and changed back",
+            (
+                (
+                    '        if seats > course["free"]:',
+                    '        course["free"] += 1\n        course["free"] -= 1\n        if seats > course["free"]:',
+                ),
+            ),
+        ),
+        (
+            "another order of the checks",
+            (('        if booking["status"] != "booked":', '        if booking["status"] not in ("booked",):'),),
+        ),
+    ],
+    "W8": [
+        ("a list that is empty for some", (("if day is None or", "if"),)),
+        ("a rare success", (("if not 1 <= seats <= 4:", "if not 1 <= seats <= 2:"), ("How many seats. From 1 to 4.", "How many seats."))),
+        ("a change to one field", (('        self.members[booking["member_id"]]["balance"] += booking["paid"]\n', ""),)),
+    ],
+    "W9": [
+        (
+            "modules of numbers and texts",
+            (("from envmill.runtime import", "import math, re, random, uuid, time, datetime, json, copy\nfrom envmill.runtime import"),),
+        ),
+        (
+            "os.path alone",
+            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (_GET, f'os.path.join("a", "b")\n        {_GET}')),
+        ),
+        (
+            "a method named open",
+            (
+                (_GET, f"self._open()\n        {_GET}"),
+                ("    def find_members", "    def _open(self):\n        return 1\n\n    def find_members"),
+            ),
+        ),
+    ],
+    "W11": [
+        (
+            "nothing to do, and said so",
+            (
+                (
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'return {"message": "It was cancelled already."}',
+                ),
+            ),
+        ),
+        (
+            "the row as it stands",
+            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', "return dict(booking)"),),
+        ),
+        (
+            "a balance from before, under its own name",
+            (
+                (
+                    _TOP,
+                    '        before = member["balance"]\n        member["balance"] += amount\n        return dict(member, before=before)',
+                ),
+            ),
+        ),
+        ("a row that failed at something", (('"status": "booked",', '"status": "booked",\n            "error": "",'),)),
+    ],
+    "W12": [
+        ("a list that is sorted", ((_LIST, f"return sorted({_LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
+        (
+            "the first that is free, as it says",
+            (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (_LIST, _LIST + "[:1]")),
+        ),
+        ("a filter with a default", (("day: str | None = None", 'day: str = "Tuesday"'),)),
+        (
+            "a cache that is renewed",
+            (
+                (_INIT, f"{_INIT}\n        self._cache = None"),
+                (_LIST, f"self._cache = {_LIST.removeprefix('return ')}\n        return self._cache"),
+            ),
+        ),
+        ("an attribute that is new", ((_CANCEL, f'{_CANCEL}\n        booking["cancelled_on"] = "today"'),)),
+        (
+            "ids that are counted from the highest",
+            (('"id": new_id("booking")', '"id": f"B{max(int(key[1:]) for key in self.bookings) + 1}"'),),
+        ),
+    ],
+    "W13": [
+        ("a few words", ((_TOP, '        member["balance"] += amount\n        return "done"'),)),
+        ("an empty list for who has none", (("        if not wanted or not found:", "        if not wanted:"),)),
+        ("a short refusal", (("f\"This booking is {booking['status']} already.\"", '"Cancelled already."'),)),
+        ("the same week for everybody", (('if day is None or row["day"] == day', "if True"),)),
+    ],
+}
+"""Gate → what is odd and right, and the pieces replaced."""

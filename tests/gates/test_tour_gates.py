@@ -1,0 +1,41 @@
+"""W5 to W9 and W11 to W13: what they must drop and for which reason, and near misses they must keep."""
+
+import pytest
+
+from envmill.gates import GATES
+from envmill.gates.base import Built, Means
+from envmill.sandbox import Sandbox
+from schemas.base import canonical_json
+from tests.gates.specimens import ground, vary
+from tests.gates.specimens.faults import DROPPED, KEPT, Swap
+
+FAULTY = [pytest.param(gate, reason, swaps, id=f"{gate}: {words}") for gate, found in DROPPED.items() for words, reason, swaps in found]
+RIGHT = [pytest.param(gate, swaps, id=f"{gate}: {words}") for gate, found in KEPT.items() for words, swaps in found]
+
+
+@pytest.mark.parametrize(("gate", "reason", "swaps"), FAULTY)
+async def test_drops_the_specimen_for_its_reason(sandbox: Sandbox, gate: str, reason: str, swaps: tuple[Swap, ...]) -> None:
+    finding = await GATES[gate].look(vary(*swaps), Means(sandbox))
+    assert (finding.outcome, finding.reason) == ("dropped", reason), finding
+    assert finding.detail
+    assert finding.evidence
+    canonical_json(finding.evidence)
+
+
+@pytest.mark.parametrize(("gate", "swaps"), RIGHT)
+async def test_keeps_the_near_miss(sandbox: Sandbox, gate: str, swaps: tuple[Swap, ...]) -> None:
+    finding = await GATES[gate].look(vary(*swaps), Means(sandbox))
+    assert finding.outcome == "kept", finding
+
+
+@pytest.mark.parametrize("gate", sorted(DROPPED))
+async def test_keeps_the_studio_whatever_the_seed(sandbox: Sandbox, gate: str) -> None:
+    for seed in (0, 1, 2):
+        finding = await GATES[gate].look(ground(), Means(sandbox, seed=seed))
+        assert finding.outcome == "kept", finding
+
+
+@pytest.mark.parametrize("gate", sorted(DROPPED))
+async def test_without_any_state_nothing_is_measured(sandbox: Sandbox, gate: str) -> None:
+    finding = await GATES[gate].look(Built(ground().environment), Means(sandbox))
+    assert finding.outcome in ("not_measured", "kept" if gate == "W9" else ""), finding
