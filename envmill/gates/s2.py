@@ -7,6 +7,7 @@ from envmill.gates.base import Finding, Means, Posed, drop, keep
 from envmill.gates.trials import Trials
 from schemas.base import Json
 from schemas.rollout import Verdict
+from schemas.scenario import Verifier
 
 GATE = "S2"
 
@@ -18,7 +19,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     """Every attacker over its seeds; the evidence holds all rewards."""
     trials = Trials.of(subject, means)
     nothing = (await trials.nothing()).verdict
-    if finding := judge_nothing(nothing):
+    if finding := judge_nothing(nothing, subject.scenario.verifier):
         return finding
     attacks = await trials.attacks()
     for name, played in attacks.items():
@@ -28,13 +29,21 @@ async def look(subject: Posed, means: Means) -> Finding:
     return judge_rewards({name: [trial.verdict.reward or 0.0 for trial in played] for name, played in attacks.items()})
 
 
-def judge_nothing(verdict: Verdict) -> Finding | None:
-    """Exactly 0, and for a reason."""
+def judge_nothing(verdict: Verdict, verifier: Verifier) -> Finding | None:
+    """Exactly 0, and for a reason; where something is paid, the checks that pay are named."""
     if verdict.outcome == "error":
         return drop(GATE, "environment_fails", f"doing nothing cannot be judged: {verdict.reason}", verdict.model_dump())
     if verdict.outcome == "pass" or verdict.reward != 0.0:
-        return drop(GATE, "do_nothing_paid", f"doing nothing earns {verdict.reward}", verdict.model_dump())
+        paid = list_paid(verdict, verifier)
+        detail = f"doing nothing earns {verdict.reward:.3g}; true at the start: {'; '.join(paid) or 'all that is asked'}"
+        return drop(GATE, "do_nothing_paid", detail[:2000], verdict.model_dump() | {"paid": paid})
     return None
+
+
+def list_paid(verdict: Verdict, verifier: Verifier) -> list[str]:
+    """Goals and facts that nothing in the verdict's evidence says are missed."""
+    missed = {entry["name"] for entry in verdict.evidence if entry["component"] in ("goals", "facts")}
+    return [one.name for one in (*verifier.goals, *verifier.facts) if one.name not in missed]
 
 
 def judge_attack(name: str, trial: Trial) -> Finding | None:

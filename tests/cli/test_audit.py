@@ -148,6 +148,7 @@ def test_import_writes_folders_that_audit_reads(home: Home, tmp_path: Path) -> N
     entries = read(invoke(home, "audit", str(tmp_path / "out"), "--json"))
     paid = next(entry for entry in entries if entry["gate"] == "S2")
     assert (paid["outcome"], paid["reason"], paid["name"]) == ("dropped", "do_nothing_paid", "task_1")
+    assert paid["evidence"]["paid"] == ["Has thing 2 been done?"]
     assert {entry["outcome"] for entry in entries if entry["gate"] in ("S1", "S3")} == {"not_measured"}
 
 
