@@ -65,7 +65,7 @@ class Predicate(Contract):
     most: int = 0
     """How often it may be made (`at_most`)."""
     shows: list[Json] = []
-    """Values that one reply must hold, wherever in it (`seen`): whatever route led there, the same was learned."""
+    """Values, or rows for the values of their fields, that one reply must hold, wherever in it (`seen`): whatever route led there."""
 
 
 class Fact(Contract):

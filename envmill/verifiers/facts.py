@@ -76,7 +76,7 @@ def _judge_message(fact: Fact, message: str) -> Shortfall:
 
 
 def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
-    if fact.kind == "pattern" and regex.is_found(fact.value, message):
+    if fact.kind == "pattern" and regex.is_found(str(fact.value), message):
         return True
     spans = [] if fact.kind == "pattern" else _find(fact.kind, fact.value, text)
     return any(not is_denied(text, span) for span in (*spans, *_find_also(fact, text)))
@@ -85,7 +85,7 @@ def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
 def _says_rival(fact: Fact, rival: Json, message: str, text: str) -> bool:
     """A rival that is part of the fact is said with it; one that the fact is part of is another thing."""
     if fact.kind == "pattern":
-        text, own = normalise(regex.drop(fact.value, message)), []
+        text, own = normalise(regex.drop(str(fact.value), message)), []
     else:
         own = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)]
     said = _find("text" if fact.kind == "pattern" else fact.kind, rival, text)

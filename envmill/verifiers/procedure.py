@@ -9,7 +9,7 @@ from typing import TypeAlias
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.pattern import Keys, fits
 from envmill.verifiers.words import find_words, normalise
-from schemas.base import Json, is_array, is_object
+from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.scenario import CallPattern, Predicate
 
 Broken: TypeAlias = list[Json] | None
@@ -39,11 +39,12 @@ def is_meant(pattern: CallPattern, deed: Deed, keys: Keys) -> bool:
 
 
 def shows(parts: Sequence[Json], values: Sequence[Json]) -> bool:
-    """Whether one reply holds every value: as a value of its JSON, or as words of a text."""
+    """Whether one reply holds every value (of a row, those of its fields): as a value of its JSON, or as words of a text."""
     found = list(list_leaves([_content(part) for part in parts]))
     known = {_key(leaf) for leaf in found}
     texts = [normalise(leaf) for leaf in found if isinstance(leaf, str) and " " in leaf]
-    return all(_key(value) in known or any(find_words(text, spell_leaf(value)) for text in texts) for value in values)
+    wanted = [leaf for value in values for leaf in (value.values() if is_object(value) else [value])]
+    return all(_key(leaf) in known or any(find_words(text, spell_leaf(leaf)) for text in texts) for leaf in wanted)
 
 
 def list_leaves(value: Json) -> Iterator[Json]:
@@ -78,6 +79,8 @@ def _key(leaf: Json) -> tuple[str, Json]:
     # True is not 1, and 1 is 1.0.
     if isinstance(leaf, bool):
         return "bool", leaf
+    if is_object(leaf) or is_array(leaf):
+        return "json", canonical_json(leaf)
     return ("text", leaf.casefold()) if isinstance(leaf, str) else ("number", leaf)
 
 

@@ -88,6 +88,13 @@ def test_of_a_long_list_only_what_mattered_must_be_seen() -> None:
     assert ["T2"] in [predicate.shows for predicate in compose(lending).verifier.procedure]
 
 
+def test_a_row_whose_key_is_not_shown_is_known_by_what_is() -> None:
+    nameless = (deed("get_member", {"name": "Ada"}, member_id="M1"), OTHER_ROUTE)
+    composed = compose(nameless)
+    assert paid(composed, nameless, SAY)[0] == "pass"
+    assert ["Ada"] in [predicate.shows for predicate in composed.verifier.procedure]
+
+
 def test_what_is_not_there_is_asked_for_by_the_call() -> None:
     (only,) = compose((deed("get_member", [], member_id="M1"),)).verifier.procedure
     assert (only.op, only.call.name, only.call.arguments) == ("required", "get_member", {"member_id": "M1"})

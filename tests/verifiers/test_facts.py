@@ -38,6 +38,7 @@ NO_TWELVES = (
     "12:30",
     "10:12",
     "3-12",
+    "12–14",
     "12th",
     "v1.12.3",
     "2026-12-01",
@@ -141,6 +142,12 @@ def test_only_the_last_words_count_unless_any_may() -> None:
     assert find_shortfall(PRICE, ["It costs 1200.50.", "Anything else?"]) == {"found": "Anything else?"}
     assert find_shortfall(PRICE.model_copy(update={"where": "any"}), ["It costs 1200.50.", "Anything else?"]) is None
     assert find_shortfall(PRICE, []) == {"found": "nothing was said"}
+
+
+@pytest.mark.parametrize("message", ["\ud800 12", "\x00", "\udfff" * 9, "١٢", "0000-00-00", "9" * 3999, "00/00/0000", "-", "% 12 %"])
+def test_no_message_keeps_a_verdict_from_being_reached(message: str) -> None:
+    for one in (fact("number", 77, rivals=[3]), DAY, PLACE, fact("pattern", "x{2}", rivals=["y"]), fact("number", 1 / 3)):
+        assert find_shortfall(one, [message]) is not None
 
 
 @pytest.mark.parametrize(

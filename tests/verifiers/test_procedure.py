@@ -78,6 +78,12 @@ def test_a_row_that_was_found_may_be_an_argument() -> None:
     assert find_breach(one, [deed("confirm", loan="loan_b")], {0: "loan_a"}) is not None
 
 
+def test_a_row_is_shown_by_the_values_of_its_fields() -> None:
+    assert shows(json_part({"member": "m1", "n": 2}), [{"id": "m1", "count": 2}])
+    assert not shows(json_part({"id": "m1", "count": 3}), [{"id": "m1", "count": 2}])
+    assert not shows(json_part({"id": "m1"}), [["m1"]])
+
+
 def test_a_true_is_not_a_one_in_a_reply() -> None:
     assert not shows(json_part([1]), [True])
     assert shows(json_part([True]), [True])
