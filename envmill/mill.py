@@ -13,6 +13,7 @@ from schemas.base import Record
 from schemas.environment import Environment, Test
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
+from schemas.scenario import Scenario
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -65,11 +66,12 @@ R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 @dataclass(frozen=True)
 class Placed(Generic[R_co]):
-    """A draft or scenario with its environment, and the rollouts made of it so far."""
+    """A draft or scenario with its environment, the rollouts made of it so far, and at its gates the environment's other scenarios."""
 
     record: R_co
     environment: Environment
     rollouts: tuple[Rollout, ...] = ()
+    siblings: tuple[Scenario, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from envmill.gates import GATES
@@ -84,7 +85,14 @@ def enter_drafts(upstream: Upstream) -> list[Subject[Placed[Draft]]]:
 
 
 def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
-    return _place(upstream, upstream.made(Scenario, "scenarios-build"))
+    scenarios = upstream.made(Scenario, "scenarios-build")
+    homes: dict[str, list[Scenario]] = defaultdict(list)
+    for one in scenarios:
+        homes[one.environment].append(one)
+    return [
+        replace(subject, record=replace(subject.record, siblings=tuple(homes[subject.record.environment.id])))
+        for subject in _place(upstream, scenarios)
+    ]
 
 
 def enter_sound(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:

@@ -20,7 +20,8 @@ async def verify_environment(subject: Subject[Tested], mill: Mill, account: Acco
 
 async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
     """The scenarios' gates."""
-    posed = Posed(subject.record.record, subject.record.environment)
+    placed = subject.record
+    posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     return await _pass_gates(SCENARIO_GATES, posed, Means(mill.sandbox, account, mill.config.seed or 0))
 
 

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
+from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep
-from envmill.gates.sources import Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
-from envmill.gates.trials import Trials, list_writes
+from envmill.gates.likeness import is_same_end
+from envmill.gates.s15 import describe_row, list_targets
+from envmill.gates.sources import COUNTED, Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
+from envmill.gates.trials import Attempt, Trials, list_writes
 from envmill.verifiers.numbers import find_numbers
-from envmill.verifiers.words import normalise
+from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json
 
 GATE = "S10"
@@ -17,8 +20,9 @@ GATE = "S10"
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
-_COUNTED = re.compile(r"\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b")
 _ITEM = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+\S")
+_TURNS_ROUND = re.compile(r"\b(?:before|first|once|prior|earlier|until|unless|as soon as|after (?!that\b|which\b|this\b))")
+"""Words that ask for another order than they stand in."""
 _NEAR = 400
 """Days from the clock within which a date may be one that the user has in mind."""
 
@@ -26,7 +30,7 @@ _NEAR = 400
 async def look(subject: Posed, means: Means) -> Finding:
     """Contradictions are dropped; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
-    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far)]
+    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *await list_disorder(subject, means)]
     if found:
         code, words = found[0]
         return drop(GATE, code, words, [{"contradiction": each, "what": what} for each, what in found])
@@ -60,10 +64,13 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
         return
     writes = [scenario.oracle[place] for place in list_writes(subject)]
     used = {Decimal(str(leaf)) for call in writes for leaf in list_leaves(call.arguments) if _is_amount(leaf)}
+    unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
     for number in sorted(list_amounts(subject)):
+        instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
         if number not in far.numbers and not _is_part(number, far):
-            instead = f"; the reference path uses {', '.join(map(str, sorted(used - list_said(request))))}" if used else ""
             yield "unknown_amount", f"the request says {number}, which nothing in the world or on the reference path is{instead}"
+        elif unsaid and not described.holds(float(number)) and not _is_part(number, described):
+            yield "unknown_amount", f"the request says {number}, which nothing that is acted on has{instead}"
     for day in read_dates(request):
         said = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
         if said not in far.dates and not _is_near(said, scenario.clock):
@@ -75,6 +82,52 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
             yield "unknown_reference", f"the request names {reference}, which is nowhere in the state or on the reference path"
 
 
+async def list_disorder(subject: Posed, means: Means) -> list[tuple[str, str]]:
+    """Wishes in another order than the reference path carries them out in, where the order asked for is refused or ends elsewhere."""
+    scenario, asked = subject.scenario, order_as_asked(subject)
+    writes = list_writes(subject)
+    if asked in (None, writes) or _TURNS_ROUND.search(normalise(scenario.request)):
+        return []
+    reads = [call for place, call in enumerate(scenario.oracle) if place not in writes]
+    trials = Trials.of(subject, means)
+    attempt = Attempt("as asked", (*reads, *(scenario.oracle[place] for place in asked)), trials.last_words())
+    (trial,) = await trials.once("as_asked", lambda: trials.play([attempt]))
+    right = (await trials.oracle())[0].ending
+    if trial.ending is None or right is None or is_same_end(right.initial, trial.ending.final, right.final):
+        return []
+    names = ", ".join(scenario.oracle[place].name for place in asked)
+    return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]
+
+
+def order_as_asked(subject: Posed) -> list[int] | None:
+    """Places of the writes by where the request first speaks of what is theirs alone; None where it does not of each."""
+    stock, writes = Stock.of(subject.scenario.initial_state), list_writes(subject)
+    targets, text = list_targets(subject), normalise(subject.scenario.request)
+    words: dict[int, set[str]] = {place: set() for place in writes}
+    for place in writes:
+        words[place] |= {str(leaf) for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
+        for target in targets:
+            if target.place == place:
+                words[place] |= {str(value) for _, value in describe_row(stock, target.collection, target.key, 2)}
+    found: dict[int, int] = {}
+    for place in writes:
+        own = words[place] - {word for other in writes if other != place for word in words[other]}
+        starts = [spans[0][0] for word in own if len(word) > 1 and (spans := find_words(text, word))]
+        if not starts:
+            return None
+        found[place] = min(starts)
+    return sorted(writes, key=found.__getitem__)
+
+
+def describe_targets(subject: Posed) -> Knowledge:
+    """What the reference path's arguments and the rows it acts on are, references followed."""
+    stock, described = Stock.of(subject.scenario.initial_state), Knowledge(int(subject.scenario.clock[:4]))
+    described.take([call.arguments for call in subject.scenario.oracle])
+    for target in list_targets(subject):
+        described.take([value for _, value in describe_row(stock, target.collection, target.key, 2)])
+    return described
+
+
 def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[tuple[str, str]]:
     """(reason code, words) for what the request says against itself or against the calendar."""
     text = normalise(subject.scenario.request)
@@ -82,7 +135,7 @@ def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[tuple[str, s
         named = _WEEKDAY.search(text[: day.span[0]])
         if named and date(day.year or far.year, day.month, day.day).weekday() != _WEEKDAYS.index(named[1]):
             yield "wrong_weekday", f"{day.year or far.year}-{day.month:02d}-{day.day:02d} is no {named[1]}"
-    counted, items = _COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
+    counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
     if counted:
         wanted = int(find_numbers(counted[1])[0].value)
         steps = len(list_writes(subject)) + len(subject.scenario.verifier.facts)
@@ -93,11 +146,9 @@ def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[tuple[str, s
 
 
 def list_amounts(subject: Posed) -> set[Decimal]:
-    """Numbers of the request in digits; a number in words may be anything (`one more thing`), and a count of wishes is no amount."""
+    """Numbers of the request in digits; one in words may be anything (`one more thing`)."""
     text = strip_numbering(subject.scenario.request)
-    counted = [found.span() for found in _COUNTED.finditer(text)]
-    digits = [one for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))]
-    return {one.value for one in digits if not any(start <= one.span[0] < end for start, end in counted)}
+    return {one.value for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))}
 
 
 def list_said(request: str) -> set[Decimal]:

@@ -3,6 +3,7 @@
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.trials import Attempt, Trials
 from schemas.base import Json
+from schemas.scenario import Scenario
 
 GATE = "S14"
 
@@ -21,10 +22,21 @@ async def look(subject: Posed, means: Means) -> Finding:
     attempts = [Attempt(one.id, tuple(one.oracle), (one.say,) if one.say else ()) for one in nearest]
     played = await trials.once("siblings", lambda: trials.play(attempts))
     passing = [one for one, trial in zip(nearest, played, strict=True) if trial.verdict.outcome == "pass"]
-    if passing:
-        told: list[Json] = [
-            {"sibling": one.id, "request": one.request, "calls": [call.model_dump() for call in one.oracle]} for one in passing
-        ]
-        return drop(GATE, "sibling_passes", f"the reference path of {passing[0].id} passes here", told)
+    repeats = [one for one in passing if await is_mutual(subject, one, means)]
+    strange = [one for one in passing if one not in repeats]
+    if strange:
+        return drop(GATE, "sibling_passes", f"the reference path of {strange[0].id} passes here", [show(one) for one in strange])
+    if earlier := [one for one in repeats if (one.number, one.id) < (scenario.number, scenario.id)]:
+        return drop(GATE, "repeats_sibling", f"{earlier[0].id} asks for the same end from the same start", [show(one) for one in earlier])
     replayed = sum(all(reply.outcome == "ok" for reply in trial.replies) for trial in played)
-    return keep(GATE, {"siblings": len(nearest), "replayed": replayed})
+    return keep(GATE, {"siblings": len(nearest), "replayed": replayed, "repeated_by": [one.id for one in repeats]})
+
+
+async def is_mutual(subject: Posed, sibling: Scenario, means: Means) -> bool:
+    """Whether each one's path passes at the other: the same wish twice, of which the first may stay."""
+    (trial,) = await Trials.of(Posed(sibling, subject.environment), means).play([Trials.of(subject, means).path()])
+    return trial.verdict.outcome == "pass"
+
+
+def show(sibling: Scenario) -> Json:
+    return {"sibling": sibling.id, "request": sibling.request, "calls": [call.model_dump() for call in sibling.oracle]}

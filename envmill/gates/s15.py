@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.near_misses import find_targets
-from envmill.gates.sources import Knowledge, list_told
+from envmill.gates.sources import Knowledge, list_leaves, list_told, read_day
 from envmill.gates.trials import Attempt, Trials, list_writes
+from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 
@@ -60,6 +61,9 @@ async def look(subject: Posed, means: Means) -> Finding:
     if taken:
         worst = next((rival for rival in taken if rival.better), taken[0])
         return drop(GATE, "wrong_referent" if worst.better else "ambiguous_referent", describe(worst), [show(rival) for rival in taken])
+    if forgotten := find_forgotten(targets, subject, stock, told):
+        row, said = forgotten[0]
+        return drop(GATE, "untouched_referent", f"the request speaks of {row} ({said}), and no change is about it", forgotten)
     unsaid = [f"{target.collection}.{target.key}" for target in targets if not target.said]
     return keep(GATE, {"targets": [f"{each.collection}.{each.key}" for each in targets], "nothing_said_of": unsaid, "tried": len(rivals)})
 
@@ -88,6 +92,35 @@ def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowl
             # A number that fits as well fits by accident; with nothing said of the target, every row would fit.
             if target.said <= said and (target.said or more):
                 yield Rival(target, key, bool(more))
+
+
+def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> list[tuple[str, str]]:
+    """Rows that the user calls by a name no other row bears, that lie beside the targets, and that no write leads to."""
+    reached = {key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)}
+    used = {str(leaf) for place in list_writes(subject) for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
+    spoken = normalise("\n".join(str(value) for each in targets for _, value in describe_row(stock, each.collection, each.key, _DEPTH)))
+    forgotten: list[tuple[str, str]] = []
+    for collection in sorted({target.collection for target in targets}):
+        for key, row in stock.rows[collection].items():
+            names = [value for value in row.values() if isinstance(value, str) and value != key and not stock.find_home(value)]
+            unique = [name for name in names if is_said(name, told) and is_unique(name, stock) and not find_words(spoken, name)]
+            if unique and key not in reached and not used & {key, *unique}:
+                forgotten.append((f"{collection}.{key}", unique[0]))
+    return forgotten
+
+
+def is_unique(name: str, stock: Stock) -> bool:
+    """Whether one row only, of all collections, bears the name; a word that is a status or a day is borne by more, one day."""
+    others = sum(name in row.values() for rows in stock.rows.values() for row in rows.values() if is_object(row))
+    return others == 1 and len(name) > 2 and any(letter.isupper() or letter.isdigit() for letter in name) and not read_day(name)
+
+
+def reach(stock: Stock, collection: str, key: str, depth: int) -> Iterator[str]:
+    """A row's key, and those of the rows it refers to."""
+    yield key
+    for value in stock.rows[collection][key].values() if depth else ():
+        if isinstance(value, str) and value != key and (home := stock.find_home(value)):
+            yield from reach(stock, home, value, depth - 1)
 
 
 def find_said(stock: Stock, collection: str, key: str, told: Knowledge) -> Said:
@@ -121,9 +154,7 @@ async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[
     """Rivals that the program takes in the target's place, and whose end loses: one that passes is another right way."""
     trials, oracle = Trials.of(subject, means), subject.scenario.oracle
     words = trials.last_words()
-    attempts = [
-        Attempt("rival", (*oracle[: one.target.place], put(oracle, one), *oracle[one.target.place + 1 :]), words) for one in rivals[:_MOST]
-    ]
+    attempts = [Attempt("rival", put(oracle, rival), words) for rival in rivals[:_MOST]]
     if not attempts:
         return []
     played = await trials.once("rivals", lambda: trials.play(attempts))
@@ -134,9 +165,13 @@ async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[
     ]
 
 
-def put(oracle: list[Call], rival: Rival) -> Call:
-    call = oracle[rival.target.place]
-    return call.model_copy(update={"arguments": call.arguments | {rival.target.argument: rival.key}})
+def put(oracle: list[Call], rival: Rival) -> tuple[Call, ...]:
+    """The path with the rival wherever the target was named: later steps are about the same row."""
+    target, put = rival.target.key, rival.key
+    return tuple(
+        call.model_copy(update={"arguments": {name: put if value == target else value for name, value in call.arguments.items()}})
+        for call in oracle
+    )
 
 
 def describe(rival: Rival) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
-from envmill.gates.sources import Knowledge, holds_words, list_told, read_day, read_part, read_plain_number
+from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
 from envmill.gates.trials import Trials
 from envmill.verifiers.words import split_words
 from schemas.base import Json, is_array, is_object
@@ -66,15 +66,21 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
     told.dates.add(scenario.clock[:10])
     seen = Knowledge(year)
     tools = {tool.name: tool for tool in subject.environment.tools}
-    found: list[Argument] = []
+    found, rows = list[Argument](), list[Json]()
     for place, call in enumerate(scenario.oracle):
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
         for name, value in list_plain(call.arguments):
             top = name.split(".")[0]
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
-            found.append(Argument(place, call.name, name, value, "default" if default else find_source(value, told, seen)))
+            about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
+            source = find_source(value, told, seen)
+            if source == "seen" and is_amount(value) and not any(is_shown(value, row, about) for row in rows):
+                source = "unknown" if is_worked_out(value, told, Knowledge(year)) else "nowhere"
+            found.append(Argument(place, call.name, name, value, "default" if default else source))
         reply = trial.replies[place] if place < len(trial.replies) else None
-        seen.take([read_part(part) for part in reply.parts] if reply else [])
+        parts = [read_part(part) for part in reply.parts] if reply else []
+        rows += list_rows(parts)
+        seen.take(parts)
         seen.read(reply.message if reply else "")
     return found
 
@@ -103,6 +109,27 @@ def is_worked_out(value: Json, told: Knowledge, seen: Knowledge) -> bool:
     words = split_words(str(value))
     known = [word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)]
     return len(words) > 1 and len(known) / len(words) >= _MOST_WORDS
+
+
+def is_amount(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_shown(value: Json, row: Json, about: set[str]) -> bool:
+    """Whether a row holds an amount and is about what the call is about: small numbers stand in rows of all kinds."""
+    leaves = list(list_leaves(row))
+    return value in [leaf for leaf in leaves if is_amount(leaf)] and (not about or bool(about & {str(leaf) for leaf in leaves}))
+
+
+def list_rows(value: Json) -> Iterator[Json]:
+    """Objects anywhere inside; one that holds others is told by them."""
+    if is_object(value):
+        inner = [row for one in value.values() for row in list_rows(one)]
+        yield from inner
+        yield {name: one for name, one in value.items() if not is_object(one)} if inner else value
+    elif is_array(value):
+        for one in value:
+            yield from list_rows(one)
 
 
 def list_plain(value: Json, name: str = "") -> Iterator[tuple[str, Json]]:

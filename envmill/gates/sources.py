@@ -5,7 +5,7 @@ replies so far         ─┴─► Knowledge ─► does it hold this value?
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -17,22 +17,24 @@ from schemas.base import Json, is_array, is_object
 from schemas.scenario import Scenario
 
 _LIST_ITEM = re.compile(r"(?m)^\s*\d+[.)]\s")
+COUNTED = re.compile(r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b")
+"""A count of wishes, which is no amount."""
 _ISO_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _MOST_TEXT = 20_000
 """Characters of one reply that are read as words."""
 
 
 def strip_numbering(text: str) -> str:
-    """The text, normalised, without the numbers of a list's items."""
-    return normalise(_LIST_ITEM.sub("\n", text))
+    """The text, normalised, without the numbers of a list's items and without counts of wishes."""
+    return normalise(COUNTED.sub("things", _LIST_ITEM.sub("\n", text)))
 
 
-def read_numbers(text: str) -> list[Number]:
+def read_numbers(text: str) -> Sequence[Number]:
     """Every number of a text that numbers nothing."""
     return find_numbers(strip_numbering(text))
 
 
-def read_dates(text: str) -> list[Day]:
+def read_dates(text: str) -> Sequence[Day]:
     """Every date of a text."""
     return find_dates(normalise(text))
 

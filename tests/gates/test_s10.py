@@ -18,6 +18,13 @@ CASES = {
     "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unknown_date"),
     "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "wrong_count"),
     "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "wrong_count"),
+    "another amount, which some other row has": Case(ask(REQUEST.replace("25", "60")), "unknown_amount"),
+    "asked the other way round": Case(
+        ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern."), "wrong_order"
+    ),
+    "the other way round, and said so": Case(
+        ask("Please book one seat in the Tuesday wheel class, but before that put 25 there for Ada Kern.")
+    ),
     "as it is": Case(pose()),
     "a list": Case(ask(LISTED)),
     "a weekday that is right": Case(ask(f"{REQUEST} I asked on Friday, 20 February 2026.")),

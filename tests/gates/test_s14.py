@@ -7,19 +7,26 @@ import pytest
 from envmill.gates import s14
 from envmill.gates.base import Finding
 from schemas.environment import Call
+from schemas.scenario import Check
 from tests.gates.cases import ANY_BOOKING, BOOK, FIND, LIST, TOP_UP, Case, ask, check, judge_cases, loose
 from tests.gates.specimens import pose
 
-CANCEL = pose(number=1, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B1"})]).scenario
-GLAZING = pose(number=2, oracle=[Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C2", "seats": 1})]).scenario
+FULL = Check(name="full", op="equals", path=["classes", "C2", "free"], value=0)
+GONE = Check(name="gone", op="equals", path=["bookings", "B1", "status"], value="cancelled")
+CANCEL = pose(verifier=loose(GONE), number=1, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B1"})]).scenario
+GLAZING = pose(
+    verifier=loose(FULL), number=2, oracle=[Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C2", "seats": 1})]
+).scenario
 SAME = ask("Ada Kern would like a seat at the wheel on Tuesday, and brings 25.", number=3).scenario
 LONGER = pose(number=4, oracle=[LIST, FIND, TOP_UP, BOOK]).scenario
 LOST = pose(number=5, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B9"})]).scenario
 
 CASES = {
     "any booking will do": Case(pose(verifier=loose(ANY_BOOKING), siblings=[CANCEL, GLAZING]), "sibling_passes"),
-    "the same in other words": Case(pose(siblings=[CANCEL, SAME]), "sibling_passes"),
-    "the same in another order": Case(pose(siblings=[LONGER]), "sibling_passes"),
+    "any booking, as for another member": Case(pose(number=9, verifier=loose(ANY_BOOKING), siblings=[GLAZING]), "sibling_passes"),
+    "the same in other words": Case(pose(number=9, siblings=[CANCEL, SAME]), "repeats_sibling"),
+    "the same in another order": Case(pose(number=9, siblings=[LONGER]), "repeats_sibling"),
+    "repeated by a later one": Case(pose(siblings=[SAME])),
     "others": Case(pose(siblings=[CANCEL, GLAZING])),
     "one that does not replay here": Case(pose(siblings=[LOST])),
     "one of another environment": Case(pose(siblings=[CANCEL, SAME.model_copy(update={"environment": "env_x"})])),

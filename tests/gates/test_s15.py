@@ -27,6 +27,7 @@ CASES = {
     "a twin with a field more that nobody speaks of": Case(pose(initial_state=twin("classes", "C1", price=5)), "ambiguous_referent"),
     "half a name": Case(ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")), "ambiguous_referent"),
     "another class than the one asked for": Case(pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"),
+    "a class that is asked for and not booked": Case(ask(f"{REQUEST} She also wants one in Glazing."), "untouched_referent"),
     "as it is": Case(pose()),
     "a twin on another day": Case(pose(initial_state=twin("classes", "C1", day="Friday"))),
     "a twin that cannot be acted on": Case(pose(initial_state=twin("classes", "C1", free=0))),

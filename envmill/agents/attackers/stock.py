@@ -37,7 +37,9 @@ class Stock:
         return self._pointed[parameter]
 
     def _find_pointed(self, parameter: str) -> str:
-        words = _split(parameter.removesuffix("_id").removesuffix("_key").removesuffix("_number"))
+        words = _split(parameter)
+        if len(words) > 1 and words[-1] in ("id", "key", "number"):
+            words.pop()
         for start in range(len(words)):
             wanted = words[start:]
             for name in self.rows:
