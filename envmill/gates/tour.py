@@ -32,7 +32,7 @@ _READS, _AIMED = 32, 4
 """Reads around one write, and those among them that name one parameter's rows."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
-_LEGS = 48
+_LEGS = 32
 """Sessions in a message."""
 _HELD = 24
 """Tours kept in this process: gates of one environment follow each other, and a bucket's environments are worked on together."""

