@@ -139,8 +139,14 @@ def _write_findings(audited: Sequence[Audited]) -> Iterator[str]:
         environment = one.folder.environment
         dropped = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "dropped"]
         told = [f"{entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in dropped]
-        yield f"- {one.name}: {'; '.join(told) if told else 'nothing found'}."
+        yield f"- {one.name}: {'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
     yield ""
+
+
+def _tell_errors(one: Audited, subject: str) -> list[str]:
+    """Gates that could not do their work."""
+    failed = [entry.finding for entry in one.entries if entry.subject == subject and entry.finding.outcome == "error"]
+    return [f"{finding.gate} could not look (`{finding.reason}`)" for finding in failed]
 
 
 def _name_tools(one: Audited, entry: Entry) -> str:
@@ -197,8 +203,8 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
     for one in audited:
         for scenario in one.folder.scenarios:
             dropped = [entry.finding for entry in one.entries if entry.subject == scenario.id and entry.finding.outcome == "dropped"]
-            told = "; ".join(f"{finding.gate} `{finding.reason}`" for finding in dropped)
-            yield f"- {scenario.features['released_as']}: {told or 'nothing found'}."
+            told = [f"{finding.gate} `{finding.reason}`" for finding in dropped]
+            yield f"- {scenario.features['released_as']}: {'; '.join([*told, *_tell_errors(one, scenario.id)]) or 'nothing found'}."
     yield ""
 
 
