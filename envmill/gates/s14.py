@@ -2,6 +2,7 @@
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.trials import Attempt, Trials
+from envmill.verifiers.words import split_words
 from schemas.base import Json
 from schemas.scenario import Scenario
 
@@ -26,7 +27,9 @@ async def look(subject: Posed, means: Means) -> Finding:
     strange = [one for one in passing if one not in repeats]
     if strange:
         return drop(GATE, "sibling_passes", f"the reference path of {strange[0].id} passes here", [show(one) for one in strange])
-    if earlier := [one for one in repeats if (one.number, one.id) < (scenario.number, scenario.id)]:
+    # Where the words are the same as well, F4 says so, which decides over the whole set.
+    reworded = [one for one in repeats if split_words(one.request) != split_words(scenario.request)]
+    if earlier := [one for one in reworded if (one.number, one.id) < (scenario.number, scenario.id)]:
         return drop(GATE, "repeats_sibling", f"{earlier[0].id} asks for the same end from the same start", [show(one) for one in earlier])
     replayed = sum(all(reply.outcome == "ok" for reply in trial.replies) for trial in played)
     return keep(GATE, {"siblings": len(nearest), "replayed": replayed, "repeated_by": [one.id for one in repeats]})

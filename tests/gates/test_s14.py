@@ -18,7 +18,9 @@ GLAZING = pose(
     verifier=loose(FULL), number=2, oracle=[Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C2", "seats": 1})]
 ).scenario
 SAME = ask("Ada Kern would like a seat at the wheel on Tuesday, and brings 25.", number=3).scenario
-LONGER = pose(number=4, oracle=[LIST, FIND, TOP_UP, BOOK]).scenario
+LONGER = ask(
+    "Book a place in Tuesday's wheel class for Ada Kern, please, and 25 onto her account.", number=4, oracle=[LIST, FIND, TOP_UP, BOOK]
+).scenario
 LOST = pose(number=5, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B9"})]).scenario
 
 CASES = {
@@ -26,6 +28,7 @@ CASES = {
     "any booking, as for another member": Case(pose(number=9, verifier=loose(ANY_BOOKING), siblings=[GLAZING]), "sibling_passes"),
     "the same in other words": Case(pose(number=9, siblings=[CANCEL, SAME]), "repeats_sibling"),
     "the same in another order": Case(pose(number=9, siblings=[LONGER]), "repeats_sibling"),
+    "the same in the same words, which F4 drops": Case(pose(number=9, siblings=[pose(number=6).scenario])),
     "repeated by a later one": Case(pose(siblings=[SAME])),
     "others": Case(pose(siblings=[CANCEL, GLAZING])),
     "one that does not replay here": Case(pose(siblings=[LOST])),
