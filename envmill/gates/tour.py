@@ -122,6 +122,8 @@ class _Guide:
         self._dice = random.Random(f"{built.environment.id}/{means.seed}")
 
     async def take(self) -> Tour:
+        if not self.tour.starts:
+            return self.tour
         await self._play([*self._plan_tests(), *self._plan_draws(self.tour.starts, self.tour.tools.values(), _DRAWS)])
         await self._search()
         await self._play(list(self._plan_odd()))

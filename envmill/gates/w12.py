@@ -23,8 +23,8 @@ async def look(built: Built, means: Means) -> Finding:
 
 RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
     relations.reads_change_nothing,
-    relations.writes_are_visible,
     relations.order_of_rows_is_nothing,
+    relations.writes_are_visible,
     relations.list_agrees_with_get,
     relations.filters_are_subsets,
     relations.searches_find_parts,

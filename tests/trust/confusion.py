@@ -1,4 +1,4 @@
-"""Which gate catches which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED] [KINDS]` prints the table.
+"""Which gate catches which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED] [KINDS]`.
 
 offline author ──clean──► environments' gates ──► kept?
                ──fault──► witness? ──► build ──► environments' gates ──► caught by, and why
