@@ -300,13 +300,14 @@ class _Guide:
 
 
 def _make_gap(state: Json, added: Change) -> Json:
-    """The state with the row that a change would add, and without another that nobody names; None when every row is named."""
+    """The state in which a row that nobody names bears the key a change would give next; None when every row is named."""
     collection, key = added.path
-    others = [row.key for row in list_rows(state) if row.collection == collection]
-    free = [one for one in others if sum(value == one for value in list_scalars(state)) <= 2]
+    others = [row for row in list_rows(state) if row.collection == collection]
+    free = [row for row in others if sum(value == row.key for value in list_scalars(state)) <= 2]
     if not free or not is_object(state[collection]):
         return None
-    return state | {collection: {name: row for name, row in state[collection].items() if name != free[-1]} | {key: added.after}}
+    renamed = {name: key if value == free[-1].key else value for name, value in free[-1].value.items()}
+    return state | {collection: {name: row for name, row in state[collection].items() if name != free[-1].key} | {key: renamed}}
 
 
 def _find_ends(state: Json) -> set[str]:
