@@ -1,16 +1,16 @@
-"""Patterns of an author we do not know, run by RE2: time grows with the text and nothing else, whatever the pattern.
+"""Patterns of an author we do not know, run by RE2: time grows with the text and nothing else, whatever the pattern."""
 
-RE2 comes with pyarrow, which takes a quarter of a second to import: only who has a pattern pays.
-"""
-
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
+
+import re2
 
 LONGEST = 500
 """Characters of a pattern."""
+_MEMORY = 1 << 20
+"""Bytes RE2 may spend on one pattern: `(a{1000}){1000}` asks for gigabytes."""
 
 
 def find_fault(pattern: Any) -> str:
@@ -25,20 +25,29 @@ def find_fault(pattern: Any) -> str:
 
 def is_found(pattern: str, text: str) -> bool:
     """Whether it matches anywhere; ValueError for one that RE2 does not take."""
-    return bool(_call("match_substring_regex", text, _make("MatchSubstringOptions", pattern)))
+    return _compile(pattern).search(_spell(text)) is not None
 
 
 def drop(pattern: str, text: str) -> str:
     """The text without what it matches."""
-    return str(_call("replace_substring_regex", text, _make("ReplaceSubstringOptions", pattern, "\n")))
+    return str(_compile(pattern).sub("\n", _spell(text)))
 
 
 @lru_cache(64)
-def _make(options: str, *arguments: str) -> Any:
-    return getattr(import_module("pyarrow.compute"), options)(*arguments)
+def _compile(pattern: str) -> Any:
+    options = re2.Options()
+    options.max_mem, options.log_errors = _MEMORY, False
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        raise ValueError(_say(error)) from None
 
 
-def _call(function: str, text: str, options: Any) -> Any:
+def _say(error: Exception) -> str:
+    said: Any = error.args[0] if error.args else error
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+
+
+def _spell(text: str) -> str:
     # Half a surrogate pair is no text, and whoever says it must not keep a verdict from being reached.
-    value = import_module("pyarrow").scalar(text.encode("utf-8", "replace").decode())
-    return import_module("pyarrow.compute").call_function(function, [value], options).as_py()
+    return text.encode("utf-8", "replace").decode()
