@@ -89,7 +89,7 @@ def _answer_tests(inputs: Json, domain: Domain, seed: int, _sample: int) -> Cont
 
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     asked = ScenarioInput.model_validate(inputs)
-    return write_scenario(domain, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
+    return write_scenario(domain, f"{asked.brief.number}/{seed}/{asked.number}/{sample}", asked.number)
 
 
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {

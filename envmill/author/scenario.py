@@ -1,12 +1,13 @@
-"""A scenario: a state with a past, two or three wishes that state allows, the request for them, and the reference path.
+"""A scenario: a state with a past, two to eight wishes that state allows, the request for them, and the reference path.
 
 populate ──► draw wishes on a running world ──► lookups before each change ──► keep it only if every wish leaves a mark
 """
 
 import random
+from itertools import combinations
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import Domain, State
+from envmill.author.domain import Domain, Operation, State
 from envmill.author.draw import draw_permitted
 from envmill.author.population import populate
 from envmill.author.wording import Wish, can_say, follow, list_facts, write_request
@@ -16,18 +17,27 @@ from schemas.base import canonical_json
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
-CALLS = range(3, 7)
+LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
+"""Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
+FEWEST_CALLS = 3
 TRIES = 200
+PATIENCE = 12
+"""States in which a number of wishes is looked for before one less will do."""
+DRAWS = 6
+"""Operations thought of per wish."""
+FORKS = 6
+"""Arguments tried that go on from an earlier wish."""
 
 
-def write_scenario(domain: Domain, key: str) -> ScenarioReply:
-    """The scenario of this key; other keys give other ones."""
+def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
+    """The scenario of this key; other keys give other ones. The number says how hard it is, not which one."""
     for again in range(TRIES):
         dice = make_dice("scenario", domain.theme, key, again)
         start = populate(domain, f"scenario/{key}/{again}")
-        wishes = _draw_wishes(start, dice.choice((2, 2, 3)), dice)
+        count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
+        wishes = _draw_wishes(start, count, dice)
         oracle = plan_calls(wishes, domain, start.state)
-        if len(wishes) >= 2 and len(oracle) in CALLS and _all_leave_a_mark(wishes, start):
+        if len(wishes) == count and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
             return ScenarioReply(
                 initial_state=start.state,
                 request=write_request(wishes, domain, start.state, dice),
@@ -63,15 +73,31 @@ def _draw_wishes(start: World, count: int, dice: random.Random) -> list[Wish]:
     """Wishes that can be carried out one after the other; fewer when chance gave no more."""
     world, wishes = start.copy(), list[Wish]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
-    # Weighted order without repetition: the work a place exists for is asked for more often than its exceptions.
-    shuffled = sorted(sayable, key=lambda each: dice.random() ** (1 / each.weight), reverse=True)
-    for operation in shuffled[: 2 * count]:
-        arguments = draw_permitted(operation, world, start.state, dice)
-        wish = Wish(operation, arguments or {})
-        if arguments and len(wishes) < count and _is_clear(wish, wishes, start):
-            world.apply(operation, arguments)
+    weights = [each.weight for each in sayable]
+    for _ in range(DRAWS * count if sayable else 0):
+        # Weighted: the work a place exists for is asked for more often than its exceptions.
+        wish = _draw_wish(dice.choices(sayable, weights)[0], world, start, dice)
+        if wish and wish not in wishes and _is_clear(wish, wishes, start):
+            world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
+        if len(wishes) == count:
+            break
     return wishes
+
+
+def _draw_wish(operation: Operation, world: World, start: World, dice: random.Random) -> Wish | None:
+    """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
+
+    Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another.
+    """
+    met = {name: {key: row for key, row in rows.items() if world.state[name][key] != row} for name, rows in start.state.items()}
+    narrow = {name: rows or start.state[name] for name, rows in met.items()}
+    if any(met[each.row] for each in operation.takes if each.row):
+        following = draw_permitted(operation, world, narrow, dice, FORKS)
+        if following and not start.allows(operation, following):
+            return Wish(operation, following)
+    permitted = draw_permitted(operation, world, start.state, dice)
+    return Wish(operation, permitted) if permitted else None
 
 
 def _is_clear(wish: Wish, earlier: list[Wish], start: World) -> bool:
@@ -92,12 +118,14 @@ def _is_unique(collection: str, row_id: str, start: World) -> bool:
 
 
 def _all_leave_a_mark(wishes: list[Wish], start: World) -> bool:
+    """Whether the end is another one without any wish, and without any two: what one undoes of another was not wanted."""
     whole = _describe_end(wishes, start)
-    return all(_describe_end([each for each in wishes if each is not wish], start) != whole for wish in wishes)
+    fewer = (gone for size in (1, 2) for gone in combinations(range(len(wishes)), size))
+    return all(_describe_end([wish for place, wish in enumerate(wishes) if place not in gone], start) != whole for gone in fewer)
 
 
 def _describe_end(wishes: list[Wish], start: World) -> list[str]:
-    """The end state with the ids of new rows left out: they depend on how many rows came before."""
+    """What became other than it was, with the ids of new rows left out: they depend on how many rows came before."""
     world = start.copy()
     for wish in wishes:
         if world.allows(wish.operation, wish.arguments):
@@ -106,4 +134,5 @@ def _describe_end(wishes: list[Wish], start: World) -> list[str]:
         canonical_json([name, row if row_id in start.state[name] else {**row, "id": ""}])
         for name, rows in world.state.items()
         for row_id, row in rows.items()
+        if row != start.state[name].get(row_id)
     )
