@@ -13,6 +13,7 @@ from envmill.errors import SettingsError
 from envmill.settings import ROOT
 
 PATH = ROOT / "data/seeds/wording.toml"
+SAYINGS = ROOT / "data/seeds/sayings.toml"
 DEEPEST = 8
 """Pieces within pieces; a grammar that goes deeper runs in a circle."""
 _WORD = re.compile(r"<(\w+)>")
@@ -56,6 +57,18 @@ def load_registers() -> tuple[Register, ...]:
     for each in registers:
         _refuse_unknown(each)
     return registers
+
+
+@cache
+def load_sayings() -> Register:
+    """Questions and answers, for requests after which nothing is to be changed."""
+    try:
+        raw = tomllib.loads(SAYINGS.read_text(encoding="utf-8"))
+        sayings = _read("sayings", {"weight": 0, "implicit": 0.0, "paired": 0.0}, raw["pieces"])
+    except (tomllib.TOMLDecodeError, ValidationError, KeyError) as error:
+        raise SettingsError(f"{SAYINGS} holds no sayings: {error}. Mend that file.") from error
+    _refuse_unknown(sayings)
+    return sayings
 
 
 def _read(name: str, raw: dict[str, object], shared: dict[str, object]) -> Register:

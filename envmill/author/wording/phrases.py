@@ -1,5 +1,6 @@
 """Phrases: what people call things, and one wish said as an order or as news."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -8,6 +9,7 @@ from typing import Any
 from envmill.author.domain import Arguments, Domain, Operation, State
 from envmill.author.formula import fill
 
+_ARTICLE = re.compile(r"\ba(?= [aeio](?!ne\b))")
 Names = dict[tuple[str, str], str]
 """(collection, row) → what this one row is called instead of its label."""
 
@@ -20,15 +22,15 @@ class Wish:
     arguments: Arguments
 
 
-def list_facts(wishes: list[Wish], domain: Domain, state: State) -> dict[str, Any]:
+def list_facts(wishes: list[Wish], domain: Domain, state: State, names: Names | None = None) -> dict[str, Any]:
     """What the person who asks can say again, under names people would use."""
     facts: dict[str, Any] = {}
     for wish in wishes:
         for parameter in wish.operation.takes:
-            value = say(f"{{{parameter.local}}}", wish, domain, state) if parameter.row else wish.arguments[parameter.name]
+            value = say(f"{{{parameter.local}}}", wish, domain, state, names) if parameter.row else wish.arguments[parameter.name]
             name = parameter.local.replace("_", " ")
-            names = (name, *(f"{name} {more}" for more in range(2, 99)))
-            facts[next(each for each in names if facts.get(each, value) == value)] = value
+            spellings = (name, *(f"{name} {more}" for more in range(2, 99)))
+            facts[next(each for each in spellings if facts.get(each, value) == value)] = value
     return facts
 
 
@@ -42,7 +44,8 @@ def can_say(wish: Wish, domain: Domain, state: State) -> bool:
 
 def say(template: str, wish: Wish, domain: Domain, state: State, names: Names | None = None) -> str:
     """A phrase with rows called by their labels and values spelled for people."""
-    return fill(template, lambda path: say_field(path, wish, domain, state, names or {}))
+    text = fill(template, lambda path: say_field(path, wish, domain, state, names or {}))
+    return _ARTICLE.sub("an", text) if " a {" in template else text
 
 
 def say_field(path: str, wish: Wish, domain: Domain, state: State, names: Names) -> str:

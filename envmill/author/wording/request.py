@@ -33,18 +33,23 @@ class Piece:
 Pieces = list[Piece]
 
 
-def write_request(wishes: list[Wish], domain: Domain, state: State, dice: random.Random, names: Names | None = None) -> str:
+def write_request(
+    wishes: list[Wish], domain: Domain, state: State, dice: random.Random, names: Names | None = None, aside: str = ""
+) -> str:
     """One message that asks for all wishes in order, with every fact needed to carry them out."""
-    return "".join(piece.text for piece in compose_request(wishes, domain, state, dice, names))
+    return "".join(piece.text for piece in compose_request(wishes, domain, state, dice, names, aside))
 
 
-def compose_request(wishes: list[Wish], domain: Domain, state: State, dice: random.Random, names: Names | None = None) -> Pieces:
-    """The same, piece by piece."""
+def compose_request(
+    wishes: list[Wish], domain: Domain, state: State, dice: random.Random, names: Names | None = None, aside: str = ""
+) -> Pieces:
+    """The same, piece by piece; an aside is a sentence more, after the wishes."""
     registers = [each for each in load_registers() if len(wishes) > 1 or not each.list]
     register = dice.choices(registers, [each.weight for each in registers])[0]
     writer = _Writer(register, domain, state, dice, names or {}, len(wishes))
     body = writer.write_list(wishes) if register.list else writer.write_text(wishes)
-    lines = [*writer.write_opening(), *body, *writer.write_ending(any(each.sort == "tell" for line in body for each in line))]
+    ending = writer.write_ending(any(each.sort == "tell" for line in body for each in line))
+    lines = [*writer.write_opening(), *body, *([[_frame(aside)]] if aside else []), *ending]
     return _join(lines, "\n" if register.list else " ")
 
 
