@@ -175,7 +175,7 @@ def _list_rivals(wish: Wish, rule: Rule, world: World, words: list[str]) -> Iter
     mine = rule.rule.format(**world.domain.bounds)
     for other in _list_rules(wish.operation, world):
         if other != mine and not pattern.search(other):
-            yield f"(?i){escape(other.rstrip('.'))}"
+            yield other.rstrip(".")
 
 
 def _list_rules(operation: Operation, world: World) -> list[str]:
