@@ -19,6 +19,8 @@ from schemas.scenario import Fact
 FEWEST_ROWS = 2
 OPENED, CLOSED = 0.75, 0.6
 MOST_RIVALS = 8
+SHORTEST = 3
+"""Letters and digits of a name that no sentence holds by chance."""
 LOOKED_UP = 0.3
 """How often a question is taken that one lookup answers as it stands; the others have to be counted or compared."""
 
@@ -107,7 +109,11 @@ def _ask_single(view: View, key: str, said: dict[str, str], world: World) -> Ite
     (row,) = view.rows
     label = follow(view.collection, row["id"], [], world.domain, world.state)
     others = [each[key] for each in world.state[view.collection].values() if each[key] != row[key]]
-    if isinstance(row[key], int | float) or _is_day(row[key]) or (key != "status" and row[key] not in label):
+    if (
+        isinstance(row[key], int | float)
+        or _is_day(row[key])
+        or (key != "status" and row[key] not in label and len(re.findall(r"[^\W\d_]", row[key])) >= SHORTEST)
+    ):
         kind = "number" if isinstance(row[key], int | float) else "date" if _is_day(row[key]) else "text"
         yield _make("single", said | {"label": label}, row[key], others, kind)
 
@@ -135,7 +141,7 @@ def _ask_status(view: View, said: dict[str, str], world: World) -> Iterator[Ques
 def _ask_which(word: str, row: Row, view: View, said: dict[str, str], world: World) -> Iterator[Question]:
     """Only where rows go by one attribute: of a longer name nobody says every part."""
     found = re.fullmatch(r"[^{]*\{(\w+)\}[^{]*", world.domain.collections[view.collection].label)
-    if found and found[1] in row:
+    if found and found[1] in row and len(re.findall(r"\w", str(row[found[1]]))) >= SHORTEST:
         rivals = [each[found[1]] for each in view.rows if each is not row]
         yield _make(word, said, row[found[1]], rivals, "text")
 

@@ -141,9 +141,6 @@ def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
 
 
 def _ask_for(parameter: Parameter) -> Fact:
-    asked = (
-        r"how (many|much|long)|exact(ly)?|(what|which) (number|amount|figure)"
-        if not parameter.day
-        else r"(what|which) (day|date)|on when|when exactly"
-    )
+    number = r"how (many|much|long)|(exact|what|which) (number|amount|figure)"
+    asked = r"(exact|what|which) (day|date)|on when|when exactly" if parameter.day else number
     return Fact(name=f"a question about {parameter.local}", kind="pattern", value=rf"(?i)\b({asked})\b")

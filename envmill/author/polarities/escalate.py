@@ -1,6 +1,7 @@
 """Escalate: a wish this state allows, and a sentence that makes it somebody else's matter. The twin lacks that sentence."""
 
 import random
+import re
 
 from envmill.author.dice import make_dice
 from envmill.author.domain import Row
@@ -34,7 +35,7 @@ def _write(wish: Wish, world: World, dice: random.Random) -> Twins | None:
     request, plain = (write_request([wish], world.domain, world.state, make_dice("escalate", key), aside=each) for each in (sign, ""))
     rows = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row]
     standing = {place: world.state[place[0]][place[1]] for place in rows if "status" in world.state[place[0]][place[1]]}
-    if not standing or not all(_proves(row, request, policy_of(world.domain)) for row in standing.values()):
+    if re.search(HANDED, request) or not standing or not all(_proves(row, request, policy_of(world.domain)) for row in standing.values()):
         return None
     reads = merge(*(find_row(*place, world.domain, world.state) for place in rows))
     if not all(shows(reads, *place, world) for place in standing):

@@ -98,7 +98,12 @@ def _find_twin(wish: Wish, world: World, dice: random.Random) -> Wish | None:
 def _reveal(wish: Wish, rule: Rule, world: World) -> list[Call] | None:
     """Lookups that show why not; none where what counts is that something is absent, or no lookup gives it."""
     scope = _bind(wish, world)
-    seen = {(name, row_id): find_row(name, row_id, world.domain, world.state) for name, row_id in _list_rows(rule, scope, world)}
+    try:
+        places = list(_list_rows(rule, scope, world))
+    except KeyError:
+        # It counts rows by what other rows say, one for each: no few lookups show that.
+        return None
+    seen = {place: find_row(*place, world.domain, world.state) for place in places}
     if not seen or not all(shows(calls, *place, world) for place, calls in seen.items()):
         return None
     named = plan_calls([wish], world.domain, world.state)[:-1]
