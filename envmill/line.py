@@ -70,7 +70,8 @@ def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
     return find_repeats([subject.record.record for subject in subjects])
 
 
-_ASKS = ("recipe", "environments", "seed", "provider", "model", "critic", "judge", "policy", "user", "recording", "mistakes")
+_ASKS = ("recipe", "environments", "tools", "collections", "rows")
+_ASKS += ("seed", "provider", "model", "critic", "judge", "policy", "user", "recording", "mistakes")
 
 STEPS: tuple[Step, ...] = (
     Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=_ASKS),

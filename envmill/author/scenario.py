@@ -5,11 +5,12 @@ populate ──► draw wishes on a running world ──► lookups before each 
 
 import random
 from itertools import combinations
+from math import perm, prod
 
+from envmill.author.crowd import settle_core, surround
 from envmill.author.dice import make_dice
-from envmill.author.domain import Domain, Operation, State
+from envmill.author.domain import Domain, Operation, Parameter, State
 from envmill.author.draw import draw_permitted
-from envmill.author.population import populate
 from envmill.author.wording import Wish, can_say, follow, list_facts, write_request
 from envmill.author.world import World
 from envmill.errors import SettingsError
@@ -25,6 +26,12 @@ PATIENCE = 12
 """States in which a number of wishes is looked for before one less will do."""
 DRAWS = 6
 """Operations thought of per wish."""
+RANDOM_CALLS = 12
+"""As many as somebody makes who calls at random (`agents.attackers.random_valid`)."""
+LUCK = 1e-4
+"""Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win one scenario in a hundred."""
+UNGUESSED = 20
+"""Values a free text or a date might have, at least."""
 FORKS = 6
 """Arguments tried that go on from an earlier wish."""
 
@@ -33,13 +40,16 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
     """The scenario of this key; other keys give other ones. The number says how hard it is, not which one."""
     for again in range(TRIES):
         dice = make_dice("scenario", domain.theme, key, again)
-        start = populate(domain, f"scenario/{key}/{again}")
+        start = settle_core(domain, f"scenario/{key}/{again}")
         count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
         wishes = _draw_wishes(start, count, dice)
         oracle = plan_calls(wishes, domain, start.state)
-        if len(wishes) == count and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
+        if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
+            whole = surround(start) if domain.rows else start
+            if whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start):
+                continue
             return ScenarioReply(
-                initial_state=start.state,
+                initial_state=whole.state,
                 request=write_request(wishes, domain, start.state, dice),
                 oracle=oracle,
                 facts=list_facts(wishes, domain, start.state),
@@ -70,19 +80,19 @@ def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: 
 
 
 def _draw_wishes(start: World, count: int, dice: random.Random) -> list[Wish]:
-    """Wishes that can be carried out one after the other; fewer when chance gave no more."""
+    """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
     world, wishes = start.copy(), list[Wish]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
     weights = [each.weight for each in sayable]
-    for _ in range(DRAWS * count if sayable else 0):
+    for _ in range(DRAWS * max(count, 4) if sayable else 0):
         # Weighted: the work a place exists for is asked for more often than its exceptions.
         wish = _draw_wish(dice.choices(sayable, weights)[0], world, start, dice)
         if wish and wish not in wishes and _is_clear(wish, wishes, start):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
-        if len(wishes) == count:
-            break
-    return wishes
+        if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
+            return wishes
+    return []
 
 
 def _draw_wish(operation: Operation, world: World, start: World, dice: random.Random) -> Wish | None:
@@ -113,8 +123,39 @@ def _is_clear(wish: Wish, earlier: list[Wish], start: World) -> bool:
 
 
 def _is_unique(collection: str, row_id: str, start: World) -> bool:
-    labels = [follow(collection, each, [], start.domain, start.state) for each in start.state[collection]]
-    return labels.count(follow(collection, row_id, [], start.domain, start.state)) == 1
+    """Whether nothing else is called so, in other departments neither."""
+    template = start.domain.collections[collection].label
+    alike = [name for name, each in start.domain.collections.items() if each.label == template]
+    labels = [_name_row(name, each, start) for name in alike for each in start.state[name]]
+    label = _name_row(collection, row_id, start)
+    return bool(label) and labels.count(label) == 1
+
+
+def _name_row(collection: str, row_id: str, start: World) -> str:
+    """What people call a row; nothing where the one it is called after is not known yet."""
+    try:
+        return follow(collection, row_id, [], start.domain, start.state)
+    except KeyError:
+        return ""
+
+
+def guess_luck(wishes: list[Wish], start: World) -> float:
+    """How likely a dozen random calls hold these, harm done by the others aside."""
+    calls = len(start.domain.operations)
+    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(calls * _count_choices(each, start) for each in wishes)
+
+
+def _count_choices(wish: Wish, start: World) -> float:
+    return prod(_count_values(each, start) for each in wish.operation.takes)
+
+
+def _count_values(parameter: Parameter, start: World) -> float:
+    if parameter.row:
+        return len(start.state[parameter.row])
+    if parameter.between:
+        low, high = (float(start.domain.bound(each)) for each in parameter.between)
+        return max(1.0, (high - low) // parameter.step)
+    return len(parameter.one_of) or UNGUESSED
 
 
 def _all_leave_a_mark(wishes: list[Wish], start: World) -> bool:

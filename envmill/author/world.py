@@ -135,6 +135,8 @@ class World:
                 return (min if name == "min" else max)(self.value(left, scope), self.value(right, scope))
             case "rounded", [amount]:
                 return round(self.value(amount, scope), 2)
+            case "page", [rows, most]:
+                return self.value(rows, scope)[: self.value(most, scope)]
             case "matches", [text, query]:
                 return _matches(self.value(text, scope), self.value(query, scope))
             case "get", [ast.Name(id=collection), key]:

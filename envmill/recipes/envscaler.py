@@ -10,6 +10,8 @@ from schemas.origin import Origin
 from schemas.prompts import (
     BlueprintInput,
     BlueprintReply,
+    ChecksInput,
+    ChecksReply,
     ProgramInput,
     ProgramReply,
     ScenarioInput,
@@ -18,6 +20,7 @@ from schemas.prompts import (
     TestsReply,
 )
 from schemas.run import RunConfig
+from schemas.scenario import Draft
 from schemas.seed import Brief, Seed
 
 _FOLDER = Path(__file__).parent / "prompts" / "envscaler"
@@ -34,10 +37,12 @@ class EnvScaler:
         self._program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
         self._tests = Prompt.load(_FOLDER / "tests.md", TestsInput, TestsReply)
         self._scenario = Prompt.load(_FOLDER / "scenario.md", ScenarioInput, ScenarioReply)
+        self._checks = Prompt.load(_FOLDER / "checks.md", ChecksInput, ChecksReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
             "environments-generate": (self._blueprint,),
             "environments-build": (self._program, self._tests),
             "scenarios-generate": (self._scenario,),
+            "scenarios-build": (self._checks,),
         }
 
     def pick_seeds(self, config: RunConfig) -> list[Seed]:
@@ -45,7 +50,8 @@ class EnvScaler:
         picked: list[Seed] = []
         for index in range(config.environments):
             theme, text = self._themes[index % len(self._themes)]
-            brief = Brief(theme=theme, text=text, number=index // len(self._themes))
+            number = index // len(self._themes)
+            brief = Brief(theme=theme, text=text, number=number, tools=config.tools, collections=config.collections, rows=config.rows)
             picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
         return picked
 
@@ -91,6 +97,17 @@ class EnvScaler:
             number=number,
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
+
+    async def write_checks(self, environment: Environment, draft: Draft, account: Account) -> ChecksReply:
+        known = {"number", "request", "initial_state", "changes"}
+        inputs = ChecksInput(
+            brief=environment.brief,
+            name=environment.name,
+            rules=environment.rules,
+            tools=environment.tools,
+            **{name: getattr(draft, name) for name in known},
+        )
+        return await account.ask(self._checks, inputs, ChecksReply)
 
 
 def _source(environment: Environment) -> str:

@@ -22,13 +22,21 @@ each_scenario = pytest.mark.parametrize(("theme", "number", "scenario"), SCENARI
 
 
 @each_scenario
-def test_number_of_a_scenario_says_how_much_is_asked_for(theme: str, number: int, scenario: int) -> None:
+def test_a_path_changes_two_things_at_least_and_repeats_nothing(theme: str, number: int, scenario: int) -> None:
     reply = ask_scenario(theme, number, scenario)
-    effects = {each.name: each.effect for each in ask_blueprint(theme, number).tools}
-    changes = [call for call in reply.oracle if effects[call.name] == "change"]
-    assert 2 <= len(changes) <= LADDER[scenario]
+    assert 2 <= len(list_changes(theme, number, scenario)) <= max(LADDER)
     assert len(reply.oracle) >= FEWEST_CALLS
     assert len({(call.name, str(call.arguments)) for call in reply.oracle}) == len(reply.oracle)
+
+
+def list_changes(theme: str, number: int, scenario: int) -> list[str]:
+    effects = {each.name: each.effect for each in ask_blueprint(theme, number).tools}
+    return [call.name for call in ask_scenario(theme, number, scenario).oracle if effects[call.name] == "change"]
+
+
+def test_number_of_a_scenario_says_how_hard_it_is() -> None:
+    asked = [sum(len(list_changes(theme, number, scenario)) for theme, number in ENVIRONMENTS) for scenario in range(4)]
+    assert sorted(range(4), key=asked.__getitem__) == sorted(range(4), key=LADDER.__getitem__)
 
 
 @pytest.mark.soak(area="author")
