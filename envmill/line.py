@@ -75,7 +75,8 @@ def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
     return tuple(gate.name for gate in gates)
 
 
-_ASKS = ("recipe", "environments", "seed", "provider", "model", "critic", "judge", "policy", "user", "recording", "mistakes")
+_ASKS = ("recipe", "environments", "tools", "collections", "rows")
+_ASKS += ("seed", "provider", "model", "critic", "judge", "policy", "user", "recording", "mistakes")
 
 STEPS: tuple[Step, ...] = (
     Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=_ASKS),

@@ -34,6 +34,11 @@ def is_array(value: Json) -> TypeGuard[list[Json]]:
     return isinstance(value, list)
 
 
+def leave_out(written: dict[str, Any], *names: str) -> dict[str, Any]:
+    """What a contract writes, without the named fields that are empty."""
+    return {name: value for name, value in written.items() if name not in names or value}
+
+
 class Contract(BaseModel):
     """Base of everything that crosses a module line."""
 

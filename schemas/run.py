@@ -34,6 +34,12 @@ class RunConfig(Contract):
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")
     """Cap per scenario, so that easy scenarios do not crowd the data."""
+    tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
+    """How many tools every environment should have; empty leaves it to the author."""
+    collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")
+    """How many collections of records every environment should have; empty leaves it to the author."""
+    rows: int | None = Field(default=None, ge=100, le=100_000, title="Rows per scenario")
+    """How many records the state of every scenario should hold; empty leaves it to the author."""
     seed: int | None = Field(default=None, title="Seed")
     """Seed of the run; empty means its scheduled date, as a number like 20261121."""
     provider: ProviderName = Field(default="offline", title="Model provider")

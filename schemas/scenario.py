@@ -4,17 +4,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from schemas.base import Contract, Json, Record
+from schemas.base import Contract, Json, Record, leave_out
 from schemas.environment import Call
 from schemas.origin import Origin
 
 Polarity = Literal["achieve", "answer", "refuse", "escalate", "clarify"]
 Split = Literal["train", "validation", "test"]
-
-
-def leave_out(written: dict[str, Any], *names: str) -> dict[str, Any]:
-    """What a record writes, without the named fields that are empty."""
-    return {name: value for name, value in written.items() if name not in names or value}
 
 
 class UserContract(Contract):

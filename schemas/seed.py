@@ -1,8 +1,10 @@
 """What a run starts from."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from schemas.base import Contract, Record
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from schemas.base import Contract, Record, leave_out
 
 
 class Brief(Contract):
@@ -14,6 +16,17 @@ class Brief(Contract):
     """One or two sentences that describe the theme."""
     number: int
     """Which variation of the theme is wanted."""
+    tools: int | None = Field(default=None, ge=10, le=100)
+    """How many tools it should have; the author's choice when nothing is said. Left out when empty, as are the other sizes, so that older
+    ids stay."""
+    collections: int | None = Field(default=None, ge=3, le=40)
+    """How many collections of records it should have."""
+    rows: int | None = Field(default=None, ge=100, le=100_000)
+    """How many records the state of a scenario should hold."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "tools", "collections", "rows")
 
 
 class Seed(Record):

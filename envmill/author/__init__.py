@@ -1,6 +1,6 @@
 """The offline author: answers the factory's prompts from domain knowledge instead of a model, with a model's mistakes.
 
-    brief ──compose──► model of the domain ──► blueprint · program · tests · scenario ──faults──► reply text
+    brief ──compose──► model of the domain ──► blueprint · program · tests · scenario · checks · opinions ──faults──► reply text
 
 It is plumbing and a generator in its own right; its pass rates say nothing about difficulty.
 """
@@ -15,15 +15,25 @@ from envmill.author.domain import Domain
 from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
 from envmill.author.faults.repair import end_repair
 from envmill.author.knowledge import themes
+from envmill.author.opinions import judge_call, write_calls, write_checks
+from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
-from envmill.author.scenario import write_scenario
 from envmill.author.tests import write_tests
 from envmill.errors import SettingsError
-from schemas.base import Contract, Json
-from schemas.prompts import BlueprintInput, ProgramInput, ProgramReply, ScenarioInput, TestsInput
+from schemas.base import Contract, Json, digest
+from schemas.prompts import (
+    BlueprintInput,
+    CheckerInput,
+    ChecksInput,
+    ProgramInput,
+    ProgramReply,
+    ScenarioInput,
+    TesterInput,
+    TestsInput,
+)
 from schemas.seed import Brief
 
-__all__ = ["answer", "plant", "planted", "themes"]
+__all__ = ["answer", "plant", "planted", "themes", "twin"]
 
 
 def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
@@ -44,32 +54,56 @@ def plant(prompt: str, kind: str, inputs: Json, seed: int, sample: int) -> Fault
     return plant_kind(prompt, kind, _open_case(prompt, inputs, seed, sample))
 
 
+def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
+    """Both sides of a scenario in which nothing may change: what `answer` writes, and the twin that differs in one fact."""
+    asked = ScenarioInput.model_validate(inputs)
+    domain = compose_domain(asked.brief, seed)
+    return make_twins(domain, asked.polarity, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
+
+
 def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
     brief = Brief.model_validate(inputs["brief"])
     domain = compose_domain(brief, seed)
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
-    return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample))
+    return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample), inputs)
 
 
 def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
-    if prompt == "program" and inputs.get("failure"):
-        return _repair(case, ProgramInput.model_validate(inputs), sample) if mistakes > 0 else None
-    dice = make_dice("mistake", prompt, inputs, case.seed, sample)
-    return pick_fault(prompt, case, dice) if dice.random() < mistakes else None
+    if inputs.get("failure"):
+        return _repair(prompt, case, inputs, sample, mistakes) if mistakes > 0 else None
+    # An empty failure is none: a first version and the recollection of it must meet the same chance.
+    first = {name: value for name, value in inputs.items() if name != "failure"}
+    dice = make_dice("mistake", prompt, first, case.seed, sample)
+    return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
 
 
-def _repair(case: Case[Any], asked: ProgramInput, sample: int) -> Fault | None:
-    """What is wrong with a repaired program: nothing, what was wrong before, or something else."""
-    dice = make_dice("repair", asked.model_dump(mode="json"), case.seed, sample)
-    ending = end_repair(asked.failure, dice)
-    if ending == "mended" or asked.failed_source == case.reply.source:
+def _lean(prompt: str, seed: int) -> float:
+    """How much less or more often than others this one errs: judges differ, and whoever asks them has to find out."""
+    return 0.6 + make_dice("lean", prompt, seed).random() if prompt == "checker" else 1.0
+
+
+def _repair(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
+    """What is wrong with a repaired reply: nothing, what was wrong before, or something else."""
+    dice = make_dice("repair", inputs, case.seed, sample)
+    ending = end_repair(inputs["failure"], dice)
+    before = _recall(prompt, case, inputs, sample, mistakes)
+    if ending == "mended" or before is None:
         return None
-    if ending == "mended_wrongly":
-        return pick_fault("program", case, dice, without=frozenset(ANYWHERE))
+    return before if ending == "unmended" else pick_fault(prompt, case, dice, without=frozenset(ANYWHERE))
+
+
+def _recall(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
+    """The failed version once more; none when nothing was wrong with it, for a repair does not make it worse."""
     clean = spell_reply(case.reply)
-    return Fault("unmended", spell_reply(case.reply.model_copy(update={"source": asked.failed_source})), clean)
+    if prompt == "program":
+        failed = ProgramInput.model_validate(inputs).failed_source
+        text = spell_reply(case.reply.model_copy(update={"source": failed}))
+        return Fault("unmended", text, clean) if failed != case.reply.source else None
+    earlier = inputs | {"failure": ""}
+    fault = _find_fault(prompt, _open_case(prompt, earlier, case.seed, sample), earlier, sample, mistakes)
+    return Fault("unmended", fault.text, clean) if fault else None
 
 
 def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
@@ -89,7 +123,22 @@ def _answer_tests(inputs: Json, domain: Domain, seed: int, _sample: int) -> Cont
 
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     asked = ScenarioInput.model_validate(inputs)
-    return write_scenario(domain, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
+    key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
+    # What was found wrong with one version may lie in its state: another version comes with another.
+    again = f"/{digest(asked.failure)}" if asked.failure else ""
+    return write_polar(domain, asked.polarity, key + again, asked.number)
+
+
+def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    return write_checks(ChecksInput.model_validate(inputs), domain)
+
+
+def _answer_tester(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_calls(TesterInput.model_validate(inputs), domain, f"{seed}/{sample}")
+
+
+def _answer_checker(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return judge_call(CheckerInput.model_validate(inputs), domain, f"{seed}/{sample}")
 
 
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
@@ -97,4 +146,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "program": _answer_program,
     "tests": _answer_tests,
     "scenario": _answer_scenario,
+    "checks": _answer_checks,
+    "tester": _answer_tester,
+    "checker": _answer_checker,
 }

@@ -1,6 +1,7 @@
 """The blueprint: the domain model told in words."""
 
 from envmill.author.domain import Domain, Operation, Parameter
+from envmill.author.matters import write_clauses
 from schemas.environment import ToolPlan
 from schemas.prompts import BlueprintReply
 
@@ -26,7 +27,8 @@ def write_policy(domain: Domain) -> str:
     """The few lines a person in this job would be given."""
     return (
         f"You are {domain.role}. Look people and things up before you change anything, do exactly what is asked and nothing besides, "
-        "and leave the records alone when a rule forbids the change; say which rule it is."
+        "and leave the records alone when a rule forbids the change; say which rule it is. Where a request fits several records, or lacks "
+        f"something that cannot be looked up, ask before you change anything. {write_clauses(domain)}"
     )
 
 

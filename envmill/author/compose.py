@@ -1,109 +1,89 @@
-"""Cuts one variation out of a domain: which features, optional rules and queries take part, and how high the limits are.
+"""Cuts one variation out of domain knowledge: which features, optional rules and queries take part, and how high the limits are.
 
 domain in full ──features──► ──options──► ──limits──► variation (theme, number, seed)
+several domains, when it shall be larger than one ──each so──► one organisation ──► as many tools as were asked for
 """
 
-from collections.abc import Iterable
+import random
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import combinations
-from string import Formatter
-from typing import Protocol, TypeVar
 
+from envmill.author.crowd import widen
+from envmill.author.cut import cut_domain, list_feature_sets
 from envmill.author.dice import make_dice
-from envmill.author.domain import Collection, Domain, Move, Operation, Rule, Step
+from envmill.author.domain import Domain, Move, Operation, Rule, Step
 from envmill.author.knowledge import load_domain
+from envmill.author.organisation import count_ties, fill_up, join_domains
+from envmill.author.sizes import pick_parts
+from envmill.author.spare import list_spare
 from schemas.seed import Brief
 
 COLLECTIONS = range(3, 6)
 OPERATIONS = range(8, 15)
-
-
-class Featured(Protocol):
-    """Anything that may hang on a feature."""
-
-    @property
-    def feature(self) -> str:
-        """Feature it belongs to; empty means always there."""
-        ...
-
-
-Part = TypeVar("Part", bound=Featured)
+MOST_TOOLS = 100
 
 
 def compose_domain(brief: Brief, seed: int) -> Domain:
     """The variation a brief asks for; the same brief and seed give the same one."""
-    return _compose(brief.theme, brief.number, seed)
+    return _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
 
 
 @lru_cache(maxsize=256)
-def _compose(theme: str, number: int, seed: int) -> Domain:
+def _compose(theme: str, number: int, seed: int, tools: int | None, collections: int | None, rows: int | None) -> Domain:
+    domain = _compose_sized(theme, number, seed, tools, collections) if tools or collections else _compose_usual(theme, number, seed)
+    return widen(domain, rows) if rows else domain
+
+
+def _compose_usual(theme: str, number: int, seed: int) -> Domain:
     choices = list(_list_choices(theme))
     make_dice("features", theme, seed).shuffle(choices)
     # Walking a shuffled list instead of drawing: neighbours in number never share their features.
-    return _settle(_cut(load_domain(theme), choices[number % len(choices)]), number, seed)
+    domain = cut_domain(load_domain(theme), choices[number % len(choices)])
+    dice = make_dice("settle", theme, number, seed)
+    return _settle(domain, _drop_options(domain, OPERATIONS.stop - 1, dice), dice)
+
+
+def _compose_sized(theme: str, number: int, seed: int, tools: int | None, collections: int | None) -> Domain:
+    dice = make_dice("sizes", theme, number, seed, tools, collections)
+    wholes = [cut_domain(load_domain(name), features) for name, features in pick_parts(theme, tools, collections, dice)]
+    kept = [each.operations if tools else _drop_options(each, len(each.operations), dice) for each in wholes]
+    parts = [_settle(whole, operations, dice) for whole, operations in zip(wholes, kept, strict=True)]
+    wanted = tools or min(sum(len(each) for each in kept) + count_ties(parts), MOST_TOOLS)
+    return fill_up(join_domains(_leave_out(parts, wanted - count_ties(parts)), wanted, dice), wanted)
+
+
+def _leave_out(parts: list[Domain], tools: int) -> list[Domain]:
+    """Leave out what can be missed, of every part in turn, until so many tools are left or nothing more can go."""
+    spare = [list_spare(each) for each in parts]
+    too_many = max(0, sum(len(each.operations) for each in parts) - tools)
+    turns = sorted((turn, place) for place, names in enumerate(spare) for turn in range(len(names)))[:too_many]
+    gone = [{spare[place][turn] for turn, other in turns if other == place} for place in range(len(parts))]
+    return [
+        replace(part, operations={name: each for name, each in part.operations.items() if name not in names})
+        for part, names in zip(parts, gone, strict=True)
+    ]
 
 
 @cache
 def _list_choices(theme: str) -> tuple[tuple[str, ...], ...]:
     """Every set of features that makes an environment of the right size."""
     whole = load_domain(theme)
-    sets = (each for size in range(len(whole.features) + 1) for each in combinations(whole.features, size))
-    return tuple(each for each in sets if _fits(_cut(whole, each)))
+    return tuple(each for each in list_feature_sets(whole) if _fits(cut_domain(whole, each)))
 
 
 def _fits(domain: Domain) -> bool:
     return len(domain.collections) in COLLECTIONS and sum(not each.optional for each in domain.operations.values()) in OPERATIONS
 
 
-def _cut(whole: Domain, features: Iterable[str]) -> Domain:
-    chosen = set(features)
-    return replace(
-        whole,
-        features={name: text for name, text in whole.features.items() if name in chosen},
-        collections={name: _cut_collection(each, chosen) for name, each in _keep_named(whole.collections, chosen).items()},
-        operations={name: _cut_operation(name, each, chosen) for name, each in _keep_named(whole.operations, chosen).items()},
-    )
-
-
-def _keep(parts: Iterable[Part], chosen: set[str]) -> tuple[Part, ...]:
-    return tuple(each for each in parts if not each.feature or each.feature in chosen)
-
-
-def _keep_named(parts: dict[str, Part], chosen: set[str]) -> dict[str, Part]:
-    return {name: each for name, each in parts.items() if not each.feature or each.feature in chosen}
-
-
-def _cut_collection(collection: Collection, chosen: set[str]) -> Collection:
-    return replace(collection, attributes=_keep_named(collection.attributes, chosen))
-
-
-def _cut_operation(name: str, operation: Operation, chosen: set[str]) -> Operation:
-    return replace(
-        operation,
-        name=name,
-        takes=_keep(operation.takes, chosen),
-        fetch=_keep(operation.fetch, chosen),
-        must=_keep(operation.must, chosen),
-        moves=_keep(operation.moves, chosen),
-        then=_keep(operation.then, chosen),
-        asks=tuple(each for each in operation.asks if _says_all(each, operation, chosen)),
-        tells=tuple(each for each in operation.tells if _says_all(each, operation, chosen)),
-    )
-
-
-def _says_all(phrase: str, operation: Operation, chosen: set[str]) -> bool:
-    """Whether a phrase mentions every parameter and nothing else: what is not said cannot be asked for."""
-    said = {field.split(".")[0] for _, field, _, _ in Formatter().parse(phrase) if field}
-    return said == {each.local for each in _keep(operation.takes, chosen)}
-
-
-def _settle(domain: Domain, number: int, seed: int) -> Domain:
-    """Draw what is left open: options, limits, title, id prefixes; life cycles become rules and steps."""
-    dice = make_dice("settle", domain.theme, number, seed)
+def _drop_options(domain: Domain, most: int, dice: random.Random) -> dict[str, Operation]:
+    """Operations without some of those that need not be."""
     optional = [name for name, each in domain.operations.items() if each.optional and dice.random() < 0.6]
-    room = OPERATIONS.stop - 1 - sum(not each.optional for each in domain.operations.values())
-    operations = {name: each for name, each in domain.operations.items() if not each.optional or name in optional[:room]}
+    room = most - sum(not each.optional for each in domain.operations.values())
+    return {name: each for name, each in domain.operations.items() if not each.optional or name in optional[:room]}
+
+
+def _settle(domain: Domain, operations: dict[str, Operation], dice: random.Random) -> Domain:
+    """Draw what is left open: limits, title, id prefixes, optional rules; life cycles become rules and steps."""
     return replace(
         domain,
         names=(dice.choice(domain.names),),

@@ -173,6 +173,15 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Department:
+    """A domain that became part of a larger one."""
+
+    __pydantic_config__ = STRICT
+    collections: tuple[str, ...]
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain in full, or one variation of it."""
 
@@ -188,6 +197,15 @@ class Domain:
     features: dict[str, str]
     collections: dict[str, Collection]
     operations: dict[str, Operation]
+    rows: int = 0
+    """How many rows a scenario's state should hold; 0 leaves it to the collections."""
+    parts: tuple[Department, ...] = ()
+    """Where several domains were put together."""
+
+    @property
+    def departments(self) -> tuple[Department, ...]:
+        """What has a past of its own: the parts, or the domain as a whole."""
+        return self.parts or (Department(tuple(self.collections), tuple(self.operations)),)
 
     @property
     def bounds(self) -> dict[str, Number]:

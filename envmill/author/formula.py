@@ -4,7 +4,7 @@
     count(loans, row.member_id == member.id) < max_loans   a fold over a collection; `max_loans` is a limit
     loan = new(loans, member_id=member.id, due_on=after(days))
     for row in each(holds, row.tool_id == tool.id): row.status = 'lapsed'
-    fee = max(0, days(loan.due_on, today()) * 2)           also min, rounded (two decimals), //, %, and `a if c else b`
+    fee = max(0, days(loan.due_on, today()) * 2)           also min, rounded (two decimals), page(rows(…), 200), //, %, and `a if c else b`
 
 `world` gives the same trees their meaning; nothing here is ever executed by Python.
 """
@@ -30,6 +30,7 @@ PLAIN: dict[str, str] = {
     "min": "min({0}, {1})",
     "max": "max({0}, {1})",
     "rounded": "round({0}, 2)",
+    "page": "{0}[:{1}]",
     "matches": "{1}.strip().lower() in {0}.lower()",
 }
 FOLDS: dict[str, str] = {

@@ -36,11 +36,12 @@ def load_domain(theme: str) -> Domain:
 def _add_lookups(domain: Domain) -> Domain:
     """Operations that lookups call and the file does not spell out: find by a text, list by what a row belongs to, or list all."""
     _refuse_keywords(domain)
-    calls = {each.lookup.call: _write_lookup(name, each, domain) for name, each in domain.collections.items()}
+    calls = {each.lookup.call: write_lookup(name, each, domain) for name, each in domain.collections.items()}
     return replace(domain, operations={name: each for name, each in calls.items() if name not in domain.operations} | domain.operations)
 
 
-def _write_lookup(name: str, collection: Collection, domain: Domain) -> Operation:
+def write_lookup(name: str, collection: Collection, domain: Domain) -> Operation:
+    """The query through which rows of a collection are looked up."""
     plural = name.replace("_", " ")
     if not collection.lookup.using:
         return Operation(does=f"List all {plural}.", gives=f"rows({name})", feature=collection.feature)

@@ -1,10 +1,11 @@
 """Initial states: first rows are drawn, then permitted operations are played on them, so every state is one that could have come about."""
 
 import random
+from collections.abc import Iterable
 from datetime import timedelta
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import TODAY, Attribute, Collection, Domain, Number, Row, spread
+from envmill.author.domain import TODAY, Attribute, Collection, Department, Domain, Number, Row, spread
 from envmill.author.draw import draw_permitted
 from envmill.author.world import World
 from envmill.errors import SettingsError
@@ -19,31 +20,55 @@ TRIES = 20
 
 def populate(domain: Domain, key: str) -> World:
     """A world with at least four rows in every collection, their references sound, their past possible."""
-    short: list[str] = []
-    for again in range(TRIES):
-        world = _live_through(domain, f"{key}/{again}")
-        short = [name for name, rows in world.state.items() if len(rows) < ENOUGH_ROWS]
-        if not short:
-            return world
-    raise SettingsError(f"Domain {domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or an easier operation.")
-
-
-def _live_through(domain: Domain, key: str) -> World:
-    dice = make_dice("population", domain.theme, key)
-    world = World(domain, {name: {} for name in domain.collections}, TODAY - PAST, key)
-    for name, collection in domain.collections.items():
-        for _ in range(dice.randint(*collection.rows)):
-            _add_row(world, name, collection, dice)
-    _play_history(world, dice)
+    world = open_world(domain, key)
+    for place, department in enumerate(domain.departments):
+        world = live_through(world, department, f"{key}/{place}" if place else key)
     return world
 
 
-def _play_history(world: World, dice: random.Random) -> None:
-    changes = world.domain.changes
+def begin(domain: Domain, key: str, dice: random.Random) -> World:
+    """A world of first rows, nothing done to them yet; rows refer to earlier ones only."""
+    world = open_world(domain, key)
+    _add_rows(world, domain.collections, dice)
+    return world
+
+
+def open_world(domain: Domain, key: str) -> World:
+    """A world before anything is in it."""
+    return World(domain, {name: {} for name in domain.collections}, TODAY - PAST, key)
+
+
+def live_through(world: World, department: Department, key: str) -> World:
+    """The world with a department that has a past: first rows, then changes, from the start again while too little came of it."""
+    short: list[str] = []
+    for again in range(TRIES):
+        grown, dice = world.copy(), make_dice("population", world.domain.theme, f"{key}/{again}")
+        grown.key, grown.day = f"{key}/{again}", TODAY - PAST
+        _add_rows(grown, department.collections, dice)
+        _play_history(grown, department, dice)
+        short = _list_short(grown, department)
+        if not short:
+            return grown
+    raise SettingsError(f"Domain {world.domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or an easier operation.")
+
+
+def _list_short(world: World, department: Department) -> list[str]:
+    return [name for name in department.collections if len(world.state[name]) < ENOUGH_ROWS]
+
+
+def _add_rows(world: World, names: Iterable[str], dice: random.Random) -> None:
+    for name in names:
+        collection = world.domain.collections[name]
+        for _ in range(dice.randint(*collection.rows)):
+            _add_row(world, name, collection, dice)
+
+
+def _play_history(world: World, department: Department, dice: random.Random) -> None:
+    changes = [each for each in world.domain.changes if each.name in department.operations]
     weights = [each.weight for each in changes]
     done = 0
     for _ in range(MOST_CHANGES):
-        if done >= ENOUGH_CHANGES and all(len(rows) >= ENOUGH_ROWS for rows in world.state.values()):
+        if done >= ENOUGH_CHANGES and not _list_short(world, department):
             return
         operation = dice.choices(changes, weights)[0]
         arguments = draw_permitted(operation, world, world.state, dice)

@@ -53,7 +53,7 @@ def _write_finder() -> Lines:
 
 def _write_method(operation: Operation, domain: Domain) -> Lines:
     arguments = ", ".join(["self", *(f"{each.name}: {each.annotation}" for each in operation.takes)])
-    gives = "list[dict[str, Any]]" if operation.gives.startswith("rows(") else "dict[str, Any]"
+    gives = "list[dict[str, Any]]" if operation.gives.startswith(("rows(", "page(")) else "dict[str, Any]"
     body = [
         *_write_docstring(operation, domain),
         *(

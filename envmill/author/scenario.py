@@ -1,14 +1,16 @@
-"""A scenario: a state with a past, two or three wishes that state allows, the request for them, and the reference path.
+"""A scenario: a state with a past, two to eight wishes that state allows, the request for them, and the reference path.
 
 populate ──► draw wishes on a running world ──► lookups before each change ──► keep it only if every wish leaves a mark
 """
 
 import random
+from itertools import combinations
+from math import perm, prod
 
+from envmill.author.crowd import settle_core, surround
 from envmill.author.dice import make_dice
-from envmill.author.domain import Domain, State
+from envmill.author.domain import Domain, Operation, Parameter, State
 from envmill.author.draw import draw_permitted
-from envmill.author.population import populate
 from envmill.author.wording import Wish, can_say, follow, list_facts, write_request
 from envmill.author.world import World
 from envmill.errors import SettingsError
@@ -16,20 +18,38 @@ from schemas.base import canonical_json
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
-CALLS = range(3, 7)
+LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
+"""Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
+FEWEST_CALLS = 3
 TRIES = 200
+PATIENCE = 12
+"""States in which a number of wishes is looked for before one less will do."""
+DRAWS = 6
+"""Operations thought of per wish."""
+RANDOM_CALLS = 12
+"""As many as somebody makes who calls at random (`agents.attackers.random_valid`)."""
+LUCK = 1e-4
+"""Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win one scenario in a hundred."""
+UNGUESSED = 20
+"""Values a free text or a date might have, at least."""
+FORKS = 6
+"""Arguments tried that go on from an earlier wish."""
 
 
-def write_scenario(domain: Domain, key: str) -> ScenarioReply:
-    """The scenario of this key; other keys give other ones."""
+def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
+    """The scenario of this key; other keys give other ones. The number says how hard it is, not which one."""
     for again in range(TRIES):
         dice = make_dice("scenario", domain.theme, key, again)
-        start = populate(domain, f"scenario/{key}/{again}")
-        wishes = _draw_wishes(start, dice.choice((2, 2, 3)), dice)
+        start = settle_core(domain, f"scenario/{key}/{again}")
+        count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
+        wishes = _draw_wishes(start, count, dice)
         oracle = plan_calls(wishes, domain, start.state)
-        if len(wishes) >= 2 and len(oracle) in CALLS and _all_leave_a_mark(wishes, start):
+        if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
+            whole = surround(start) if domain.rows else start
+            if whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start):
+                continue
             return ScenarioReply(
-                initial_state=start.state,
+                initial_state=whole.state,
                 request=write_request(wishes, domain, start.state, dice),
                 oracle=oracle,
                 facts=list_facts(wishes, domain, start.state),
@@ -60,18 +80,34 @@ def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: 
 
 
 def _draw_wishes(start: World, count: int, dice: random.Random) -> list[Wish]:
-    """Wishes that can be carried out one after the other; fewer when chance gave no more."""
+    """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
     world, wishes = start.copy(), list[Wish]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
-    # Weighted order without repetition: the work a place exists for is asked for more often than its exceptions.
-    shuffled = sorted(sayable, key=lambda each: dice.random() ** (1 / each.weight), reverse=True)
-    for operation in shuffled[: 2 * count]:
-        arguments = draw_permitted(operation, world, start.state, dice)
-        wish = Wish(operation, arguments or {})
-        if arguments and len(wishes) < count and _is_clear(wish, wishes, start):
-            world.apply(operation, arguments)
+    weights = [each.weight for each in sayable]
+    for _ in range(DRAWS * max(count, 4) if sayable else 0):
+        # Weighted: the work a place exists for is asked for more often than its exceptions.
+        wish = _draw_wish(dice.choices(sayable, weights)[0], world, start, dice)
+        if wish and wish not in wishes and _is_clear(wish, wishes, start):
+            world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
-    return wishes
+        if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
+            return wishes
+    return []
+
+
+def _draw_wish(operation: Operation, world: World, start: World, dice: random.Random) -> Wish | None:
+    """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
+
+    Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another.
+    """
+    met = {name: {key: row for key, row in rows.items() if world.state[name][key] != row} for name, rows in start.state.items()}
+    narrow = {name: rows or start.state[name] for name, rows in met.items()}
+    if any(met[each.row] for each in operation.takes if each.row):
+        following = draw_permitted(operation, world, narrow, dice, FORKS)
+        if following and not start.allows(operation, following):
+            return Wish(operation, following)
+    permitted = draw_permitted(operation, world, start.state, dice)
+    return Wish(operation, permitted) if permitted else None
 
 
 def _is_clear(wish: Wish, earlier: list[Wish], start: World) -> bool:
@@ -87,17 +123,50 @@ def _is_clear(wish: Wish, earlier: list[Wish], start: World) -> bool:
 
 
 def _is_unique(collection: str, row_id: str, start: World) -> bool:
-    labels = [follow(collection, each, [], start.domain, start.state) for each in start.state[collection]]
-    return labels.count(follow(collection, row_id, [], start.domain, start.state)) == 1
+    """Whether nothing else is called so, in other departments neither."""
+    template = start.domain.collections[collection].label
+    alike = [name for name, each in start.domain.collections.items() if each.label == template]
+    labels = [_name_row(name, each, start) for name in alike for each in start.state[name]]
+    label = _name_row(collection, row_id, start)
+    return bool(label) and labels.count(label) == 1
+
+
+def _name_row(collection: str, row_id: str, start: World) -> str:
+    """What people call a row; nothing where the one it is called after is not known yet."""
+    try:
+        return follow(collection, row_id, [], start.domain, start.state)
+    except KeyError:
+        return ""
+
+
+def guess_luck(wishes: list[Wish], start: World) -> float:
+    """How likely a dozen random calls hold these, harm done by the others aside."""
+    calls = len(start.domain.operations)
+    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(calls * _count_choices(each, start) for each in wishes)
+
+
+def _count_choices(wish: Wish, start: World) -> float:
+    return prod(_count_values(each, start) for each in wish.operation.takes)
+
+
+def _count_values(parameter: Parameter, start: World) -> float:
+    if parameter.row:
+        return len(start.state[parameter.row])
+    if parameter.between:
+        low, high = (float(start.domain.bound(each)) for each in parameter.between)
+        return max(1.0, (high - low) // parameter.step)
+    return len(parameter.one_of) or UNGUESSED
 
 
 def _all_leave_a_mark(wishes: list[Wish], start: World) -> bool:
+    """Whether the end is another one without any wish, and without any two: what one undoes of another was not wanted."""
     whole = _describe_end(wishes, start)
-    return all(_describe_end([each for each in wishes if each is not wish], start) != whole for wish in wishes)
+    fewer = (gone for size in (1, 2) for gone in combinations(range(len(wishes)), size))
+    return all(_describe_end([wish for place, wish in enumerate(wishes) if place not in gone], start) != whole for gone in fewer)
 
 
 def _describe_end(wishes: list[Wish], start: World) -> list[str]:
-    """The end state with the ids of new rows left out: they depend on how many rows came before."""
+    """What became other than it was, with the ids of new rows left out: they depend on how many rows came before."""
     world = start.copy()
     for wish in wishes:
         if world.allows(wish.operation, wish.arguments):
@@ -106,4 +175,5 @@ def _describe_end(wishes: list[Wish], start: World) -> list[str]:
         canonical_json([name, row if row_id in start.state[name] else {**row, "id": ""}])
         for name, rows in world.state.items()
         for row_id, row in rows.items()
+        if row != start.state[name].get(row_id)
     )

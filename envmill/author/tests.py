@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import Arguments, Domain, Operation, State
+from envmill.author.domain import Arguments, Department, Domain, Operation, State
 from envmill.author.draw import draw_arguments, draw_permitted
-from envmill.author.population import populate
+from envmill.author.population import live_through, open_world
 from envmill.author.world import World
 from schemas.environment import Call
 from schemas.prompts import PlannedTest, TestsReply
@@ -54,35 +54,49 @@ def write_tests(domain: Domain, seed: int) -> TestsReply:
 
 
 def try_operations(domain: Domain, seed: int) -> tuple[World, list[Trial]]:
-    """The first population in which every operation can succeed, or the one that comes nearest, and its trials."""
-    best: tuple[int, World, list[Trial]] | None = None
+    """Per department the first population in which each operation can succeed, or the one that comes nearest; and all trials."""
+    world, trials = open_world(domain, f"tests/{seed}"), dict[str, list[Trial]]()
+    for place, department in enumerate(domain.departments):
+        world, found = _try_populations(world, department, seed, f"/{place}" if place else "")
+        trials |= found
+    # What ties departments together is tried when all of them are there.
+    ties = [name for name in domain.operations if name not in trials]
+    trials |= _try_all(world, ties, f"tests/{seed}/ties")
+    return world, [trial for name in domain.operations for trial in trials[name]]
+
+
+def _try_populations(world: World, department: Department, seed: int, place: str) -> tuple[World, dict[str, list[Trial]]]:
+    best: tuple[int, World, dict[str, list[Trial]]] | None = None
+    names = [name for name in world.domain.operations if name in department.operations]
     for again in range(POPULATIONS):
-        world, trials = _try_population(domain, f"tests/{seed}/{again}")
-        lacking = sum(not _is_covered(each, trials) for each in domain.operations.values())
+        key = f"tests/{seed}/{again}{place}"
+        grown = live_through(world, department, key)
+        trials = _try_all(grown, names, key)
+        lacking = sum(not _is_covered(each) for each in trials.values())
         if best is None or lacking < best[0]:
-            best = (lacking, world, trials)
+            best = (lacking, grown, trials)
         if not lacking:
             break
     assert best is not None
     return best[1:]
 
 
-def _is_covered(operation: Operation, trials: list[Trial]) -> bool:
-    codes = [each.code for each in trials if each.call.name == operation.name]
-    return "" in codes and len(codes) >= FEWEST
+def _is_covered(trials: list[Trial]) -> bool:
+    return any(not each.code for each in trials) and len(trials) >= FEWEST
 
 
-def _try_population(domain: Domain, key: str) -> tuple[World, list[Trial]]:
-    start = populate(domain, key)
+def _try_all(start: World, names: list[str], key: str) -> dict[str, list[Trial]]:
+    """Trials of each of these operations; what makes way for one is among them."""
     dice = make_dice("trials", key)
-    situations = [_reach(start, min(number // 4, 3), dice) for number in range(SITUATIONS)]
-    return start, [trial for each in domain.operations.values() for trial in _try_operation(each, situations, start.state, dice)]
+    changes = [each for each in start.domain.changes if each.name in names]
+    situations = [_reach(start, min(number // 4, 3), changes, dice) for number in range(SITUATIONS)]
+    return {name: _try_operation(start.domain.operations[name], situations, changes, start.state, dice) for name in names}
 
 
-def _reach(start: World, changes: int, dice: random.Random) -> Situation:
+def _reach(start: World, count: int, changes: list[Operation], dice: random.Random) -> Situation:
     world, setup = start.copy(), list[Call]()
-    for _ in range(changes):
-        operation = dice.choice(world.domain.changes)
+    for _ in range(count if changes else 0):
+        operation = dice.choice(changes)
         arguments = draw_permitted(operation, world, start.state, dice)
         if arguments is not None:
             world.apply(operation, arguments)
@@ -90,7 +104,9 @@ def _reach(start: World, changes: int, dice: random.Random) -> Situation:
     return Situation(world, tuple(setup))
 
 
-def _try_operation(operation: Operation, situations: list[Situation], known: State, dice: random.Random) -> list[Trial]:
+def _try_operation(
+    operation: Operation, situations: list[Situation], changes: list[Operation], known: State, dice: random.Random
+) -> list[Trial]:
     most_successes = 2 if operation.takes else FEWEST
     successes: list[Trial] = []
     rejections: dict[str, Trial] = {}
@@ -102,7 +118,7 @@ def _try_operation(operation: Operation, situations: list[Situation], known: Sta
             elif trial and len(successes) < most_successes and trial not in successes:
                 successes.append(trial)
     if not successes:
-        successes = _strive(operation, situations[0], known, dice)
+        successes = _strive(operation, situations[0], changes, known, dice)
     if operation.effect == "change":
         for trial in _insist(operation, situations[0], known, dice):
             rejections.setdefault(trial.code, trial)
@@ -133,12 +149,11 @@ def _insist(operation: Operation, start: Situation, known: State, dice: random.R
             situation = Situation(situation.world, (*situation.setup, permitted))
 
 
-def _strive(operation: Operation, start: Situation, known: State, dice: random.Random) -> list[Trial]:
+def _strive(operation: Operation, start: Situation, changes: list[Operation], known: State, dice: random.Random) -> list[Trial]:
     """A success at the end of a longer road: what lies deep in a life cycle is seldom met by three changes."""
     for _ in range(ROADS):
         situation = Situation(start.world.copy(), start.setup)
-        changes = situation.world.domain.changes
-        for _ in range(ROAD):
+        for _ in range(ROAD if changes else 0):
             arguments = draw_permitted(operation, situation.world, known, dice)
             if arguments is not None:
                 return [Trial(situation.setup, Call(name=operation.name, arguments=arguments), "")]

@@ -6,7 +6,6 @@ It interprets the model, never the rendered program, so what it says is a second
 import ast
 import operator
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -36,8 +35,9 @@ class World:
     """Rows made so far."""
 
     def copy(self) -> "World":
-        """An independent copy."""
-        return World(self.domain, deepcopy(self.state), self.day, self.key, self.ids)
+        """An independent copy; rows hold plain values only."""
+        state = {name: {row_id: dict(row) for row_id, row in rows.items()} for name, rows in self.state.items()}
+        return World(self.domain, state, self.day, self.key, self.ids)
 
     def find_violations(self, operation: Operation, arguments: Arguments) -> list[str]:
         """Codes of every rule the call breaks, in the order the program checks them."""
@@ -135,6 +135,8 @@ class World:
                 return (min if name == "min" else max)(self.value(left, scope), self.value(right, scope))
             case "rounded", [amount]:
                 return round(self.value(amount, scope), 2)
+            case "page", [rows, most]:
+                return self.value(rows, scope)[: self.value(most, scope)]
             case "matches", [text, query]:
                 return _matches(self.value(text, scope), self.value(query, scope))
             case "get", [ast.Name(id=collection), key]:

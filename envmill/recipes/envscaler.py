@@ -11,6 +11,8 @@ from schemas.origin import Origin
 from schemas.prompts import (
     BlueprintInput,
     BlueprintReply,
+    ChecksInput,
+    ChecksReply,
     ProgramInput,
     ProgramReply,
     ScenarioInput,
@@ -19,7 +21,7 @@ from schemas.prompts import (
     TestsReply,
 )
 from schemas.run import RunConfig
-from schemas.scenario import Polarity
+from schemas.scenario import Draft, Polarity
 from schemas.seed import Brief, Seed
 
 _FOLDER = Path(__file__).parent / "prompts" / "envscaler"
@@ -36,11 +38,13 @@ class EnvScaler:
         self._program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
         self._tests = Prompt.load(_FOLDER / "tests.md", TestsInput, TestsReply)
         self._scenario = Prompt.load(_FOLDER / "scenario.md", ScenarioInput, ScenarioReply)
+        self._checks = Prompt.load(_FOLDER / "checks.md", ChecksInput, ChecksReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
             "environments-generate": (self._blueprint,),
             "environments-build": (self._program, self._tests),
             "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (self._scenario,),
+            "scenarios-build": (self._checks,),
         }
 
     def pick_seeds(self, config: RunConfig) -> list[Seed]:
@@ -48,7 +52,8 @@ class EnvScaler:
         picked: list[Seed] = []
         for index in range(config.environments):
             theme, text = self._themes[index % len(self._themes)]
-            brief = Brief(theme=theme, text=text, number=index // len(self._themes))
+            number = index // len(self._themes)
+            brief = Brief(theme=theme, text=text, number=number, tools=config.tools, collections=config.collections, rows=config.rows)
             picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
         return picked
 
@@ -95,6 +100,17 @@ class EnvScaler:
             polarity=polarity,
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
+
+    async def write_checks(self, environment: Environment, draft: Draft, account: Account) -> ChecksReply:
+        known = {"number", "request", "initial_state", "changes"}
+        inputs = ChecksInput(
+            brief=environment.brief,
+            name=environment.name,
+            rules=environment.rules,
+            tools=environment.tools,
+            **{name: getattr(draft, name) for name in known},
+        )
+        return await account.ask(self._checks, inputs, ChecksReply)
 
 
 def _source(environment: Environment) -> str:

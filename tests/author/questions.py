@@ -1,19 +1,26 @@
 """The author asked as the factory asks it, and its programs played in the jail."""
 
 import asyncio
+import json
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from envmill import author
+from envmill.author.check import play_oracle
+from envmill.author.compose import compose_domain
+from envmill.author.domain import Domain
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.settings import Settings
+from envmill.verifiers.diff import diff_states
 from schemas.environment import Call, Tool
 from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
+from schemas.seed import Brief
 from tests.soak import count
 
 SEED = 11
@@ -32,7 +39,49 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "tests": {"rules": [], "tools": [], "source": ""},
         "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
     }
+    if prompt in LATER:
+        return LATER[prompt](theme, number) | more
     return brief | plain[prompt] | more
+
+
+def pose_checks(theme: str, number: int, scenario: int = 0) -> dict[str, Any]:
+    """Checks for a scenario, with the changes the domain model foretells."""
+    reply = ask_scenario(theme, number, scenario)
+    domain = compose(theme, number)
+    changes = diff_states(reply.initial_state, play_oracle(domain, reply.initial_state, reply.oracle, 0, "one"))
+    return {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "tools": [], "number": scenario,
+        "request": reply.request, "initial_state": reply.initial_state, "changes": [each.model_dump() for each in changes],
+    }  # fmt: skip
+
+
+def pose_tester(theme: str, number: int) -> dict[str, Any]:
+    """Four calls of every tool, on the state of a scenario."""
+    state = ask_scenario(theme, number, 0).initial_state
+    wanted = dict.fromkeys((each.name for each in ask_blueprint(theme, number).tools), 4)
+    brief = {"theme": theme, "text": THEMES[theme], "number": number}
+    return {"brief": brief, "name": "", "rules": [], "tools": [], "state": state, "wanted": wanted}
+
+
+def pose_checker(theme: str, number: int) -> dict[str, Any]:
+    """A call that is rightly carried out on even numbers, and wrongly on odd ones."""
+    asked = pose_tester(theme, number)
+    calls = json.loads(ask("tester", theme, number))["calls"]
+    wanted = "rejection" if number % 2 else "success"
+    call = next(each["call"] for each in calls if each["expect"] == wanted)
+    read = next(name for name, each in compose(theme, number).operations.items() if each.effect == "query")
+    call = call if number % 2 else next(each["call"] for each in calls if each["expect"] == "success" and each["call"]["name"] == read)
+    known = {key: asked[key] for key in ("brief", "name", "rules", "state")}
+    tool = {"name": call["name"], "description": "", "parameters": {}, "effect": "change"}
+    return known | {"tool": tool, "call": call, "outcome": "ok", "code": "", "message": "", "parts": [], "changes": []}
+
+
+def compose(theme: str, number: int, seed: int = SEED) -> Domain:
+    return compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), seed)
+
+
+LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {"checks": pose_checks, "tester": pose_tester, "checker": pose_checker}
+"""Prompts whose inputs hang on earlier replies."""
 
 
 @cache

@@ -12,7 +12,7 @@ from envmill import author
 from envmill.author.faults import KINDS
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
-from schemas.prompts import BlueprintInput, ProgramInput, ScenarioInput, TestsInput
+from schemas.prompts import BlueprintInput, ChecksInput, ProgramInput, ScenarioInput, TestsInput
 from tests.author.questions import SAMPLE, SEED, pose
 
 ASK = """
@@ -39,12 +39,13 @@ def test_seed_changes_what_is_composed() -> None:
 
 
 def test_unknown_prompt_lists_the_known_ones() -> None:
-    with pytest.raises(SettingsError, match="blueprint, program, scenario, tests"):
+    with pytest.raises(SettingsError, match="blueprint, checker, checks, program, scenario, tester, tests"):
         author.answer("poem", {}, 1, 0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("prompt", "inputs"), [("blueprint", BlueprintInput), ("program", ProgramInput), ("tests", TestsInput), ("scenario", ScenarioInput)]
+    ("prompt", "inputs"),
+    [("blueprint", BlueprintInput), ("program", ProgramInput), ("tests", TestsInput), ("scenario", ScenarioInput), ("checks", ChecksInput)],
 )
 def test_prompt_text_has_a_slot_for_every_field_and_no_other(prompt: str, inputs: type[BlueprintInput]) -> None:
     text = (ROOT / f"envmill/recipes/prompts/envscaler/{prompt}.md").read_text(encoding="utf-8")

@@ -1,14 +1,20 @@
 """Requests say all that is needed, in people's words."""
 
 import re
+import sys
 from collections import Counter
 from datetime import date
+from statistics import median
 
 import pytest
 
 from envmill.author.compose import compose_domain
+from envmill.author.domain import TODAY
+from envmill.author.scenario import FEWEST_CALLS, LADDER
+from envmill.author.world import World
 from schemas.seed import Brief
 from tests.author.questions import ENVIRONMENTS, SEED, THEMES, ask_blueprint, ask_scenario
+from tests.soak import count
 
 SCENARIOS = [(theme, number, scenario) for theme, number in ENVIRONMENTS for scenario in range(4)]
 
@@ -16,12 +22,46 @@ each_scenario = pytest.mark.parametrize(("theme", "number", "scenario"), SCENARI
 
 
 @each_scenario
-def test_oracle_has_three_to_six_calls_and_two_changes(theme: str, number: int, scenario: int) -> None:
+def test_a_path_changes_two_things_at_least_and_repeats_nothing(theme: str, number: int, scenario: int) -> None:
     reply = ask_scenario(theme, number, scenario)
-    effects = {each.name: each.effect for each in ask_blueprint(theme, number).tools}
-    assert 3 <= len(reply.oracle) <= 6
-    assert sum(effects[call.name] == "change" for call in reply.oracle) >= 2
+    assert 2 <= len(list_changes(theme, number, scenario)) <= max(LADDER)
+    assert len(reply.oracle) >= FEWEST_CALLS
     assert len({(call.name, str(call.arguments)) for call in reply.oracle}) == len(reply.oracle)
+
+
+def list_changes(theme: str, number: int, scenario: int) -> list[str]:
+    effects = {each.name: each.effect for each in ask_blueprint(theme, number).tools}
+    return [call.name for call in ask_scenario(theme, number, scenario).oracle if effects[call.name] == "change"]
+
+
+def test_number_of_a_scenario_says_how_hard_it_is() -> None:
+    asked = [sum(len(list_changes(theme, number, scenario)) for theme, number in ENVIRONMENTS) for scenario in range(4)]
+    assert sorted(range(4), key=asked.__getitem__) == sorted(range(4), key=LADDER.__getitem__)
+
+
+@pytest.mark.soak(area="author")
+def test_paths_are_long_and_some_are_very_long() -> None:
+    themes = sorted(THEMES)
+    lengths = [len(ask_scenario(themes[each % len(themes)], each // len(themes), each % 8).oracle) for each in range(count(60, 1000))]
+    sys.stdout.write(
+        f"{len(lengths)} paths: median {median(lengths)}, longest {max(lengths)}, 15 or more {sum(e >= 15 for e in lengths)}\n"
+    )
+    assert median(lengths) >= 5
+    assert max(lengths) >= 15
+
+
+def test_later_wishes_go_on_from_earlier_ones() -> None:
+    """Some change of many a path is refused at the start: an earlier one has to make way for it."""
+    chained = [theme for place, theme in enumerate(sorted(THEMES)) if _is_chained(theme, 0, place % 8)]
+    assert len(chained) >= len(THEMES) // 6
+
+
+def _is_chained(theme: str, number: int, scenario: int) -> bool:
+    domain = compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED)
+    reply = ask_scenario(theme, number, scenario)
+    start = World(domain, reply.initial_state, TODAY, "start")
+    changes = [(domain.operations[call.name], call.arguments) for call in reply.oracle if domain.operations[call.name].effect == "change"]
+    return not all(start.allows(operation, arguments) for operation, arguments in changes)
 
 
 @each_scenario

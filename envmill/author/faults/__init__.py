@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from envmill.author.dice import make_dice
-from envmill.author.faults import asking, effects, loading, plan, queries, rules, testing, text
+from envmill.author.faults import asking, checking, effects, leaving, loading, opining, plan, queries, rules, testing, text
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
+from schemas.prompts import CheckerReply, ChecksReply, TesterReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -110,9 +111,56 @@ SCENARIO: dict[str, PlantScenario] = {
     "contradictory_request": asking.contradict,
     "withheld_fact": asking.withhold,
     "wrong_polarity": asking.call_refusal,
+    "silent_say": leaving.say_nothing,
+    "tell_in_the_request": leaving.tell_in_request,
+    "nothing_to_tell": leaving.ask_for_nothing,
+    "wrong_answer": leaving.answer_wrongly,
+    "recited_answer": leaving.say_everything,
+    "common_words_asked_for": leaving.ask_for_common_words,
 }
 
-KINDS: dict[str, Mapping[str, Plant[Any]]] = {"blueprint": BLUEPRINT, "program": PROGRAM, "tests": TESTS, "scenario": SCENARIO}
+CHECKS: dict[str, Plant[ChecksReply]] = {
+    "vacuous_check": checking.hold_always,
+    "checks_true_at_the_start": checking.keep_guards,
+    "forgotten_goal": checking.forget_goal,
+    "no_frame": checking.forget_frame,
+    "mutating_check": checking.mutate,
+    "check_answers_number": checking.answer_number,
+    "check_answers_nothing": checking.answer_nothing,
+    "inverted_check": checking.invert,
+    "check_raises_when_undone": checking.raise_on_absent,
+    "check_reads_unknown_name": checking.raise_name,
+    "order_dependent_check": checking.ask_order,
+    "check_asks_for_generated_id": checking.ask_value_of_chance,
+}
+
+TESTER: dict[str, Plant[TesterReply]] = {
+    "unknown_tool": opining.call_unknown_tool,
+    "missing_argument": opining.forget_argument,
+    "invented_row": opining.invent_row,
+    "wrong_expectation": opining.expect_wrongly,
+    "untried_tool": opining.pass_tool_over,
+    "no_rule_tried": opining.break_nothing,
+    "repeated_call": opining.repeat_call,
+}
+
+CHECKER: dict[str, Plant[CheckerReply]] = {
+    "overlooked_breach": opining.overlook,
+    "false_alarm": opining.raise_alarm,
+    "no_opinion": opining.hedge,
+    "no_reason": opining.give_no_reason,
+    "reason_against_opinion": opining.contradict_oneself,
+}
+
+KINDS: dict[str, Mapping[str, Plant[Any]]] = {
+    "blueprint": BLUEPRINT,
+    "program": PROGRAM,
+    "tests": TESTS,
+    "scenario": SCENARIO,
+    "checks": CHECKS,
+    "tester": TESTER,
+    "checker": CHECKER,
+}
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 
 

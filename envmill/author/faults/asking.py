@@ -41,8 +41,8 @@ def add_needless(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     return None
 
 
-def skip_lookups(case: ScenarioCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
-    """The reference path knows ids that nobody told it."""
+def skip_lookups(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """The reference path knows ids that nobody told it, or answers what it never looked up."""
     return _act(case, [each for each in case.reply.oracle if case.domain.operations[each.name].effect == "change"])
 
 
@@ -82,8 +82,10 @@ def forbid_goal(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # no
     return None
 
 
-def start_finished(case: ScenarioCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
+def start_finished(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """Everything asked for is so already, and the reference path only looks."""
+    if not any(_list_changes(case)):
+        return None
     looks = [each for each in case.reply.oracle if case.domain.operations[each.name].effect == "query"]
     reply = case.reply.model_copy(update={"initial_state": _play(case, case.reply.oracle).state, "oracle": looks})
     return _finish(case, reply)
@@ -127,8 +129,10 @@ def leak_id(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     return _say(case, f"{case.reply.request} (ID: {dice.choice(ids)})", "The request names an id.") if ids else None
 
 
-def leak_tool(case: ScenarioCase, dice: random.Random) -> Spoilt:
+def leak_tool(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The request says which tool to call."""
+    if not case.reply.oracle:
+        return None
     name = dice.choice(case.reply.oracle).name
     return _say(case, f"{case.reply.request} You can use {name} for this.", f"The request names the tool {name}.")
 
@@ -154,7 +158,10 @@ def withhold(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 
 
 def call_refusal(case: ScenarioCase, dice: random.Random) -> Spoilt:
-    """The scenario claims that the right thing is to refuse, and its reference path does what is asked."""
+    """The scenario claims another polarity than the one its reference path goes for."""
+    if case.reply.polarity != "achieve":
+        reply = case.reply.model_copy(update={"polarity": "achieve"})
+        return Spoilt(reply.model_dump(mode="json"), words="Polarity achieve, and the reference path changes nothing.")
     polarity = dice.choice(("refuse", "escalate", "clarify"))
     reply = case.reply.model_copy(update={"polarity": polarity})
     return Spoilt(reply.model_dump(mode="json"), words=f"Polarity {polarity}, and the reference path changes records.")

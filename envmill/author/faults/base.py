@@ -37,6 +37,8 @@ class Case(Generic[Reply]):
     """Tells this question from others of the same variation."""
     reply: Reply
     """What a faultless author answers."""
+    asked: Json = None
+    """The inputs of the prompt."""
 
     @cached_property
     def version(self) -> Version:
@@ -46,7 +48,7 @@ class Case(Generic[Reply]):
     @property
     def tried(self) -> tuple[World, list[Trial]]:
         """A start, and calls on it whose outcome the domain model foretells."""
-        return _try(self.brief.theme, self.brief.number, self.seed)
+        return _try(self.brief.model_dump_json(), self.seed)
 
     def render(self, source: str, class_name: str = "") -> Version:
         """Another program for the same plan."""
@@ -72,9 +74,9 @@ class Case(Generic[Reply]):
 
 
 @lru_cache(maxsize=32)
-def _try(theme: str, number: int, seed: int) -> tuple[World, list[Trial]]:
+def _try(brief: str, seed: int) -> tuple[World, list[Trial]]:
     """Nobody changes what is returned: trying costs a hundred times what planting does."""
-    return try_operations(compose_domain(Brief(theme=theme, text="", number=number), seed), seed)
+    return try_operations(compose_domain(Brief.model_validate_json(brief), seed), seed)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,17 @@ EQUIVALENT = {"wall_clock"}
 """Never told from the clean version: the jail's clock is the session's, whoever reads it."""
 
 
+POLAR = {
+    "silent_say": "refuse",
+    "tell_in_the_request": "answer",
+    "nothing_to_tell": "clarify",
+    "wrong_answer": "answer",
+    "recited_answer": "escalate",
+    "common_words_asked_for": "refuse",
+}
+"""Kinds that only scenarios of another polarity than `achieve` have a place for."""
+
+
 def pick_environments(number: int) -> list[tuple[str, int]]:
     """Other themes with every seed of the test run."""
     dice = random.Random(os.environ.get("ENVMILL_SEED", "0"))
@@ -20,7 +31,8 @@ def pick_environments(number: int) -> list[tuple[str, int]]:
 
 
 def plant(prompt: str, kind: str, theme: str, number: int) -> Fault | None:
-    return author.plant(prompt, kind, pose(prompt, theme, number), SEED, 0)
+    more = {"polarity": POLAR[kind]} if prompt == "scenario" and kind in POLAR else {}
+    return author.plant(prompt, kind, pose(prompt, theme, number, **more), SEED, 0)
 
 
 SURE = [("tool_lending", 0), ("tool_lending", 1), ("clinic_scheduling", 0), ("clinic_scheduling", 1)]

@@ -13,11 +13,15 @@ from envmill import author
 from envmill.author.faults import ANYWHERE, KINDS
 from envmill.author.faults.judging import CHECKS
 from envmill.settings import ROOT
-from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
+from schemas import prompts
+from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
 from tests.author.questions import ask, ask_program, pose
 
-REPLIES = {"blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply}
+REPLIES = {
+    "blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply, "checks": ChecksReply,
+    "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
+}  # fmt: skip
 THEME = sorted(THEMES)[0]
 
 PLANT = """
@@ -30,7 +34,7 @@ print(hashlib.sha256("".join(texts).encode()).hexdigest())
 
 def test_the_catalogue_holds_what_it_promises() -> None:
     assert len(ANYWHERE) + len(EVERY) + len(CHECKS) >= 70
-    assert all(len(kinds) >= 10 for kinds in KINDS.values())
+    assert all(len(kinds) >= (5 if prompt in ("tester", "checker") else 10) for prompt, kinds in KINDS.items())
     assert len({kind for _, kind in EVERY} | set(ANYWHERE)) >= 70
 
 

@@ -1,0 +1,52 @@
+"""Matters that are not the agent's to decide: clauses of the policy document, two to an environment."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import TypeAdapter, ValidationError
+
+from envmill.author.dice import make_dice
+from envmill.author.domain import STRICT, Domain
+from envmill.errors import SettingsError
+from envmill.settings import ROOT
+
+PATH = ROOT / "data/seeds/matters.toml"
+CHOSEN = 2
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Something a person decides."""
+
+    __pydantic_config__ = STRICT
+    clause: str
+    """Sentence of the policy document."""
+    to: str
+    """Who decides it."""
+    why: str
+    """What is said when it is passed on."""
+    signs: tuple[str, ...]
+    """Sentences by which a request shows that it is one."""
+
+
+@cache
+def load_matters() -> dict[str, Matter]:
+    """Every matter by its name."""
+    try:
+        return TypeAdapter(dict[str, Matter]).validate_python(tomllib.loads(PATH.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise SettingsError(f"{PATH} holds no matters: {error}. Mend that file.") from error
+
+
+def pick_matters(domain: Domain) -> list[Matter]:
+    """The matters of one variation."""
+    known = load_matters()
+    names = make_dice("matters", domain.theme, *domain.names).sample(sorted(known), CHOSEN)
+    return [known[each] for each in names]
+
+
+def write_clauses(domain: Domain) -> str:
+    """What the policy document says about them."""
+    clauses = " ".join(each.clause for each in pick_matters(domain))
+    return f"{clauses} In such a case touch nothing, say who gets the matter and what status every record concerned has."

@@ -1,0 +1,8 @@
+"""Opinions: trial calls, verdicts on calls, checks and turns, all from the domain model and none from the program."""
+
+from envmill.author.opinions.checker import judge_call
+from envmill.author.opinions.checks import write_checks
+from envmill.author.opinions.tester import write_calls
+from envmill.author.opinions.turns import write_turn
+
+__all__ = ["judge_call", "write_calls", "write_checks", "write_turn"]

@@ -1,0 +1,146 @@
+"""Clarify: a request that fits two rows, or lacks a value nobody can look up. In the twin the name is whole, or the value there."""
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from envmill.author.dice import make_dice
+from envmill.author.domain import Parameter, Row
+from envmill.author.polarities.base import TRIES, Twins, achieve, draw_wish, merge, policy_of, read_rows, shows, stands_in
+from envmill.author.scenario import plan_calls
+from envmill.author.wording import Names, Wish, list_facts, write_request
+from envmill.author.wording.grammar import load_sayings
+from envmill.author.world import World
+from schemas.environment import Call
+from schemas.prompts import ScenarioReply
+from schemas.scenario import CallPattern, Fact
+
+SHORTEST = 4
+"""Letters of a word that can stand for a name."""
+MOST_CANDIDATES = 3
+MISPLACED = r"\b(of|about|at|grade|mark|wear|level|to|one) (a few|some|several)\b|\b(a few|some|several)(?! [a-z])"
+"""Where nobody says so: "a mark of a few"."""
+MOST_RIVALS = 8
+AMBIGUOUS = 0.7
+"""How often two rows are tried before a missing value."""
+
+
+def pose_clarify(world: World, dice: random.Random) -> Twins | None:
+    """A request somebody has to ask back about, and one where nobody has to."""
+    for _ in range(2 * TRIES):
+        wish = draw_wish(world, dice)
+        if wish:
+            ways = (_blur_row, _withhold) if dice.random() < AMBIGUOUS else (_withhold,)
+            twins = next((found for way in ways if (found := way(wish, world, dice))), None)
+            if twins:
+                return twins
+    return None
+
+
+def _blur_row(wish: Wish, world: World, dice: random.Random) -> Twins | None:
+    """Call one row by a part of its name that others bear too."""
+    for parameter in (each for each in wish.operation.takes if each.row):
+        for attribute, word, candidates in _find_namesakes(parameter, wish, world):
+            twins = _write_ambiguous(wish, parameter, attribute, word, candidates, world, dice)
+            if twins:
+                return twins
+    return None
+
+
+def _find_namesakes(parameter: Parameter, wish: Wish, world: World) -> Iterator[tuple[str, str, list[Row]]]:
+    """(attribute, word, rows) where every one of the rows would do."""
+    collection = world.domain.collections[parameter.row]
+    found = re.fullmatch(r"[^{]*\{(\w+)\}[^{]*", collection.label)
+    if not found or list(collection.lookup.using.values()) != [found[1]]:
+        return
+    attribute, rows = found[1], list(world.state[parameter.row].values())
+    for word in re.findall(r"[^\W\d_]+", str(world.state[parameter.row][wish.arguments[parameter.name]][attribute])):
+        fits = [row for row in rows if word.lower() in row[attribute].lower()]
+        whole = all(re.search(rf"\b{re.escape(word)}\b", row[attribute]) for row in fits)
+        if len(word) >= SHORTEST and whole and 2 <= len(fits) <= MOST_CANDIDATES and _all_would_do(wish, parameter, fits, world):
+            yield attribute, word, fits
+
+
+def _all_would_do(wish: Wish, parameter: Parameter, rows: list[Row], world: World) -> bool:
+    return all(world.allows(wish.operation, wish.arguments | {parameter.name: row["id"]}) for row in rows)
+
+
+def _write_ambiguous(
+    wish: Wish, parameter: Parameter, attribute: str, word: str, candidates: list[Row], world: World, dice: random.Random
+) -> Twins | None:
+    row_id = wish.arguments[parameter.name]
+    label = world.domain.collections[parameter.row].label.replace(f"{{{attribute}}}", word)
+    names: Names = {(parameter.row, row_id): label}
+    key = dice.random()
+    blurred, plain = (write_request([wish], world.domain, world.state, make_dice("clarify", key), each) for each in (names, None))
+    values = [row[attribute] for row in candidates]
+    if any(stands_in(each, blurred, policy_of(world.domain)) for each in values) or blurred == plain:
+        return None
+    reads = _search_by(word, parameter, wish, world)
+    if not all(row in read_rows(reads[0], world) for row in candidates):
+        return None
+    others = [row[attribute] for row in world.state[parameter.row].values() if row[attribute] not in values]
+    rivals = [each for each in others if not stands_in(each, blurred, *values)][:MOST_RIVALS]
+    reply = ScenarioReply(
+        initial_state=world.state,
+        request=blurred,
+        oracle=reads,
+        polarity="clarify",
+        facts=list_facts([wish], world.domain, world.state, names),
+        say=load_sayings().draw("which_one", dice).replace("{one}", " or ".join(values)),
+        tell=[Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals]) for each in values],
+        avoid=[CallPattern(name=wish.operation.name)],
+    )
+    return Twins(
+        reply, achieve(wish, world, plain, list_facts([wish], world.domain, world.state)), f"the whole name of the {parameter.local}"
+    )
+
+
+def _search_by(word: str, parameter: Parameter, wish: Wish, world: World) -> list[Call]:
+    """The search for the word, then the lookups of everything else."""
+    lookup = world.domain.collections[parameter.row].lookup
+    (argument,) = lookup.using
+    others = replace(wish, operation=replace(wish.operation, takes=tuple(each for each in wish.operation.takes if each is not parameter)))
+    return merge([Call(name=lookup.call, arguments={argument: word})], plan_calls([others], world.domain, world.state)[:-1])
+
+
+def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
+    """Leave open how many, or which day."""
+    open_ones = [each for each in wish.operation.takes if each.day or (each.between and each.annotation == "int")]
+    reads = plan_calls([wish], world.domain, world.state)[:-1]
+    if not open_ones or not reads:
+        return None
+    parameter = dice.choice(open_ones)
+    sayings, key = load_sayings(), dice.random()
+    vague = replace(wish, arguments=wish.arguments | {parameter.name: sayings.draw("vague_day" if parameter.day else "vague_number", dice)})
+    blurred, plain = (write_request([each], world.domain, world.state, make_dice("clarify", key)) for each in (vague, wish))
+    value = wish.arguments[parameter.name]
+    known = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row]
+    told = _ask_for(parameter)
+    if (
+        stands_in(value, blurred)
+        or re.search(MISPLACED, blurred)
+        or re.search(str(told.value), blurred)
+        or not all(shows(reads, *place, world) for place in known)
+    ):
+        return None
+    facts = list_facts([wish], world.domain, world.state)
+    said = sayings.draw("what_day" if parameter.day else "how_much", dice)
+    reply = ScenarioReply(
+        initial_state=world.state,
+        request=blurred,
+        oracle=reads,
+        polarity="clarify",
+        facts={name: fact for name, fact in facts.items() if name != parameter.local.replace("_", " ")},
+        say=said.replace("{thing}", parameter.local.replace("_", " ")),
+        tell=[told],
+        avoid=[CallPattern(name=wish.operation.name)],
+    )
+    return Twins(reply, achieve(wish, world, plain, facts), f"the value of {parameter.name}")
+
+
+def _ask_for(parameter: Parameter) -> Fact:
+    number = r"how (many|much|long)|(exact|what|which) (number|amount|figure)"
+    asked = r"(exact|what|which) (day|date)|on when|when exactly" if parameter.day else number
+    return Fact(name=f"a question about {parameter.local}", kind="pattern", value=rf"(?i)\b({asked})\b")

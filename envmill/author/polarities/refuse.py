@@ -1,0 +1,205 @@
+"""Refuse: a wish that one rule forbids in this state, the reads that show it, the reason said. The twin asks with another argument."""
+
+import ast
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from envmill.author.dice import make_dice
+from envmill.author.domain import Operation, Rule, State
+from envmill.author.draw import draw_arguments
+from envmill.author.formula import fill, parse_expression, parse_statement
+from envmill.author.polarities.base import TRIES, Twins, achieve, escape, find_row, find_trees, is_clear, merge, policy_of, shows, stands_in
+from envmill.author.scenario import plan_calls
+from envmill.author.wording import Wish, list_facts, spell_value, write_request
+from envmill.author.wording.grammar import load_sayings
+from envmill.author.world import World
+from schemas.environment import Call
+from schemas.prompts import ScenarioReply
+from schemas.scenario import CallPattern, Fact
+
+FOLDS = {"count", "total", "highest", "some"}
+SHORTEST = 4
+LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|fewer"
+COMMON = frozenset(
+    re.findall(
+        r"\S+",
+        "after allowed also another anybody asked asks because becomes been before between can't cannot change changed changes come "
+        "comes could days does doesn't done each every exist exists forbidden forbids from given goes have here hold holds into least "
+        "leave left look looked made make more most must need needs never nobody none not nothing once only onto other over possible "
+        "question reason record records rule rules same says should somebody stand stands status still take taken takes than that "
+        "their them then there these they things this those together under undone used what when where which while whose will with "
+        "without would",
+    )
+)
+"""Words that a refusal may hold whatever its reason."""
+
+
+def pose_refuse(world: World, dice: random.Random) -> Twins | None:
+    """A forbidden wish and its permitted twin; none when chance met no rule that reads can show."""
+    sayable = [each for each in world.domain.changes if each.asks and each.tells and each.must]
+    for _ in range(TRIES if sayable else 0):
+        operation = dice.choice(sayable)
+        wish = Wish(operation, draw_arguments(operation, world, world.state, dice))
+        rule = _find_rule(wish, world)
+        twins = _write(wish, rule, world, dice) if rule and is_clear(wish, world) else None
+        if twins:
+            return twins
+    return None
+
+
+def _find_rule(wish: Wish, world: World) -> Rule | None:
+    """The only rule it breaks: where there are several, a right refusal may name any."""
+    codes = world.find_violations(wish.operation, wish.arguments)
+    return next((each for each in wish.operation.must if codes == [each.code]), None)
+
+
+def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins | None:
+    reads = _reveal(wish, rule, world)
+    twin = _find_twin(wish, world, dice)
+    if reads is None or twin is None:
+        return None
+    key = dice.random()
+    request, other = (write_request([each], world.domain, world.state, make_dice("refuse", key)) for each in (wish, twin))
+    words = _find_words(wish, rule, world, request)
+    if not words:
+        return None
+    rivals = [*_list_rivals(wish, rule, world, words)]
+    told = Fact(name=f"why not: {rule.rule.format(**world.domain.bounds)}", kind="pattern", value=_spell_pattern(words), rivals=rivals)
+    refusal = ScenarioReply(
+        initial_state=world.state,
+        request=request,
+        oracle=reads,
+        polarity="refuse",
+        facts=list_facts([wish], world.domain, world.state),
+        say=_say(wish, rule, world, dice),
+        tell=[told],
+        avoid=[CallPattern(name=wish.operation.name)],
+    )
+    changed = next(name for name in wish.arguments if wish.arguments[name] != twin.arguments[name])
+    return Twins(refusal, achieve(twin, world, other, list_facts([twin], world.domain, world.state)), f"another {changed}")
+
+
+def _find_twin(wish: Wish, world: World, dice: random.Random) -> Wish | None:
+    """The same wish with one argument otherwise, and permitted."""
+    names = list(wish.arguments)
+    dice.shuffle(names)
+    for name in names:
+        for _ in range(4):
+            other = draw_arguments(wish.operation, world, world.state, dice)[name]
+            twin = replace(wish, arguments=wish.arguments | {name: other})
+            if other != wish.arguments[name] and world.allows(twin.operation, twin.arguments) and is_clear(twin, world):
+                return twin
+    return None
+
+
+def _reveal(wish: Wish, rule: Rule, world: World) -> list[Call] | None:
+    """Lookups that show why not; none where what counts is that something is absent, or no lookup gives it."""
+    scope = _bind(wish, world)
+    try:
+        places = list(_list_rows(rule, scope, world))
+    except KeyError:
+        # It counts rows by what other rows say, one for each: no few lookups show that.
+        return None
+    seen = {place: find_row(*place, world.domain, world.state) for place in places}
+    if not seen or not all(shows(calls, *place, world) for place, calls in seen.items()):
+        return None
+    named = plan_calls([wish], world.domain, world.state)[:-1]
+    return merge(named, *seen.values())
+
+
+def _list_rows(rule: Rule, scope: dict[str, Any], world: World) -> Iterator[tuple[str, str]]:
+    """Rows on which the rule decides: those it names, and those it counts. A fold that finds nothing shows nothing."""
+    tree = parse_expression(rule.that)
+    for call in find_trees(tree, ast.Call):
+        match call:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=collection), *_, where]) if name in FOLDS:
+                for row in world.value(ast.Call(ast.Name("rows"), [ast.Name(collection), where], []), scope):
+                    yield collection, row["id"]
+            case ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), key]):
+                yield collection, world.value(key, scope)
+            case _:
+                pass
+    if not any(call.func.id in FOLDS for call in find_trees(tree, ast.Call)):
+        for owner in find_trees(tree, ast.Attribute):
+            row = scope.get(owner.value.id) if isinstance(owner.value, ast.Name) else None
+            if row:
+                yield _find_collection(row["id"], world.state), row["id"]
+
+
+def _bind(wish: Wish, world: World) -> dict[str, Any]:
+    """What the rule's names stand for: limits, arguments, rows, and what the operation fetches first."""
+    rows = {each.local: world.state[each.row][wish.arguments[each.name]] for each in wish.operation.takes if each.row}
+    scope: dict[str, Any] = {**world.domain.bounds, **wish.arguments, **rows}
+    for step in wish.operation.fetch:
+        match parse_statement(step.do):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                scope[name] = world.value(value, scope)
+            case _:
+                pass
+    return scope
+
+
+def _find_collection(row_id: str, state: State) -> str:
+    return next(name for name, rows in state.items() if row_id in rows)
+
+
+def _say(wish: Wish, rule: Rule, world: World, dice: random.Random) -> str:
+    said = load_sayings().draw("refuse", dice)
+    return said.replace("{reason}", _tell_reason(wish, rule, world)).replace("{rule}", rule.rule.format(**world.domain.bounds))
+
+
+def _tell_reason(wish: Wish, rule: Rule, world: World) -> str:
+    """What the program would say if it were tried."""
+    scope = _bind(wish, world)
+    return fill(rule.says, lambda field: spell_value(world.value(parse_expression(field), scope)))
+
+
+def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]:
+    """Words that only the reason holds: not the request, not the policy document, not any refusal."""
+    reason = f"{_tell_reason(wish, rule, world)} {rule.rule.format(**world.domain.bounds)}"
+    known = f"{request} {policy_of(world.domain)} {_list_said(wish.operation, world)}".lower()
+    words = [_cut_stem(each) for each in _cut_words(reason) if each not in COMMON]
+    numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", reason) if int(each) > 1 and not stands_in(int(each), request)]
+    limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, reason) else []
+    return [each for each in dict.fromkeys([*words, *numbers, *limits]) if not re.search(_spell_pattern([each]), known)]
+
+
+def _list_said(operation: Operation, world: World) -> str:
+    """What anybody says who speaks of this operation at all, whether it is possible or not."""
+    nouns = (f"{name} {each.noun}".replace("_", " ") for name, each in world.domain.collections.items())
+    ends = (each.after for each in operation.moves)
+    return " ".join([operation.does, *operation.asks, *operation.tells, *(each.about for each in operation.takes), *nouns, *ends])
+
+
+def _list_rivals(wish: Wish, rule: Rule, world: World, words: list[str]) -> Iterator[str]:
+    """The other rules of the operation, word for word: only who recites them all says them."""
+    pattern = re.compile(_spell_pattern(words))
+    mine = rule.rule.format(**world.domain.bounds)
+    for other in _list_rules(wish.operation, world):
+        if other != mine and not pattern.search(other):
+            yield other.rstrip(".")
+
+
+def _list_rules(operation: Operation, world: World) -> list[str]:
+    return [each.rule.format(**world.domain.bounds) for each in operation.must]
+
+
+def _spell_pattern(words: list[str]) -> str:
+    # A number ends where it ends; a word may go on, so that its other forms say the same.
+    parts = [each + r"\b" if each.isdigit() else escape(each) for each in words]
+    return rf"(?i)\b({'|'.join(parts)})"
+
+
+def _cut_words(text: str) -> list[str]:
+    return [each for each in re.findall(r"[a-z][a-z-]+", text.lower()) if len(each) >= SHORTEST]
+
+
+def _cut_stem(word: str) -> str:
+    """What its forms share, roughly: suspended, suspends and suspension are one."""
+    for ending in ("ations", "ation", "ions", "ing", "ion", "ied", "ies", "ed", "es", "s", "y", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST + ("ion" in ending):
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,109 @@
+"""Which domains, with which features, make an environment of the size that was asked for.
+
+themes in shuffled order ──some of their feature sets──► sums of collections and operations ──► the first that fits
+"""
+
+import random
+from dataclasses import dataclass
+from functools import cache
+
+from envmill.author.cut import cut_domain, list_feature_sets
+from envmill.author.knowledge import load_domain, themes
+from envmill.author.spare import list_spare
+from envmill.errors import SettingsError
+
+Picked = tuple[str, tuple[str, ...]]
+"""Theme, and the features it takes part with."""
+FILLERS = 2
+"""Queries that can be added per collection (`organisation.fill_up`)."""
+MOST_COLLECTIONS = 40
+MOST_TOOLS = 100
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Domains put together, and how large that gets."""
+
+    collections: int
+    least: int
+    """Operations when all that can be missed is gone."""
+    usual: int
+    """Operations without the optional ones."""
+    most: int
+    """Operations, the optional ones included; `FILLERS` more can be added per collection."""
+    picked: tuple[Picked, ...]
+
+    def add(self, other: "Bundle") -> "Bundle":
+        sums = (self.collections + other.collections, self.least + other.least, self.usual + other.usual, self.most + other.most)
+        return Bundle(*sums, (*self.picked, *other.picked))
+
+    def has(self, tools: int | None, collections: int | None, most: int = 0) -> bool:
+        """Whether it can be made to have these sizes."""
+        enough = self.least <= MOST_TOOLS if tools is None else self.least <= tools <= most
+        return enough and collections in (None, self.collections)
+
+
+def pick_parts(theme: str, tools: int | None, collections: int | None, dice: random.Random) -> tuple[Picked, ...]:
+    """The theme, and as many others as it takes; the dice choose among what fits."""
+    others = [name for name, _ in themes() if name != theme]
+    dice.shuffle(others)
+    reached = {_size(each): each for each in _shuffle(theme, dice)}
+    for name in [*others, ""]:
+        fitting = [each for each in reached.values() if each.has(tools, collections, each.most)]
+        if fitting:
+            return _choose(fitting, tools, dice).picked
+        reached = _extend(reached, _shuffle(name, dice), tools, collections) if name else reached
+    padded = [each for each in reached.values() if each.has(tools, collections, each.most + FILLERS * each.collections)]
+    if padded:
+        return _choose(padded, tools, dice).picked
+    raise SettingsError(
+        f"The offline author makes no environment of {tools} tools over {collections} collections out of {theme}. "
+        "Ask for two to four tools per collection, or leave one of the two out.",
+        theme=theme,
+    )
+
+
+def _shuffle(theme: str, dice: random.Random) -> list[Bundle]:
+    bundles = list(_list_bundles(theme))
+    dice.shuffle(bundles)
+    return bundles
+
+
+def _size(bundle: Bundle) -> tuple[int, int]:
+    return bundle.collections, bundle.usual
+
+
+def _extend(
+    reached: dict[tuple[int, int], Bundle], more: list[Bundle], tools: int | None, collections: int | None
+) -> dict[tuple[int, int], Bundle]:
+    """What is reached with or without one domain more, one bundle for each size; what is too large already is left out."""
+    grown = dict(reached)
+    ways = {_size(each): each for each in more}.values()
+    for bundle in reached.values():
+        for way in ways:
+            larger = bundle.add(way)
+            fits = larger.collections <= (collections or MOST_COLLECTIONS) and larger.least <= (tools or MOST_TOOLS)
+            if fits and _size(larger) not in grown:
+                grown[_size(larger)] = larger
+    return grown
+
+
+def _choose(fitting: list[Bundle], tools: int | None, dice: random.Random) -> Bundle:
+    """One of those that need the least adding and leaving out."""
+    if tools is None:
+        return dice.choice(fitting)
+    nearest = min(abs(each.usual - tools) for each in fitting)
+    return dice.choice([each for each in fitting if abs(each.usual - tools) <= nearest + 2])
+
+
+@cache
+def _list_bundles(theme: str) -> tuple[Bundle, ...]:
+    whole = load_domain(theme)
+    return tuple(_weigh(theme, each) for each in list_feature_sets(whole))
+
+
+def _weigh(theme: str, features: tuple[str, ...]) -> Bundle:
+    domain = cut_domain(load_domain(theme), features)
+    total, count = len(domain.operations), len(domain.collections)
+    usual = sum(not each.optional for each in domain.operations.values())
+    return Bundle(count, total - len(list_spare(domain)), usual, total, ((theme, features),))

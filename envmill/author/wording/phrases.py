@@ -1,0 +1,89 @@
+"""Phrases: what people call things, and one wish said as an order or as news."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from envmill.author.domain import Arguments, Domain, Operation, State
+from envmill.author.formula import fill
+
+_ARTICLE = re.compile(r"\ba(?= [aeio](?!ne\b))")
+Names = dict[tuple[str, str], str]
+"""(collection, row) → what this one row is called instead of its label."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One change somebody wants: the operation and its arguments."""
+
+    operation: Operation
+    arguments: Arguments
+
+
+def list_facts(wishes: list[Wish], domain: Domain, state: State, names: Names | None = None) -> dict[str, Any]:
+    """What the person who asks can say again, under names people would use."""
+    facts: dict[str, Any] = {}
+    for wish in wishes:
+        for parameter in wish.operation.takes:
+            value = say(f"{{{parameter.local}}}", wish, domain, state, names) if parameter.row else wish.arguments[parameter.name]
+            name = parameter.local.replace("_", " ")
+            spellings = (name, *(f"{name} {more}" for more in range(2, 99)))
+            facts[next(each for each in spellings if facts.get(each, value) == value)] = value
+    return facts
+
+
+def can_say(wish: Wish, domain: Domain, state: State) -> bool:
+    """Whether everything its phrases mention exists in this state already."""
+    try:
+        return all(say(each, wish, domain, state) for each in (*wish.operation.asks, *wish.operation.tells))
+    except KeyError:
+        return False
+
+
+def say(template: str, wish: Wish, domain: Domain, state: State, names: Names | None = None) -> str:
+    """A phrase with rows called by their labels and values spelled for people."""
+    text = fill(template, lambda path: say_field(path, wish, domain, state, names or {}))
+    return _ARTICLE.sub("an", text) if " a {" in template else text
+
+
+def say_field(path: str, wish: Wish, domain: Domain, state: State, names: Names) -> str:
+    """What one field of a phrase comes to: a row's name, something that row refers to, or a plain value."""
+    rows = {each.local: each.row for each in wish.operation.takes if each.row}
+    first, *rest = path.split(".")
+    if first not in rows:
+        return spell_value(wish.arguments[first])
+    return follow(rows[first], state[rows[first]][wish.arguments[f"{first}_id"]]["id"], rest, domain, state, names)
+
+
+def follow(collection: str, row_id: str, path: list[str], domain: Domain, state: State, names: Names | None = None) -> str:
+    """Walk from a row along references; a row at the end is called by its label, or by the name given for it."""
+    row = state[collection][row_id]
+    if not path:
+        if names and (collection, row_id) in names:
+            return names[collection, row_id]
+        return fill(domain.collections[collection].label, _walk(collection, row_id, domain, state, names))
+    step, *rest = path
+    reference = domain.collections[collection].attributes.get(f"{step}_id")
+    if reference and reference.ref:
+        return follow(reference.ref, row[f"{step}_id"], rest, domain, state, names)
+    return spell_value(row[step])
+
+
+def spell_value(value: Any) -> str:
+    """A plain value as people write it."""
+    try:
+        day = date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return f"{day.day} {day:%B %Y}"
+
+
+def capitalise(text: str) -> str:
+    """With a capital at the start, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def _walk(collection: str, row_id: str, domain: Domain, state: State, names: Names | None) -> Callable[[str], str]:
+    return lambda field: follow(collection, row_id, field.split("."), domain, state, names)
