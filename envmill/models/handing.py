@@ -30,7 +30,7 @@ def tell_pending(step: str, items: int, underway: Sequence[Underway], now: float
 
 
 def outlast(pending: Pending | None, failures: Sequence[BaseException]) -> Pending | None:
-    """What waits, where nothing but the budget failed beside it: the run goes on by itself, and says both. None where somebody has to mend."""
+    """What waits, where nothing but the budget failed beside it: the run then goes on by itself. None where somebody has to mend first."""
     if pending is None or not all(isinstance(one, BudgetReached) for one in failures):
         return None
     if not failures:
