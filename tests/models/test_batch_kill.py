@@ -70,9 +70,10 @@ class Lives:
         }
 
     def check_ledger(self) -> None:
-        """Each item was answered by the vendor once, and each answer is in the ledger once, with its outcome."""
-        executed = self.vendors.counts()["asked"]
-        assert sorted(executed.values()) == [1] * ITEMS, "an item was handed in twice, or never"
+        """All items went out in one batch, were answered once, and each answer is in the ledger once, with its outcome."""
+        handed = [one for one in self.vendors.requests() if one["method"] == "POST" and one["path"].endswith("/batches")]
+        assert len(handed) == 1, "items were handed in twice, or never"
+        assert sorted(self.vendors.counts()["asked"].values()) == [1] * ITEMS
         lake = Lake(self.folder / "lake")
         calls = fetch(lake, "select outcome, count(*), count(distinct request) from model_calls where not reused group by all")
         assert calls == [("reply", ITEMS, ITEMS)], "a reply was lost, or counted twice"
