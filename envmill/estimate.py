@@ -58,6 +58,8 @@ class Forecast:
     """None when nothing like it was ever answered."""
     cost: float | None
     """None when tokens or price are unknown."""
+    priced: bool
+    """Whether the model has a price."""
     basis: str
     """Where the numbers come from, in words."""
 
@@ -137,10 +139,12 @@ async def _price(lake: Lake, load: _Load, config: RunConfig, prices: Prices, sca
         told = f"input {counted.told}, the rest {told}" if load.repaired or load.got is not None else f"input {counted.told}"
     tokens_out = None if load.got is None else math.ceil(calls * load.got * per_got)
     price = prices.find(spec.provider, name)
-    cost = 0.0 if spec.provider in _FREE else None
+    free = spec.provider in _FREE
+    cost = 0.0 if free else None
     if price is not None and tokens_out is not None:
         cost = price.charge(Usage(tokens_in, tokens_out))
-    return Forecast(load.step, load.prompt, load.role, str(spec), calls, tokens_in, tokens_out, cost, f"{load.basis}; {told}")
+    priced, basis = free or price is not None, f"{load.basis}; {told}"
+    return Forecast(load.step, load.prompt, load.role, str(spec), calls, tokens_in, tokens_out, cost, priced, basis)
 
 
 def _find_ratio(lake: Lake, spec: Spec, model: str) -> tuple[float, float, str]:

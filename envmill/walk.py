@@ -26,7 +26,7 @@ from envmill.lake.lease import hold
 from envmill.line import STEPS, Step
 from envmill.mill import Mill, Result, Subject
 from envmill.models.base import Spent
-from envmill.models.handing import hand_in, tell_pending
+from envmill.models.handing import hand_in, outlast, tell_pending
 from envmill.upstream import Upstream
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
@@ -99,8 +99,10 @@ class Walk:
         """The line, bare."""
         for step in steps:
             ended = await asyncio.gather(*(self.work(step, bucket) for bucket in await self.plan(step)), return_exceptions=True)
-            pending = await self.conclude(step)
-            if failed := [one for one in (*ended, pending) if isinstance(one, BaseException)]:
+            pending, failed = await self.conclude(step), [one for one in ended if isinstance(one, BaseException)]
+            if waits := outlast(pending, failed):
+                raise waits
+            if failed:
                 raise failed[0]
 
     def _require_finished(self, step: Step) -> None:

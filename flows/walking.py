@@ -15,6 +15,7 @@ from envmill.errors import Pending, StepFailed
 from envmill.lake.events import note
 from envmill.line import STEPS, Step
 from envmill.models.cast import find_kin
+from envmill.models.handing import outlast
 from envmill.opening import open_walk
 from envmill.settings import Settings
 from envmill.walk import Walk
@@ -63,10 +64,10 @@ async def walk_step(walk: Walk, step: Step) -> None:
     failures = [failure for state in states if (failure := await _failure_of(state))]
     pending = await walk.conclude(step)
     await _show_failures(step, failures)
+    if waits := outlast(pending, failures):
+        raise waits
     if failures:
         raise _merge(step, failures)
-    if pending is not None:
-        raise pending
     await check_step(step.name)
 
 

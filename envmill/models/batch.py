@@ -22,7 +22,7 @@ from envmill.models.batches.base import Carrier, Item, Outcome, Slip
 from envmill.models.batches.slips import Slips
 from envmill.models.batches.watch import Underway, Watch
 from envmill.models.budget import Amount, Budget, Hold
-from envmill.models.cast import VENDORS, find_endpoint
+from envmill.models.cast import CONVERSING, VENDORS, find_endpoint
 from envmill.models.dialect import Dialect, Terms, concede
 from envmill.models.spec import Spec
 from envmill.settings import Endpoint, Settings
@@ -250,7 +250,7 @@ def wait_before_looking(underway: Sequence[Underway], now: float) -> float:
 
 
 def _require_single(request: Request) -> None:
-    if request.tools or request.role in ("policy", "user"):
+    if request.tools or request.role in CONVERSING:
         raise SettingsError(
             f"{request.prompt.name} for {request.subject} is a conversation of the {request.role}, "
             f"and each turn of it would wait for a batch. Give the role {request.role} a direct provider."

@@ -13,7 +13,7 @@ from envmill.models.dialect import Dialect
 from envmill.models.families import are_related, family
 from envmill.models.openai import Chat
 from envmill.models.responses import Responses
-from envmill.models.spec import Spec
+from envmill.models.spec import BATCH, Spec
 from envmill.models.vendor import Vendor
 from envmill.settings import Endpoint, Settings
 from schemas.run import ProviderName, RunConfig
@@ -28,6 +28,8 @@ VENDORS: dict[str, tuple[Sdk, type[Dialect]]] = {
 }
 """Provider → whose SDK carries it, and the format it speaks."""
 
+CONVERSING: tuple[Role, ...] = ("policy", "user")
+"""Roles that take turns, so that no batch can play them."""
 _JUDGES: tuple[Role, ...] = ("critic", "judge")
 
 
@@ -54,10 +56,16 @@ def read_specs(config: RunConfig) -> dict[Role, Spec]:
     return specs
 
 
-def check_cast(config: RunConfig, settings: Settings) -> None:
-    """Everything that can be known to be wrong before anyone is asked."""
+def check_specs(config: RunConfig) -> None:
+    """Whether every role has a model, as far as a config tells."""
     for role, spec in read_specs(config).items():
         _check_spec(role, spec)
+
+
+def check_cast(config: RunConfig, settings: Settings) -> None:
+    """Everything that can be known to be wrong before anyone is asked."""
+    check_specs(config)
+    for spec in read_specs(config).values():
         if (direct := spec.direct).provider in VENDORS:
             find_endpoint(direct, settings)
 
@@ -66,9 +74,16 @@ def _check_spec(role: Role, spec: Spec) -> None:
     if spec.provider not in get_args(ProviderName):
         raise SettingsError(f"The {role}'s model is {str(spec)!r}: its provider must be one of {', '.join(get_args(ProviderName))}.")
     if spec.provider not in ("offline", "replay") and not spec.model:
-        raise SettingsError(f"The {role} is asked through {spec.provider}, and no model is named: set one, like {spec.provider}:my-model.")
+        mend = "set `model` beside `provider`" if role == "author" else f"write {spec.provider}:my-model"
+        raise SettingsError(f"The {role} is asked through {spec.provider}, and no model is named: {mend}; `envmill models` lists some.")
     if spec.provider in ("offline", "replay") and spec.model:
         raise SettingsError(f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave it out.")
+    if spec.provider.startswith(BATCH) and role in CONVERSING:
+        raise SettingsError(
+            f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: ask it as {spec.direct}."
+            if spec.direct.provider in VENDORS
+            else f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: give it a direct provider."
+        )
     if spec.provider == "replay" and role != "author":
         raise SettingsError(f"The {role} cannot be replayed alone: with `replay` as the provider every role is.")
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from envmill.errors import Pending
+from envmill.errors import BudgetReached, Pending
 from envmill.models.base import Provider
 from envmill.models.batch import Batch, Underway, wait_before_looking
 
@@ -27,6 +27,15 @@ def tell_pending(step: str, items: int, underway: Sequence[Underway], now: float
         again_in=seconds,
         slips=[one.slip.name for one in underway],
     )
+
+
+def outlast(pending: Pending | None, failures: Sequence[BaseException]) -> Pending | None:
+    """What waits, where nothing but the budget failed beside it: the run then goes on by itself. None where somebody has to mend first."""
+    if pending is None or not all(isinstance(one, BudgetReached) for one in failures):
+        return None
+    if not failures:
+        return pending
+    return Pending(f"{pending.message}\nOthers found no room: {failures[0]}", **pending.facts)
 
 
 def _tell(one: Underway) -> str:

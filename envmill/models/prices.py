@@ -67,7 +67,7 @@ class Prices:
         except FileNotFoundError as error:
             raise SettingsError(f"There is no price file {path}. Point ENVMILL_PRICES at one, or unset it.") from error
         except (OSError, ValueError) as error:
-            raise SettingsError(f"The price file {path} cannot be read: {error}") from error
+            raise SettingsError(f"The price file {path} cannot be read ({error}). Mend it, or point ENVMILL_PRICES at another.") from error
         if strange := sorted(found.keys() - {"price"}):
             raise SettingsError(f"{path} holds {', '.join(strange)}; only [[price]] entries are known.")
         entries: Json = found.get("price", [])

@@ -10,12 +10,13 @@ from envmill.models.connection import Connection, Connections, Vendor
 from envmill.models.families import family
 from envmill.models.prices import Prices
 from envmill.models.shape import take_objects, take_text
-from envmill.models.spec import Spec
+from envmill.models.spec import BATCH, Spec
 from envmill.settings import Endpoint, Settings
 
 _LISTS: dict[Vendor, str] = {"openai": "/models", "anthropic": "/v1/models?limit=1000"}
 
 
+_SERVERLESS = ("offline", "replay", f"{BATCH}lines")
 _NO_LIST = "it answers, and lists no models"
 
 
@@ -68,14 +69,17 @@ class Watch:
             await self._connections.close()
 
     async def _look_at_model(self, spec: Spec) -> Sight:
-        if spec.provider not in VENDORS or not spec.model:
+        direct = spec.direct
+        if spec.provider in _SERVERLESS:
+            raise SettingsError(f"{spec.provider} asks no server, so there is nothing to reach: leave it out.")
+        if direct.provider not in VENDORS or not spec.model:
             raise SettingsError(f"{spec} is no model of a server: name one like {', '.join(f'{one}:my-model' for one in VENDORS)}.")
-        name = spec.endpoint or VENDORS[spec.provider][0]
+        name = spec.endpoint or VENDORS[direct.provider][0]
         try:
-            endpoint = find_endpoint(spec, self._settings)
+            endpoint = find_endpoint(direct, self._settings)
         except SettingsError as error:
             return self._describe_model(spec, self._settings.endpoints.get(name, Endpoint("not set")), _Listing(error.message))
-        listing = await self._list(VENDORS[spec.provider][0], endpoint)
+        listing = await self._list(VENDORS[direct.provider][0], endpoint)
         if listing.names is not None and spec.model not in listing.names:
             near = ", ".join(_find_near(spec.model, listing.names)) or "none like it"
             listing = _Listing(f"the server lists no such model; it has {near}", listing.names)

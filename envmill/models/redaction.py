@@ -1,8 +1,8 @@
 """Redaction: secrets taken out of whatever is written down or raised. A vendor's message may quote the key it was sent."""
 
 import re
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import NoReturn, TypeVar
 
 from envmill.errors import EnvMillError
 
@@ -26,15 +26,18 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in secrets for form in (secret.strip(), repr(secret.strip())[1:-1]) if len(form) >= _SHORTEST}
-        self._known = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True)))) if known else None
+        self._search, self._sub = _compile(known)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Secrets are not written down, nor handed to another process.")
 
     def finds(self, text: str) -> bool:
         """Whether a text holds one of ours."""
-        return self._known is not None and self._known.search(text) is not None
+        return self._search(text) is not None
 
     def hide(self, text: str) -> str:
         """The text without secrets we hold. For what a model said: a shape alone may be its own words."""
-        return text if self._known is None else self._known.sub(_HIDDEN, text)
+        return self._sub(_HIDDEN, text)
 
     def hide_all(self, text: str) -> str:
         """The text without secrets, and without what looks like one. For messages of vendors."""
@@ -44,3 +47,19 @@ class Redactor:
         """The same error without secrets; its causes stay behind, since their texts and objects hold headers."""
         facts = {name: self.hide_all(value) if isinstance(value, str) else value for name, value in error.facts.items()}
         return type(error)(self.hide_all(error.message), **facts)
+
+
+def _compile(secrets: Collection[str]) -> tuple[Callable[[str], object], Callable[[str, str], str]]:
+    """Search and substitution. The pattern itself is not kept: it would show its secrets to whoever prints what a redactor holds."""
+    if not secrets:
+        return _find_nothing, _leave
+    pattern = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))))
+    return pattern.search, pattern.sub
+
+
+def _find_nothing(text: str) -> None:  # noqa: ARG001  where no secret is known
+    return None
+
+
+def _leave(hidden: str, text: str) -> str:  # noqa: ARG001  where no secret is known
+    return text

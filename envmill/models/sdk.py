@@ -1,6 +1,6 @@
 """The vendors' SDKs as mere carriers: their addresses, headers and errors, and none of their retries, types or guesses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 _CONNECT, _READ = 5.0, 600.0
 """Seconds to connect, and between two pieces of an answer; the door's deadline ends a call that takes too long."""
-_POOL = 1024
-"""Connections, kept alive or not: with fewer kept than in flight, every call opens a new one."""
+_LANE = 32
+"""Calls of one pool of connections: a pool looks at each of its connections whenever a call comes and goes, and asks the kernel about
+those that are idle, so that one pool of 256 took longer than all the rest of a call."""
 _KEEP = 15.0
 """Seconds an idle connection is kept; servers close theirs sooner or later, and the next call must not run into that."""
 _NO_KEY = "none"
 """Servers of one's own take any key, and the SDKs want one."""
+_LOOPBACK = ("http://127.", "http://localhost", "http://[::1]")
 
 Sent = tuple[bytes, str] | Refusal | str
 """Body and content type; an error answer; or why none came."""
@@ -55,34 +57,56 @@ def open_client(vendor: Literal["openai", "anthropic"], endpoint: Endpoint) -> C
 
         make, own = sdk.AsyncAnthropic, "https://api.anthropic.com"
     url = endpoint.url or own
-    return _Carrier(sdk, make(api_key=endpoint.key.reveal() or _NO_KEY, base_url=url, max_retries=0, http_client=_open_http(url)))
+    open_http = _make_opener(url)
+    return _Carrier(sdk, lambda: make(api_key=endpoint.key.reveal() or _NO_KEY, base_url=url, max_retries=0, http_client=open_http()))
 
 
-def _open_http(url: str) -> "httpx2.AsyncClient":
+def _make_opener(url: str) -> "Callable[[], httpx2.AsyncClient]":
     """Redirects are not followed: the key would go along to wherever they point. Loopback needs no proxy."""
     import httpx2
 
-    limits = httpx2.Limits(max_connections=_POOL, max_keepalive_connections=_POOL, keepalive_expiry=_KEEP)
-    outside = not url.startswith(("http://127.", "http://localhost", "http://[::1]"))
-    return httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(_READ, connect=_CONNECT, pool=None), trust_env=outside)
+    limits = httpx2.Limits(max_connections=_LANE, max_keepalive_connections=_LANE, keepalive_expiry=_KEEP)
+    timeout, outside = httpx2.Timeout(_READ, connect=_CONNECT, pool=None), not url.startswith(_LOOPBACK)
+    trusted = httpx2.create_ssl_context(trust_env=outside)  # read from disk once, however many pools there will be
+    return lambda: httpx2.AsyncClient(limits=limits, timeout=timeout, trust_env=outside, verify=trusted)
+
+
+@dataclass(eq=False)
+class _Lane:
+    """A client of an SDK with a pool of its own."""
+
+    client: Any
+    in_flight: int = 0
 
 
 class _Carrier:
-    """Either SDK: both have the same bones."""
+    """Either SDK: both have the same bones. The first lane with room is taken, so that few calls keep to few connections."""
 
-    def __init__(self, sdk: Any, client: Any) -> None:
-        self._sdk, self._client = sdk, client
+    def __init__(self, sdk: Any, open_lane: Callable[[], Any]) -> None:
+        self._sdk, self._open_lane = sdk, open_lane
+        self._lanes = [_Lane(open_lane())]
 
     async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | Form | None") -> Sent:
+        lane = self._find_lane()
+        lane.in_flight += 1
         try:
-            return await _carry(self._client, method, path, content)
+            return await _carry(lane.client, method, path, content)
         except self._sdk.APIStatusError as error:
             return Refusal(error.status_code, error.response.headers, error.response.content)
         except self._sdk.APIConnectionError as error:
             return _tell(error)
+        finally:
+            lane.in_flight -= 1
 
     async def close(self) -> None:
-        await self._client.close()
+        for lane in self._lanes:
+            await lane.client.close()
+
+    def _find_lane(self) -> _Lane:
+        free = next((lane for lane in self._lanes if lane.in_flight < _LANE), None)
+        if free is None:
+            self._lanes.append(free := _Lane(self._open_lane()))
+        return free
 
 
 async def _carry(client: Any, method: str, path: str, content: "bytes | Form | None") -> Sent:

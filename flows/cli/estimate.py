@@ -2,9 +2,14 @@
 
 # ruff: noqa: ARG001  options are read from the context, all at once
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from envmill.estimate import Forecast
 
 COLUMNS = ("step", "prompt", "role", "model", "calls", "tokens_in", "tokens_out", "cost", "basis")
 
@@ -17,6 +22,10 @@ def estimate(
     recipe: Annotated[str | None, typer.Option(help="How environments are thought up.")] = None,
     provider: Annotated[str | None, typer.Option(help="Who would answer prompts.")] = None,
     model: Annotated[str | None, typer.Option(help="Model that would be asked.")] = None,
+    critic: Annotated[str | None, typer.Option(help="Model that would review, as provider:model.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Model that would judge, as provider:model.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Model that would act, as provider:model.")] = None,
+    user: Annotated[str | None, typer.Option(help="Model that would play the user, as provider:model.")] = None,
 ) -> None:
     """Model calls, tokens and money a run would take: from finished runs of the recipe, and from the first step's prompts as they are sent.
 
@@ -39,8 +48,16 @@ def estimate(
     means = RECIPES[config.recipe](author.themes())
     found = asyncio.run(foresee(Lake(settings.lake), config, means, Prices.load(settings.prices), Scales(settings)))
     show(COLUMNS, [[getattr(one, column) for column in COLUMNS] for one in found])
+    for line in _sum_up(found, config.recipe, settings.prices):
+        typer.echo(line, err=True)
+
+
+def _sum_up(found: "Sequence[Forecast]", recipe: str, prices: Path) -> Iterator[str]:
+    """The whole, and what is not known of it."""
     known = [one.cost for one in found if one.cost is not None]
     total = f"{sum(known):.4g}" if len(known) == len(found) else "unknown"
-    typer.echo(f"{sum(one.calls for one in found)} calls, cost {total}", err=True)
+    yield f"{sum(one.calls for one in found)} calls, cost {total}"
+    for unpriced in sorted({one.model for one in found if not one.priced}):
+        yield f"No price of {unpriced}: enter it in {prices}, with where and when it was read."
     if len({one.step for one in found}) < 2:
-        typer.echo(f"No finished run of {config.recipe} yet: what later steps take is unknown. An offline run of it tells.", err=True)
+        yield f"No finished run of {recipe} yet: what later steps take is unknown. An offline run of it tells."

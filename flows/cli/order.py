@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
-from envmill.models.cast import find_kin
+from envmill.models.cast import check_specs, find_kin
 from envmill.models.recording import is_file
 from flows.cli.progress import Progress
 from flows.local.api import Api
@@ -31,9 +31,11 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
         if (place := chosen.get(name)) and (name == "record" or is_file(place)):
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
     try:
-        return RunConfig.model_validate(chosen)
+        config = RunConfig.model_validate(chosen)
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from error
+    check_specs(config)
+    return config
 
 
 def _check_resume(resume: str, chosen: list[str], home: Home) -> None:

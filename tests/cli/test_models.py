@@ -81,6 +81,27 @@ def test_a_model_that_cannot_be_used_is_told_and_exits_with_1(
     assert told in say(monkeypatch, capsys, "openai:gpt-x", spec, code=1)[spec][3]
 
 
+def test_a_model_asked_through_batches_is_looked_at_where_it_is_asked(
+    surroundings: Loopback, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = say(monkeypatch, capsys, "batch-openai:gpt-x", "batch-anthropic:claude-y")
+    assert [cells[3] for cells in rows.values()] == ["yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"), [("offline", "asks no server"), ("batch-lines:m", "asks no server"), ("gpt-x", "name one like openai:my-model")]
+)
+def test_what_is_no_model_of_a_server_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spec: str, told: str
+) -> None:
+    monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["envmill", "models", spec])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
 def test_no_key_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("ENVMILL_OPENAI_URL", "ENVMILL_ANTHROPIC_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -21,6 +21,9 @@ def test_what_is_not_given_keeps_its_default(home: Home) -> None:
         ({"recipe": "unheard-of"}, r"Unknown recipe 'unheard-of'. Known: .*envscaler"),
         ({"provider": "nobody"}, r"Unknown provider 'nobody'. Known: .*offline"),
         ({"environments": 0}, "--environments is 0: input should be greater than or equal to 1"),
+        ({"provider": "openai"}, "no model is named: set `model`"),
+        ({"judge": "mistral:m"}, "its provider must be one of"),
+        ({"policy": "batch-openai:m"}, "ask it as openai:m"),
         ({"mistakes": 2.0}, "--mistakes is 2.0: input should be less than or equal to 1"),
     ],
 )
@@ -48,6 +51,9 @@ def test_an_unknown_run_is_answered_with_the_known_ones(home: Home) -> None:
         (["run", "--recipe", "unheard-of"], 2, "Unknown recipe"),
         (["run"], 3, "Start it with `envmill up`"),
         (["funnel"], 2, "No run in"),
+        (["estimate", "--provider", "openai"], 2, "no model is named"),
+        (["estimate", "--provider", "openai", "--model", "m"], 0, "No price of openai:m: enter it in"),
+        (["estimate", "--critic", "openai:m"], 0, "cost 0"),
         (["down"], 0, "server: was not running"),
     ],
 )

@@ -90,6 +90,8 @@ def test_two_servers_may_call_their_models_the_same() -> None:
         ({"judge": "mistral:m"}, KEYS, "must be one of .*openai"),
         ({"judge": "openai"}, KEYS, "The judge .*no model is named"),
         ({"judge": "replay"}, KEYS, "cannot be replayed alone"),
+        ({"policy": "batch-openai:m"}, KEYS, "would wait for a batch: ask it as openai:m"),
+        ({"user": "batch-lines:m"}, KEYS, "would wait for a batch: give it a direct provider"),
     ],
 )
 def test_what_is_missing_is_said_before_anyone_is_asked(fields: dict[str, str], environ: dict[str, str], told: str) -> None:

@@ -20,8 +20,8 @@ from tests.models.asker import IN_FLIGHT, read_known
 from tests.models.vendors.launch import Loopback
 from tests.soak import count
 
-KILLS, A_LIFE = count(3, 100), 60
-"""How often, and the most questions that are answered between two kills."""
+RUNS, KILLS, A_LIFE = count(1, 10), count(3, 10), 60
+"""Runs, kills of each, and the most questions answered between two kills. Each life asks anew for all that those before it know."""
 
 
 @dataclass
@@ -81,10 +81,11 @@ def list_answered(folder: Path) -> set[int]:
 
 
 @pytest.mark.soak(area="models")
-def test_a_killed_asker_repeats_at_most_what_was_in_flight(vendors: Loopback, tmp_path: Path) -> None:
+@pytest.mark.parametrize("run", range(RUNS))
+def test_a_killed_asker_repeats_at_most_what_was_in_flight(vendors: Loopback, tmp_path: Path, run: int) -> None:
     vendors.say('{"length": 3}')
     vendors.set(latency=0.02)
-    numbers, chance = range(KILLS * A_LIFE * 2), random.Random(os.environ.get("ENVMILL_SEED", ""))
+    numbers, chance = range(KILLS * A_LIFE * 2), random.Random(f"{os.environ.get('ENVMILL_SEED', '')}{run}")
     kept, asked = set[int](), Counter[int]()
     for life in range(KILLS + 1):
         with start(tmp_path, vendors, numbers) as asker:

@@ -122,10 +122,12 @@ def test_a_loop_closed_and_reopened_sends_every_call_once(vendors: Loopback, tmp
 
 
 @VENDORS
-async def test_a_crowd_keeps_to_its_bound_and_to_its_connections(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+@pytest.mark.parametrize("crowd", [24, 80])
+async def test_a_crowd_keeps_to_its_bound_and_to_its_connections(vendors: Loopback, tmp_path: Path, vendor: str, crowd: int) -> None:
+    """Eighty calls are more than one pool of connections carries."""
     answer_all(vendors)
-    async with open_door(vendor, vendors.root, tmp_path, in_flight=24) as door:
+    async with open_door(vendor, vendors.root, tmp_path, in_flight=crowd) as door:
         assert await ask_all(door, range(240)) == [Answer(length=3)] * 240
     counts = vendors.counts()
-    assert counts["peak"] == 24
-    assert counts["connections"] <= 24 + 10  # the control ones, a few of them each test
+    assert counts["peak"] == crowd
+    assert counts["connections"] <= crowd + 10  # the control ones, a few of them each test

@@ -1,6 +1,7 @@
 """A whole run through batches: every step ends pending, is answered, goes on, and makes what a run without batches makes."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from envmill import author
-from envmill.errors import Pending
+from envmill.errors import Outage, Pending, StepFailed
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.line import STEPS
@@ -108,3 +109,44 @@ async def test_what_does_not_wait_is_saved_while_the_rest_does(settings: Setting
         async with open_walk("r1", LATER, settings) as walk:
             await walk.walk(STEPS[:1])
     assert [outcome for *_, outcome, _ in ids(settings, "r1")["exits"]] == ["kept"]
+
+
+async def test_whoever_waits_goes_on_though_others_found_no_room(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a batch takes less than foreseen is room for those whom the budget held back, so it ends nothing while one is under way."""
+    monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
+    few = LATER.model_copy(update={"environments": 4, "budget_tokens": 4500})
+    handed: list[int] = []
+    told: list[Pending] = []
+    for _ in range(6):
+        try:
+            async with open_walk("r1", few, settings) as walk:
+                await walk.walk(STEPS[:1])
+            break
+        except Pending as pending:
+            told.append(pending)
+            handed.append(serve(settings.home / "batches" / "r1").total())
+    else:
+        pytest.fail("not finished")
+    assert all(re.search(r"items? waits? for 1 batch", one.message) and one.facts["again_in"] >= 60.0 for one in told)
+    assert "budget of 4,500 tokens is reached" in told[0].message
+    assert "--budget-tokens" in told[0].message, "it says what somebody may do meanwhile"
+    assert len(handed) > 1
+    assert sum(handed) >= 4
+    assert [outcome for *_, outcome, _ in ids(settings, "r1")["exits"]] == ["kept"] * 4
+
+
+async def test_a_failure_that_wants_somebody_comes_before_the_batch(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
+    write, broken = Asking.write, list[str]()
+
+    def write_but_one(self: Asking, request: Request, model: str, terms: Terms) -> Written:
+        broken.append(request.subject)
+        if request.subject == broken[0]:
+            raise Outage("The sky fell.")
+        return write(self, request, model, terms)
+
+    monkeypatch.setattr(Asking, "write", write_but_one)
+    with pytest.raises(StepFailed, match="The sky fell"):
+        async with open_walk("r1", LATER, settings) as walk:
+            await walk.walk(STEPS[:1])
+    assert serve(settings.home / "batches" / "r1").total() == 1, "the other's batch went out all the same"

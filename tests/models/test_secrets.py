@@ -1,6 +1,7 @@
 """A key goes into one header and nowhere else: not into logs, ledger, journals, lake, errors, tracebacks, reprs or child processes."""
 
 import contextlib
+import gc
 import logging
 import os
 import pickle
@@ -130,3 +131,27 @@ async def test_no_process_of_the_jail_knows_a_key(vendors: Loopback, tmp_path: P
 def test_settings_hand_no_key_to_another_process(vendors: Loopback, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="not written down"):
         pickle.dumps(settings_of(tmp_path, vendors))
+
+
+def list_shown() -> list[str]:
+    """Everything alive of ours and of what carries our calls, as it shows itself; ours with what it holds."""
+    alive = [(str(type(one).__module__), one) for one in gc.get_objects() if type(one) is not type]
+    ours = [repr(one) + repr(getattr(one, "__dict__", "")) for place, one in alive if place.startswith("envmill")]
+    return ours + [repr(one) for place, one in alive if place.startswith(("httpx2", "httpcore2"))]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(vendors: Loopback, tmp_path: Path, provider: str) -> None:
+    """A traceback with its locals, a debugger and a pickle see what objects show."""
+    vendors.say(BLUEPRINT)
+    config = RunConfig.model_validate({"provider": provider, "model": "m", "critic": "batch-openai:m", "environments": 2, "seed": 1})
+    async with open_walk("r1", config, settings_of(tmp_path, vendors)) as opened:
+        await opened.walk(STEPS[:1])
+        shown = list_shown()
+        door = opened.mill.door
+        for holder in (opened.mill.settings, door.discipline, door.discipline.redactor, door.provider, door):
+            with pytest.raises(TypeError, match=r"not written down|cannot pickle"):
+                pickle.dumps(holder)
+    assert any("Redactor" in one for one in shown)
+    assert any("Endpoint" in one for one in shown)
+    assert [one[:200] for one in shown if "secretsecret" in one] == []

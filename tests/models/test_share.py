@@ -1,6 +1,7 @@
 """Shares: processes that ask one model use its limits once between them, and one that is gone leaves its part."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -121,14 +122,17 @@ def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(vend
     with start(tmp_path, vendors, range(2000)) as first, start(tmp_path, vendors, range(2000, 4000)) as second:
         first.wait_for(64)
         second.wait_for(64)
+        while first.process.poll() is None and vendors.counts()["peak"] <= IN_FLIGHT / 2:
+            time.sleep(0.05)
         assert IN_FLIGHT / 2 < vendors.counts()["peak"] <= IN_FLIGHT
         second.process.kill()
         second.end()
         vendors.reset()
         vendors.say('{"length": 3}')
         vendors.set(latency=0.2)
-        first.wait_for(len(first.returned) + 64)
-        assert vendors.counts()["peak"] >= IN_FLIGHT
+        while first.process.poll() is None and vendors.counts()["peak"] < IN_FLIGHT:
+            time.sleep(0.05)
+        assert vendors.counts()["peak"] == IN_FLIGHT
         first.process.kill()
         first.end()
     (left,) = (tmp_path / "shares").glob("*/*.alive")

@@ -51,10 +51,11 @@ async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
 async def test_a_passing_fault_is_outlived(vendors: Loopback, tmp_path: Path, vendor: str, fault: str) -> None:
     vendors.say(GOOD)
     vendors.fail(**OUTAGES[fault], times=1)
-    assert await ask(vendors.root, vendor, tmp_path, attempt=patience(fault)) == Answer(length=3)
+    assert await ask(vendors.root, vendor, tmp_path, attempt=patience(fault), pauses=(0.01,) * 12) == Answer(length=3)
     (call,) = list_calls(tmp_path)
     assert call.outcome == "reply"
-    assert vendors.counts()["total"] == call.retries + 1
+    total = vendors.counts()["total"]
+    assert total == call.retries + 1 or (fault in SLOW and total <= call.retries + 1), "one given up early may never have arrived"
     assert call.retries == 1 or (fault in SLOW and call.retries > 1), "where patience is short, a busy machine may need another"
 
 
@@ -64,7 +65,7 @@ async def test_a_lasting_fault_is_an_outage_and_no_verdict(vendors: Loopback, tm
     vendors.say(GOOD)
     vendors.fail(**OUTAGES[fault])
     with pytest.raises(Outage) as caught:
-        await ask(vendors.root, vendor, tmp_path, attempt=patience(fault), pauses=(0.01,), deadline=1.0 if "429" in fault else 30.0)
+        await ask(vendors.root, vendor, tmp_path, attempt=patience(fault), pauses=(0.01,), deadline=6.0 if "429" in fault else 30.0)
     assert isinstance(caught.value, Throttled) == fault.startswith("429")
     (call,) = list_calls(tmp_path)
     assert (call.outcome, call.reply, call.tokens_out, call.answers) == ("outage", "", 0, False)
