@@ -20,9 +20,13 @@ MAX_REPLY = 1024 * 1024
 MAX_INTEGER = 2**63
 """Larger integers do not survive other JSON readers unchanged."""
 
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _ATOMS = frozenset((str, bool, type(None)))
 """Types whose values are JSON as they are. A text may still hold what no encoding can write."""
 _STR = frozenset((str,))
+_ARRAYS, _NUMBERS = (list, tuple), (int, float)
+"""Kept as tuples: `list | tuple` is made anew, and asked more slowly, each time."""
+_isfinite = math.isfinite
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -66,17 +70,20 @@ class NotJson(ValueError):
 
 def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
     """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings already."""
-    if type(value) in _ATOMS:
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind in _ATOMS:
         return value
-    if type(value) is int or type(value) is float:
-        return _plain_number(value)
-    if isinstance(value, dict | list | tuple):
-        if depth == 0:
-            raise NotJson(f"nested deeper than {MAX_DEPTH} levels")
-        return _plain_object(value, depth - 1) if isinstance(value, dict) else _plain_array(value, depth - 1)  # pyright: ignore[reportUnknownArgumentType]
+    if kind is dict:
+        return _plain_object(value, depth)
+    if kind is list:
+        return _plain_array(value, depth)
+    if isinstance(value, dict):
+        return _plain_object(value, depth)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, _ARRAYS):
+        return _plain_array(value, depth)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, int | float):
+    if isinstance(value, _NUMBERS):
         return _plain_number(value)
     raise NotJson(f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, bool or None")
 
@@ -92,14 +99,21 @@ def _plain_number(value: float) -> Json:
 
 
 def _plain_object(value: dict[Any, Json], depth: int) -> dict[str, Json]:
+    if not depth:
+        raise NotJson(_TOO_DEEP)
+    depth -= 1
     if not _STR.issuperset(map(type, value)):
         value = {_plain_key(key): item for key, item in value.items()}
     copy: dict[str, Json] = {}
     key = ""
     try:
         for key, item in value.items():
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]
             # Nearly every item ends here: a call for each would double the time a state takes.
-            copy[key] = item if type(item) in _ATOMS else plain(item, depth)
+            if kind in _ATOMS or (kind is float and _isfinite(item)) or (kind is int and -MAX_INTEGER <= item < MAX_INTEGER):
+                copy[key] = item
+            else:
+                copy[key] = plain(item, depth)
     except NotJson as fault:
         fault.path.append(key)
         raise
@@ -113,9 +127,15 @@ def _plain_key(key: Any) -> str:
 
 
 def _plain_array(value: list[Json] | tuple[Json, ...], depth: int) -> list[Json]:
+    if not depth:
+        raise NotJson(_TOO_DEEP)
+    depth -= 1
+    items = list(value)
+    if _ATOMS.issuperset(map(type, items)):
+        return items
     copy: list[Json] = []
     try:
-        for item in value:
+        for item in items:
             copy.append(item if type(item) in _ATOMS else plain(item, depth))
     except NotJson as fault:
         fault.path.append(str(len(copy)))

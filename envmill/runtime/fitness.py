@@ -1,10 +1,10 @@
 """Arguments made fit for a program: what JSON cannot carry is refused, `1.0` becomes `1` where an integer is asked for."""
 
-from typing import Any
-
 from envmill.runtime.canonical import MAX_INTEGER, Json, NotJson, plain, spell
 from envmill.runtime.interface import Interface
 from envmill.runtime.schema import settle
+
+_SMALL = frozenset((bool, type(None)))
 
 
 def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[dict[str, Json], str]:
@@ -12,7 +12,13 @@ def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[di
     if type(arguments) is not dict:
         fault = interface.check(name)(arguments)
         return {}, f"arguments{fault or ' must be object'}"
-    plainly = all(map(_is_plain, arguments.values()))
+    plainly = True
+    for value in arguments.values():
+        kind = type(value)  # pyright: ignore[reportUnknownVariableType]
+        # Nearly every argument is such a one, and needs no closer look.
+        if not ((kind is str and value.isascii()) or kind in _SMALL or (kind is int and -MAX_INTEGER <= value < MAX_INTEGER)):
+            plainly = False
+            break
     if not plainly:
         # A value that a state could not hold would make the program fail for its caller's mistake.
         try:
@@ -23,12 +29,3 @@ def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[di
     if fault := interface.check(name)(arguments):
         return {}, f"arguments{fault}"
     return (arguments if plainly else settle(interface.tools[name]["parameters"], arguments)), ""
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value needs no closer look: nearly every argument is such a one."""
-    if type(value) is str:
-        return value.isascii()
-    if type(value) is int:
-        return -MAX_INTEGER <= value < MAX_INTEGER
-    return value is None or value is True or value is False

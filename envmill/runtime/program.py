@@ -37,11 +37,26 @@ class Source(MetaPathFinder, Loader):
             sys.meta_path.insert(0, self)
         for name in self.codes:
             sys.modules.pop(name, None)
-        __import__(self.module)
-        found = getattr(sys.modules[self.module], self.class_name, None)
+        found = getattr(self._import_entry(), self.class_name, None)
         if not isinstance(found, type):
             raise ProgramFault(f"Module {self.module!r} defines no class {self.class_name!r}.")
         return found
+
+    def _import_entry(self) -> ModuleType:
+        """What an import statement would do, without its locks and searches: half the time of a small program's construction."""
+        if "." in self.module or self.module in self._packages:
+            __import__(self.module)
+            return sys.modules[self.module]
+        module = ModuleType(self.module)
+        module.__spec__, module.__loader__, module.__package__ = ModuleSpec(self.module, self), self, ""
+        sys.modules[self.module] = module
+        try:
+            exec(self.codes[self.module], module.__dict__)
+        except BaseException:
+            sys.modules.pop(self.module, None)
+            raise
+        # A module may have put another object in its place.
+        return sys.modules[self.module]
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
         return ModuleSpec(fullname, self, is_package=fullname in self._packages) if fullname in self.codes else None

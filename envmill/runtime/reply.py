@@ -10,6 +10,7 @@ from envmill.runtime.notice import Notification
 WIDEST = 6
 """Bytes of JSON for one of marshal's second version, at most: a control character becomes `\\u0001`."""
 _SURROGATE = 0xED
+_ARRAYS = (list, tuple)
 
 Outcome = Literal["ok", "rejection", "failure"]
 
@@ -37,7 +38,11 @@ class Reply(TypedDict):
 
 def parts_of(value: Any, shelf: Cabinet) -> list[dict[str, Json]]:
     """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it one part each, the rest JSON."""
-    if isinstance(value, list | tuple) and any(isinstance(one, Blob) for one in value):  # pyright: ignore[reportUnknownVariableType]
+    if type(value) is dict:
+        value = plain(value)
+        _weigh(value)
+        return [{"type": "json", "value": value}]
+    if isinstance(value, _ARRAYS) and any(isinstance(one, Blob) for one in value):  # pyright: ignore[reportUnknownVariableType]
         return [_part_of(one, shelf) for one in value]  # pyright: ignore[reportUnknownVariableType]
     return [_part_of(value, shelf)]
 

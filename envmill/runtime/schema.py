@@ -23,7 +23,7 @@ TYPES: dict[str, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
     # A bool is an int in Python, and never in JSON.
     "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer()),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "array": lambda value: isinstance(value, list),
@@ -193,7 +193,7 @@ def _bound(keyword: str, measures: Callable[[Json], Any], holds: Callable[[Any, 
 
 
 def _number(value: Json) -> Any:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _length(value: Json) -> Any:

@@ -22,7 +22,7 @@ from envmill.runtime.program import ProgramFault
 from envmill.runtime.rejection import Rejection
 from envmill.runtime.reply import Error, Outcome, Reply, fail, parts_of, refuse
 from envmill.runtime.spelling import Speller
-from envmill.runtime.start import Start
+from envmill.runtime.start import Packed, Start
 from envmill.runtime.weather import Weather
 from envmill.runtime.world import MICRO, WORLD, Source, World, parse_clock
 
@@ -73,7 +73,7 @@ class Session:
 
     def reset(
         self,
-        state: dict[str, Json] | bytes,
+        state: dict[str, Json] | Packed,
         clock: str,
         seed: int,
         weather: Mapping[str, Any] | None = None,

@@ -11,17 +11,34 @@ from envmill.runtime.canonical import Json, plain
 VERSION = 4
 
 
+class Packed:
+    """A state in the form that is quickest to construct from again, and perhaps a copy made ahead for whoever is first."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self._ahead: dict[str, Json] | None = None
+
+    def copy(self) -> dict[str, Json]:
+        """The state, detached."""
+        ahead, self._ahead = self._ahead, None
+        return marshal.loads(self.content) if ahead is None else ahead
+
+    def unpack(self) -> None:
+        """Make a copy ahead: who is forked from here has it as its own."""
+        self._ahead = marshal.loads(self.content)
+
+
 class Start:
     """Remembers the last start, since episodes of one scenario share theirs."""
 
     def __init__(self) -> None:
         self._given = pack({})
 
-    def take(self, state: dict[str, Json] | bytes) -> dict[str, Json]:
-        """A copy of the state in exact JSON types; NotJson when it cannot be one. Bytes are what `pack` made."""
-        if isinstance(state, bytes):
-            self._given = state
-            return marshal.loads(state)
+    def take(self, state: dict[str, Json] | Packed) -> dict[str, Json]:
+        """A copy of the state in exact JSON types; NotJson when it cannot be one."""
+        if isinstance(state, Packed):
+            self._given = state.content
+            return state.copy()
         try:
             # Ten times quicker than walking it; when in doubt, it is walked.
             given = marshal.dumps(state, VERSION)

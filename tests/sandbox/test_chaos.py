@@ -116,9 +116,9 @@ async def test_a_driver_keeps_no_descriptor_of_what_it_ran(settings: Settings) -
         before = len(list(Path(f"/proc/{driver}/fd").iterdir()))
         for number in range(80):
             await run_item(sandbox, number)
-        # Of each template and each process kept ready, a socket and a pid descriptor.
+        # Of each template a socket and a pid descriptor, of each process kept ready two pipes' ends and a pid descriptor.
         (row,) = await sandbox.count()
-        assert len(list(Path(f"/proc/{driver}/fd").iterdir())) <= before + 2 * (row["templates"] + row["ready"])
+        assert len(list(Path(f"/proc/{driver}/fd").iterdir())) <= before + 2 * row["templates"] + 3 * row["ready"]
 
 
 async def test_a_session_that_was_killed_from_outside_goes_on(settings: Settings) -> None:

@@ -96,7 +96,7 @@ def spell_parameters(parameters: object) -> Sequence[object] | Mapping[str, obje
         return row
     if isinstance(parameters, dict):
         return {str(name): _spell(f":{name}", value) for name, value in cast("dict[Any, object]", parameters).items()}
-    if isinstance(parameters, list | tuple):
+    if isinstance(parameters, (list, tuple)):
         return tuple(_spell(f"number {place}", value) for place, value in enumerate(cast("list[object]", parameters), 1))
     raise ValueError(f"parameters are a list or a dict, not {type(parameters).__name__}")
 
@@ -106,7 +106,7 @@ def _spell(name: str, value: object) -> object:
         return int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError(f"parameter {name} is an integer outside 64 bits")
-    if value is None or isinstance(value, str | bytes | int | float):
+    if value is None or isinstance(value, (str, bytes, int, float)):
         return value
     raise ValueError(
         f"parameter {name} is of type {type(value).__name__}; SQLite stores None, int, float, str and bytes "

@@ -20,12 +20,12 @@ from collections.abc import Callable, Collection
 
 from envmill.runtime.jail import cgroups
 from envmill.runtime.jail import layers as jail
-from envmill.runtime.jail.inmate import follow
 from envmill.runtime.jail.loop import CONSTRUCT, SOFT
 from envmill.runtime.jail.operations import PATIENT
 from envmill.runtime.jail.seat import Seat, failure
 from envmill.runtime.jail.template import Broken
 from envmill.runtime.jail.templates import Templates
+from envmill.runtime.jail.vigil import follow
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, adopt_codec, decode, encode
 from envmill.runtime.jail.zygote import run_zygote
 from envmill.runtime.program import SCHEMA
@@ -202,7 +202,7 @@ def _spell(reply: Message) -> bytes:
 
 
 def _raise_descriptors() -> None:
-    """Two for each session: the soft limit of 1,024 is less than a thousand sessions need."""
+    """Three for each session: the soft limit of 1,024 is less than a thousand sessions need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(OSError, ValueError):

@@ -6,30 +6,21 @@ import select
 import signal
 import socket
 import struct
-import time
+from collections.abc import Callable
 
 from envmill.runtime.jail.claims import check
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
 from envmill.runtime.jail.operations import PATIENT
 from envmill.runtime.jail.stock import Known
+from envmill.runtime.jail.vigil import TICK, VIGIL
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue
 
-_TICK = struct.pack("@ll", 0, 250_000)
+_TICK = struct.pack("@ll", 0, round(TICK * 1e6))
 """How often a blocked read looks at its deadline: a socket option, so a read in time costs no extra system call."""
 _PATIENCE = struct.pack("@ll", int(HARD), 0)
 
 
-_followed: list[int] = []
-
-
-def follow(parent: int) -> None:
-    """End with the parent, also in the middle of a plan, and where the kernel does not say that it died."""
-    _followed[:] = [parent]
-
-
-def _tick() -> None:
-    if _followed and os.getppid() != _followed[0]:
-        os._exit(0)
+_SLOW = PATIENT | {"settle"}
 
 
 class Died(Exception):
@@ -45,24 +36,31 @@ class Died(Exception):
 
 
 def connect() -> tuple[socket.socket, socket.socket]:
-    """The driver's end, with its time-outs, and the end to hand over."""
+    """A socket to a template: the driver's end, with its time-outs, and the end to hand over."""
     mine, theirs = socket.socketpair()
     mine.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TICK)
     mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _PATIENCE)
     return mine, theirs
 
 
+def lay() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Two pipes to a session: where the driver reads and writes, and where the session does. A round takes two thirds of a socket's."""
+    mine, write = os.pipe()
+    read, into = os.pipe()
+    return (mine, into), (read, write)
+
+
 class Inmate:
     """One jailed process."""
 
-    def __init__(self, pid: int, end: socket.socket) -> None:
+    def __init__(self, pid: int, channel: Channel, close: Callable[[], None], keys: Known | None = None) -> None:
         self._pidfd = os.pidfd_open(pid)
-        self._end = end
+        self._close = close
         self.pid = pid
-        self.channel = Channel(end.fileno(), _tick)
+        self.channel = channel
         self.episodes = 0
         """How many it has begun."""
-        self._keys = Known()
+        self._keys = keys or Known()
         # A random start: a frame that a tool writes by itself does not know the number that is due.
         self._sequence = int.from_bytes(os.urandom(6), "little")
 
@@ -71,9 +69,13 @@ class Inmate:
         arrived: list[Message] = []
         self._sequence += 1
         try:
-            self.channel.send({"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)})
-            while not self._gather(steps, arrived, until):
-                pass
+            try:
+                VIGIL.keep(_wait(steps[0]["op"]), until)
+                self.channel.send({"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)})
+                while not self._gather(steps, arrived):
+                    VIGIL.keep(_wait(steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""), until)
+            finally:
+                VIGIL.dismiss()
         except Overdue:
             raise self._died("timeout", f"It did not answer within {HARD:g} s and was killed.", arrived) from None
         except Closed:
@@ -94,20 +96,18 @@ class Inmate:
         self._keys.put(step["key"], large=step.get("large", False))
         return step
 
-    def _gather(self, steps: list[Message], arrived: list[Message], until: float) -> bool:
-        # A session sends what it has before it constructs, so the next step tells how long this frame may take.
-        following = steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""
-        patience = HARD + CONSTRUCT if following in PATIENT or following == "settle" else HARD
-        frame = self.channel.receive(min(time.monotonic() + patience, until))
+    def _gather(self, steps: list[Message], arrived: list[Message]) -> bool:
+        frame = self.channel.receive()
         if frame["seq"] != self._sequence:
             raise BadFrame("a frame out of turn")
         observations = check(frame["observations"])
+        done: bool = frame["done"]
         have = len(arrived) + len(observations)
         # Before any of them counts as arrived.
-        if have > len(steps) or (frame["done"] and (have < len(steps) or self.channel.surplus)):
+        if have > len(steps) or (done and (have < len(steps) or self.channel.surplus)):
             raise BadFrame("more or fewer observations than steps")
         arrived += observations
-        return bool(frame["done"])
+        return done
 
     def _died(self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False) -> Died:
         self.kill()
@@ -129,4 +129,9 @@ class Inmate:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         os.close(self._pidfd)
         self._pidfd = -1
-        self._end.close()
+        self._close()
+
+
+def _wait(following: str) -> float:
+    """Seconds until the next frame is late. A session sends what it has before it constructs, so the next step tells."""
+    return HARD + CONSTRUCT if following in _SLOW else HARD

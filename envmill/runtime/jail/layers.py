@@ -20,8 +20,8 @@ CPU_SECONDS = 300
 DESCRIPTORS = 32
 DIAGNOSIS = "diagnosis"
 """Not a layer but a manner of one: seccomp denies the same calls, and says which."""
-_FIRST_UID = 1_900_000_000
-"""Above the ranges that systemd and container runtimes hand out."""
+_FIRST_UID = 0x7000_0000
+"""Above the ranges that systemd and container runtimes hand out; 64 for each number a process can have end where 31 bits do."""
 _NOBODY = 65534
 _PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS = 1, 4, 38
 
@@ -120,8 +120,8 @@ def drop_user(slot: int) -> None:
     if os.geteuid() != 0:
         raise PermissionError("only root can become another user")
     os.setgroups([])
-    # 32 slots a driver: templates of one driver never meet under one id, nor do two drivers' of one machine.
-    wanted = _FIRST_UID + (os.getppid() * 32 + slot % 32) % 200_000_000
+    # 64 slots a driver, twice what it keeps: templates of one driver never meet under one id, nor do two drivers' of one machine.
+    wanted = _FIRST_UID + (os.getppid() * 64 + slot % 64) % 0x1000_0000
     try:
         _become(wanted)
     except OSError:

@@ -13,9 +13,9 @@ from envmill.runtime.canonical import NotJson
 from envmill.runtime.interface import Interface
 from envmill.runtime.jail import diagnosis, soil
 from envmill.runtime.jail.deadline import Deadline, TimeUp
-from envmill.runtime.jail.operations import CONSTRUCTIVE, EMPTY, LOOKS, OPERATIONS, PATIENT, UNBUILT, read
+from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, UNBUILT, read
 from envmill.runtime.jail.stock import Stock
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, spell
+from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, spell
 from envmill.runtime.program import ProgramFault, Source
 from envmill.runtime.session import Reply, Session, ToolEntry, fail, quote
 
@@ -53,6 +53,10 @@ class Loop:
         self._deadline.listen()
         gc.disable()
 
+    def learn(self, step: Message) -> None:
+        """Keep the state of a reset for every session that will be forked from here."""
+        self._stock.learn(step)
+
     def serve(self, channel: Channel) -> None:
         """Play message after message. Ends the process."""
         self.channel = channel
@@ -70,23 +74,41 @@ class Loop:
         """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or `none`."""
         self._sequence, self._sent = sequence, _monotonic()
         last = len(steps) - 1
+        if not last:
+            self._play_alone(steps[0], hashed=hashes != "none")
+            return
         for place, step in enumerate(steps):
             slow = step["op"] in CONSTRUCTIVE or (step["op"] in LOOKS and self._session.is_large())
-            if self._kept and (slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
+            # Settling is waited for as long as a construction is, and need not be told before one.
+            wait = slow and not (place == 1 and steps[0]["op"] == "settle")
+            if self._kept and (wait or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
                 self._send(done=False)
-            self._keep(self._observe(step, hashed=hashes == "each" or (hashes == "last" and place == last)))
+            self._keep(self._spell(self._observe(step, hashed=hashes == "each" or (hashes == "last" and place == last))))
             if slow and place < last:
                 self._send(done=False)
         self._send(done=True)
 
-    def _keep(self, observation: Message) -> None:
+    def _play_alone(self, step: Message, *, hashed: bool) -> None:
+        """One step in a message of its own, as an agent's turn sends it: the same frame, in as few words as can be."""
+        spelled = self._spell(self._observe(step, hashed=hashed))
+        if len(spelled) > CHUNK:
+            self._keep(spelled)
+            self._send(done=True)
+            return
+        payload = b'{"seq":%d,"done":true,"observations":[%b]}' % (self._sequence, spelled)
+        self.channel.write(len(payload).to_bytes(4, "little") + payload)
+
+    def _spell(self, observation: Message) -> bytes:
         if denied := diagnosis.drain():
             # Without a layer to say so, a program hides it: libraries swallow a refusal and try something else.
-            observation = observation | {"denied": denied, "message": f"{observation['message']} [denied: {', '.join(denied)}]".lstrip()}
+            message = f"{observation.get('message', '')} [denied: {', '.join(denied)}]".lstrip()
+            observation = observation | {"denied": denied, "message": message}
         try:
-            spelled = spell(observation)
+            return spell(observation)
         except (BadFrame, ValueError, TypeError) as error:
-            spelled = spell(EMPTY | read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
+            return spell(read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
+
+    def _keep(self, spelled: bytes) -> None:
         self._kept.append(spelled)
         self._weight += len(spelled)
 
@@ -120,14 +142,19 @@ class Loop:
     def _run(self, step: Message, hashed: bool) -> Message:
         name = step["op"]
         if name in UNBUILT:
-            if name == "settle":
-                return self._settle()
-            if name == "reset":
-                step = step | {"state": self._stock.fetch(step), "checked": hashed}
-        elif self._unbuilt is not None:
-            return EMPTY | read(self._unbuilt)
-        observation = EMPTY | OPERATIONS[name](self._session, step)
-        if name in ("reset", "restore"):
+            return self._settle() if name == "settle" else self._construct(name, step, hashed)
+        if self._unbuilt is not None:
+            return read(self._unbuilt)
+        observation = OPERATIONS[name](self._session, step)
+        if hashed:
+            observation["state_hash"] = self._session.state_hash()
+        return observation
+
+    def _construct(self, name: str, step: Message, hashed: bool) -> Message:
+        if name == "reset":
+            step = step | {"state": self._stock.fetch(step), "checked": hashed}
+        observation = OPERATIONS[name](self._session, step)
+        if name != "load":
             self._unbuilt = None
         if hashed and self._unbuilt is None:
             observation["state_hash"] = self._session.state_hash()
@@ -138,11 +165,11 @@ class Loop:
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
         if changed := soil.find_changed():
-            return EMPTY | read(fail("soiled", f"The program changed {changed}."))
-        return EMPTY
+            return read(fail("soiled", f"The program changed {changed}."))
+        return {}
 
     def _failed(self, step: Message, code: str, message: str) -> Message:
         reply = fail(code, message)
         if step["op"] in ("reset", "restore"):
             self._unbuilt = reply
-        return EMPTY | read(reply)
+        return read(reply)

@@ -12,7 +12,7 @@ import os
 import struct
 from pathlib import Path
 
-from envmill.runtime.jail.kernel import LIBC, must, prctl
+from envmill.runtime.jail.kernel import LIBC, fork, must, prctl
 
 _USER, _PID, _NET, _MOUNT, _IPC, _UTS = 0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x08000000, 0x04000000
 _OUTER = _NET | _MOUNT | _IPC | _UTS
@@ -60,7 +60,7 @@ def anchor() -> None:
     It waits under the template's layers, holds nothing but one end of a pipe, and runs nobody's code.
     """
     reader, _ = _Made.life
-    if os.fork():
+    if fork():
         os.close(reader)
         return
     try:

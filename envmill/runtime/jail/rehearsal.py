@@ -61,7 +61,8 @@ class _Silence(Channel):
 def rehearse() -> None:
     """Play, then leave the interpreter as it was."""
     if seccomp.supported():
-        seccomp.emit(seccomp.SESSION, platform.machine())
+        for names in (seccomp.TEMPLATE, seccomp.SESSION):
+            seccomp.emit(names, platform.machine())
     finders, modules = list(sys.meta_path), set(sys.modules)
     source = Source({"rehearsal.py": _SOURCE}, "rehearsal:Rehearsal")
     for number in range(ROUNDS):

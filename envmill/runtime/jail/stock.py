@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 from envmill.runtime.jail.wire import Message
-from envmill.runtime.start import pack
+from envmill.runtime.start import Packed, pack
 
 PLACES = 8
 LARGE = 256 * 1024
@@ -28,6 +28,12 @@ class Known:
             return True
         return bool(key) and key == self._large
 
+    def copy(self) -> "Known":
+        """What a process knows that is forked from one that knows this."""
+        copy = Known()
+        copy._keys, copy._large = self._keys.copy(), self._large
+        return copy
+
     def put(self, key: str, *, large: bool = False) -> str:
         """Add one; the key that had to go for it, or nothing."""
         if large:
@@ -42,7 +48,7 @@ class Stock:
 
     def __init__(self) -> None:
         self._keys = Known()
-        self._states: dict[str, bytes] = {}
+        self._states: dict[str, Packed] = {}
 
     def fetch(self, step: Message) -> Any:
         """The state a reset starts from: sent along, or kept from an earlier one and then packed."""
@@ -53,6 +59,15 @@ class Stock:
         if key and not self._keys.holds(key):
             gone = self._keys.put(key, large=step.get("large", False))
             self._states.pop(gone, None)
-            self._states[key] = pack(step["state"])
+            self._states[key] = Packed(pack(step["state"]))
             return self._states[key]
         return step["state"]
+
+    def learn(self, step: Message) -> None:
+        """Keep a state for those who will be forked from here: they find it unpacked."""
+        # Packed first: a state that cannot be leaves the stock as its sender knows it.
+        found = Packed(pack(step["state"]))
+        found.unpack()
+        gone = self._keys.put(step["key"], large=step.get("large", False))
+        self._states.pop(gone, None)
+        self._states[step["key"]] = found

@@ -4,17 +4,23 @@ take ──► a used process that may be reset in place, or a spare, or a fork
 give back ──► tried out (see `ladder`), then kept for the next episode or killed
 """
 
+import os
 import socket
 import time
 from collections import deque
+from functools import partial
 
-from envmill.runtime.jail.inmate import Inmate, connect
+from envmill.runtime.jail.inmate import Inmate, lay
 from envmill.runtime.jail.ladder import EPISODES, Standing, Tape
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue, send_with_fd
+from envmill.runtime.jail.stock import Known
+from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue, send_with_fds
 
 WARM = 4
 """Used processes of one program kept for its next episodes: 2 MB each."""
+
+MET = 32
+"""States remembered as met once: who starts one scenario again and again pays for it once."""
 
 
 class Broken(Exception):
@@ -30,6 +36,8 @@ class Template:
         self._warm: list[Inmate] = []
         self._spares: list[Inmate] = []
         self._returned: deque[tuple[Inmate, Tape]] = deque()
+        self._keys = Known()
+        self._met: deque[str] = deque(maxlen=MET)
         self.standing = standing
         self.fault = ""
         self.live = 0
@@ -54,6 +62,16 @@ class Template:
             self.fault = str(ask(self._process.channel, program, CONSTRUCT).get("fault", "no answer"))
         except Broken:
             self.fault = f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
+
+    def teach(self, step: Message) -> None:
+        """Have it keep the state of a reset that is met again, for all sessions forked from here on."""
+        key = step.get("key")
+        if not key or self._keys.holds(key):
+            return
+        if key not in self._met:
+            self._met.append(key)
+        elif ask(self._process.channel, step, HARD + CONSTRUCT)["learned"]:
+            self._keys.put(key, large=step.get("large", False))
 
     def take_used(self) -> Inmate | None:
         """A process to be reset in place, where there is one and the program's standing allows it."""
@@ -129,18 +147,25 @@ class Template:
             inmate.kill()
 
     def _fork(self) -> Inmate:
-        mine, theirs = connect()
+        mine, theirs = lay()
         try:
-            send_with_fd(self._control, {"op": "fork"}, theirs.fileno())
-            return Inmate(ask(self._process.channel, None, HARD)["pid"], mine)
+            send_with_fds(self._control, {"op": "fork"}, theirs)
+            return Inmate(
+                ask(self._process.channel, None, HARD)["pid"], Channel(mine[0], into=mine[1]), partial(_close, mine), self._keys.copy()
+            )
         except (Closed, OSError) as error:
-            mine.close()
+            _close(mine)
             raise Broken(f"A session could not be started: {error}.") from None
         except Broken:
-            mine.close()
+            _close(mine)
             raise
         finally:
-            theirs.close()
+            _close(theirs)
+
+
+def _close(ends: tuple[int, int]) -> None:
+    for end in ends:
+        os.close(end)
 
 
 def ask(channel: Channel, message: Message | None, seconds: float) -> Message:

@@ -9,7 +9,8 @@ from pathlib import Path
 from envmill.runtime.jail.inmate import Inmate, connect
 from envmill.runtime.jail.ladder import Standing
 from envmill.runtime.jail.template import Broken, Template
-from envmill.runtime.jail.wire import Channel, Message, send_with_fd
+from envmill.runtime.jail.vigil import look
+from envmill.runtime.jail.wire import Channel, Message, send_with_fds
 
 KEPT = 32
 """Templates kept at once, beyond those with live sessions: 5-10 MB each."""
@@ -32,6 +33,8 @@ class Templates:
         self._kept: OrderedDict[str, Template] = OrderedDict()
         self._standings: OrderedDict[str, Standing] = OrderedDict()
         self._slot = 0
+        self._ahead: list[tuple[Inmate, socket.socket]] = []
+        """A process that entered the jail before anybody had a program for it."""
 
     def find(self, program: Message) -> Template:
         """The template of a program, made when there is none."""
@@ -57,6 +60,8 @@ class Templates:
                     self._kept[key].prepare()
             except Broken:
                 self.forget({"hash": key})
+        if self._slot and not self._ahead and is_idle():
+            self._ahead.append(self._enter())
 
     def count(self) -> dict[str, int]:
         """What there is, for those who look from outside."""
@@ -75,22 +80,33 @@ class Templates:
         for template in self._kept.values():
             template.close()
         self._kept.clear()
+        for process, _ in self._ahead:
+            process.kill()
+        self._ahead.clear()
         self._zygote.close()
 
     def _spawn(self, program: Message) -> Template:
-        self._slot += 1
-        mine, theirs = connect()
-        # A zygote that does not answer ends the driver: Closed is not caught on the way up.
-        send_with_fd(self._zygote, {"slot": self._slot}, theirs.fileno())
-        process = Inmate(self._channel.receive()["pid"], mine)
-        theirs.close()
-        template = Template(process, mine, self._recall(program["hash"]))
+        process, control = self._ahead.pop() if self._ahead else self._enter()
+        if not process.is_alive():
+            process.kill()
+            process, control = self._enter()
+        template = Template(process, control, self._recall(program["hash"]))
         try:
             template.compile(program)
         except Broken:
             template.close()
             raise
         return template
+
+    def _enter(self) -> tuple[Inmate, socket.socket]:
+        """A process that enters the jail, and waits for its program."""
+        self._slot += 1
+        mine, theirs = connect()
+        # A zygote that does not answer ends the driver: Closed is not caught on the way up.
+        send_with_fds(self._zygote, {"slot": self._slot}, [theirs.fileno()])
+        process = Inmate(self._channel.receive()["pid"], Channel(mine.fileno(), look), mine.close)
+        theirs.close()
+        return process, mine
 
     def _recall(self, key: str) -> Standing:
         standing = self._standings.setdefault(key, Standing())

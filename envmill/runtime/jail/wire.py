@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 Message: TypeAlias = dict[str, Any]
@@ -81,7 +81,7 @@ def spell(message: Message) -> bytes:
 def encode(message: Message) -> bytes:
     """One frame."""
     payload = spell(message)
-    return _LENGTH.pack(len(payload)) + payload
+    return len(payload).to_bytes(4, "little") + payload
 
 
 def decode(payload: bytes) -> Message:
@@ -90,7 +90,7 @@ def decode(payload: bytes) -> Message:
         message = _codec.loads(payload)
     except (ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
-    if not isinstance(message, dict):
+    if type(message) is not dict:
         raise BadFrame("a frame holds something else than an object")
     return message  # pyright: ignore[reportUnknownVariableType]
 
@@ -104,10 +104,11 @@ def frame_length(header: bytes) -> int:
 
 
 class Channel:
-    """One end of a stream socket. Reads take what is there, so `surplus` shows bytes nobody asked for."""
+    """One end of a stream: a socket, or two pipes. Reads take what is there, so `surplus` shows bytes nobody asked for."""
 
-    def __init__(self, fd: int, on_tick: Callable[[], None] | None = None) -> None:
+    def __init__(self, fd: int, on_tick: Callable[[], None] | None = None, into: int | None = None) -> None:
         self.fd = fd
+        self._into = fd if into is None else into
         self.surplus = b""
         self._on_tick = on_tick
         """Called whenever the socket's own time-out ends a read with nothing."""
@@ -117,12 +118,12 @@ class Channel:
 
     def write(self, frame: bytes) -> None:
         try:
-            written = os.write(self.fd, frame)
+            written = os.write(self._into, frame)
             if written == len(frame):
                 return
             rest = memoryview(frame)[written:]
             while rest:
-                rest = rest[os.write(self.fd, rest) :]
+                rest = rest[os.write(self._into, rest) :]
         except BlockingIOError:
             raise Overdue("the other end does not read") from None
         except OSError as error:
@@ -131,14 +132,14 @@ class Channel:
     def receive(self, deadline: float | None = None) -> Message:
         """The next message, before a deadline on the monotonic clock (the socket's own time-out is the tick)."""
         data = self.surplus or self._read(deadline)
+        if len(data) == 4 + int.from_bytes(data[:4], "little"):
+            # One read, one frame: so it is nearly always.
+            self.surplus = b""
+            return decode(data[4:])
         while len(data) < 4:
             data += self._read(deadline)
         end = 4 + frame_length(data[:4])
         have = len(data)
-        if have == end:
-            # One read, one frame: so it is nearly always.
-            self.surplus = b""
-            return decode(data[4:])
         if have < end:
             parts = [data]
             while have < end:
@@ -167,17 +168,17 @@ class Channel:
                 raise Closed("end of stream")
 
 
-def send_with_fd(control: socket.socket, message: Message, fd: int) -> None:
-    """Send one message and hand over a descriptor with it."""
+def send_with_fds(control: socket.socket, message: Message, fds: Sequence[int]) -> None:
+    """Send one message and hand over descriptors with it."""
     try:
-        socket.send_fds(control, [encode(message)], [fd])
+        socket.send_fds(control, [encode(message)], fds)
     except OSError as error:
         raise Closed(str(error)) from None
 
 
-def receive_with_fd(control: socket.socket) -> tuple[Message, int]:
-    """One message and the descriptor that rides on its first byte; -1 when none came."""
-    header, fds, _, _ = socket.recv_fds(control, 4, 1)
+def receive_with_fds(control: socket.socket) -> tuple[Message, list[int]]:
+    """One message and the descriptors that ride on its first byte."""
+    header, fds, _, _ = socket.recv_fds(control, 4, 2)
     if len(header) < 4:
         raise Closed("end of stream")
     left = frame_length(header)
@@ -187,4 +188,4 @@ def receive_with_fd(control: socket.socket) -> tuple[Message, int]:
         if not parts[-1]:
             raise Closed("end of stream")
         left -= len(parts[-1])
-    return decode(b"".join(parts)), fds[0] if fds else -1
+    return decode(b"".join(parts)), fds

@@ -21,14 +21,17 @@ from envmill.runtime.jail import holes, soil
 from envmill.runtime.jail import layers as jail
 from envmill.runtime.jail.imports import load_ahead
 from envmill.runtime.jail.judging import prepare_judge
+from envmill.runtime.jail.kernel import fork
 from envmill.runtime.jail.loop import Loop
 from envmill.runtime.jail.rehearsal import rehearse
-from envmill.runtime.jail.wire import Channel, Closed, Message, receive_with_fd
+from envmill.runtime.jail.wire import Channel, Closed, Message, receive_with_fds
 from envmill.runtime.program import ProgramFault, Source
 
 Serve: TypeAlias = Callable[[Channel], None]
-"""A session's life on its socket, after it was forked and locked up."""
-Flavour: TypeAlias = Callable[[Message], Serve]
+"""A session's life on its channel, after it was forked and locked up."""
+Learn: TypeAlias = Callable[[Message], None]
+"""Keeps the state of a reset in a template, for all its sessions."""
+Flavour: TypeAlias = Callable[[Message], tuple[Serve, Learn]]
 """Prepares a program in a template, or raises ProgramFault."""
 
 
@@ -61,10 +64,10 @@ def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "to
 
 
 def _fork_template(control: socket.socket, layers: Collection[str], flavour: Flavour) -> None:
-    request, fd = receive_with_fd(control)
+    request, (fd,) = receive_with_fds(control)
     _reap()
     parent = os.getpid()
-    child = os.fork()
+    child = fork()
     if child == 0:
         run_template(fd, request["slot"], layers, parent, flavour)
     os.close(fd)
@@ -80,29 +83,29 @@ def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavo
         # Only now: changing the user makes the kernel forget whom to die with.
         jail.die_with_parent(parent)
         _tell(control, {"ready": True})
-        serve = _prepare(control, flavour)
+        serve, learn = _prepare(control, flavour)
         gc.collect()
         gc.freeze()
         while True:
-            _fork_session(control, serve, layers)
+            _answer(control, serve, learn, layers)
     except (Closed, OSError):
         pass
     finally:
         os._exit(0)
 
 
-def _prepare(control: socket.socket, flavour: Flavour) -> Serve:
-    request, _ = receive_with_fd(control)
+def _prepare(control: socket.socket, flavour: Flavour) -> tuple[Serve, Learn]:
+    request, _ = receive_with_fds(control)
     try:
-        serve = flavour(request)
+        prepared = flavour(request)
     except ProgramFault as fault:
         _tell(control, {"fault": str(fault)})
         raise Closed("nothing to run") from None
     _tell(control, {"fault": ""})
-    return serve
+    return prepared
 
 
-def prepare_tools(request: Message) -> Serve:
+def prepare_tools(request: Message) -> tuple[Serve, Learn]:
     """Compile a program; its sessions answer calls of its tools."""
     source, interface = Source(request["files"], request["entry"]), Interface(request["tools"])
     with contextlib.suppress(Exception):
@@ -111,7 +114,12 @@ def prepare_tools(request: Message) -> Serve:
     # Built before the fork: what a session only reads stays shared.
     loop = Loop(Channel(-1), source, interface)
     loop.prepare()
-    return loop.serve
+    return loop.serve, loop.learn
+
+
+def prepare_checks(request: Message) -> tuple[Serve, Learn]:
+    """Compile checks; the states they are asked about are another verdict's no more, so there is nothing to keep."""
+    return prepare_judge(request), lambda _: None
 
 
 def _load_database(sessions: str) -> None:
@@ -121,40 +129,61 @@ def _load_database(sessions: str) -> None:
         database.adopt_sessions(sessions)
 
 
-FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tools, "judge": prepare_judge}
+FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tools, "judge": prepare_checks}
 """What the templates of a zygote do with a program. A session's whole life is the function that comes back."""
 
 
-def _fork_session(control: socket.socket, serve: Serve, layers: Collection[str]) -> None:
-    _, fd = receive_with_fd(control)
+def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collection[str]) -> None:
+    request, ends = receive_with_fds(control)
+    if ends:
+        _fork_session(control, serve, ends, layers)
+    else:
+        _tell(control, {"learned": _keep_state(learn, request)})
+
+
+def _keep_state(learn: Learn, step: Message) -> bool:
+    """Whether a state could be kept; a session is sent what could not, and says what is wrong with it."""
+    try:
+        learn(step)
+    except (ValueError, MemoryError, RecursionError):
+        return False
+    # Where the collector never looks, a session does not write on what it only reads.
+    gc.freeze()
+    return True
+
+
+def _fork_session(control: socket.socket, serve: Serve, ends: list[int], layers: Collection[str]) -> None:
     # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given away again.
     _reap()
     parent = os.getpid()
-    child = os.fork()
+    child = fork()
     if child == 0:
-        run_session(fd, serve, layers, parent)
-    os.close(fd)
+        run_session(ends, serve, layers, parent)
+    for end in ends:
+        os.close(end)
     _tell(control, {"pid": child})
 
 
-def run_session(fd: int, serve: Serve, layers: Collection[str], parent: int) -> None:
+def run_session(ends: list[int], serve: Serve, layers: Collection[str], parent: int) -> None:
     """Give up forking, then serve. Never returns."""
     try:
         jail.die_with_parent(parent)
-        _keep_only(fd)
+        _keep_only(*ends)
         jail.tighten(layers)
-        serve(Channel(fd))
+        serve(Channel(ends[0], into=ends[1]))
     finally:
         os._exit(1)
 
 
-def _keep_only(fd: int) -> None:
+def _keep_only(*kept: int) -> None:
     """Close every other descriptor above the standard ones: a copy left open would hide that the other end died.
 
     Sockets inherited as objects stay referenced by the frames below, which never return: none closes a number late.
     """
-    os.closerange(3, fd)
-    os.closerange(fd + 1, 65536)
+    low = 3
+    for fd in (*sorted(kept), 65536):
+        os.closerange(low, fd)
+        low = fd + 1
 
 
 def _tell(control: socket.socket, message: dict[str, object]) -> None:

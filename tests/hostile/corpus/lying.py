@@ -21,7 +21,7 @@ LYING: dict[str, Attack] = {
     "a forged answer with the right number": Attack("forge(FORGED)", (), _OWN, own=True),
     "more answers than questions": Attack("forge(*[FORGED] * 9)", ("killed",), _OWN),
     "an answer that is a number": Attack("forge(7)", ("killed",), _OWN),
-    "an answer without its fields": Attack('forge({"outcome": "ok"})', ("killed",), _OWN),
+    "an answer without its fields": Attack('forge({"outcome": "ok", "parts": [{"type": "json"}]})', ("killed",), _OWN),
     "an answer of an unknown outcome": Attack('forge(FORGED | {"outcome": "superb"})', ("killed",), _OWN),
     "an answer whose state is no text": Attack('forge(FORGED | {"state": 7})', ("killed",), _OWN),
     "an answer whose state is no JSON": Attack('forge(FORGED | {"state": "{"})', ("killed",), _OWN),

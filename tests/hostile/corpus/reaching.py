@@ -37,5 +37,5 @@ REACHING: dict[str, Attack] = {
         """,
         (), "true",
     ),
-    "inherited descriptors": Attack("return sum(map(is_open, range(64))) > 4", (), "true"),
+    "inherited descriptors": Attack("return sum(map(is_open, range(64))) > 5", (), "true"),
 }  # fmt: skip

@@ -75,5 +75,5 @@ def test_slow_calls_go_one_by_one(recorder: Recorder, monkeypatch: pytest.Monkey
 
 
 def test_large_replies_go_before_they_fill_a_frame(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_FRAME", 200)
+    monkeypatch.setattr(loop, "_FRAME", 100)
     assert len(play(recorder, [RESET, *[CALL] * 6])) > 3

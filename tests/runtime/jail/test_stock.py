@@ -3,6 +3,8 @@
 import random
 from typing import Any
 
+import pytest
+
 from envmill.runtime.jail.stock import PLACES, Known, Stock
 from envmill.runtime.start import Start
 
@@ -30,3 +32,26 @@ def test_large_states_are_kept_one_at_a_time() -> None:
     assert known.put("a", large=True) == ""
     assert known.put("b", large=True) == "a"
     assert [known.holds(name) for name in ("a", "b", "small0", "")] == [False, True, True, False]
+
+
+def test_a_state_learned_ahead_is_handed_out_once_and_copied_from_then_on() -> None:
+    stock = Stock()
+    stock.learn({"op": "reset", "key": "k", "state": {"rows": {"a": [1]}}})
+    first = Start().take(stock.fetch({"op": "reset", "key": "k"}))
+    first["rows"]["a"].append(2)
+    for _ in range(2):
+        assert Start().take(stock.fetch({"op": "reset", "key": "k"})) == {"rows": {"a": [1]}}
+
+
+def test_what_cannot_be_learned_leaves_the_stock_as_it_was() -> None:
+    stock, known = Stock(), Known()
+    for number in range(PLACES):
+        stock.learn({"key": f"k{number}", "state": {"n": number}})
+        known.put(f"k{number}")
+    with pytest.raises(ValueError, match="not JSON"):
+        stock.learn({"key": "bad", "state": {"n": {1}}})
+    assert all(Start().take(stock.fetch({"key": f"k{number}"})) == {"n": number} for number in range(PLACES))
+    other = known.copy()
+    other.put("more")
+    assert known.holds("k0")
+    assert not other.holds("k0")

@@ -1,0 +1,64 @@
+"""Checks that mean harm reach nothing outside, and no later verdict hears them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill.sandbox import Hearing, Sandbox, Statement
+from tests.hostile.court import COURT, MARK, Plea
+
+CLOCK = "2026-03-01T09:00:00Z"
+YES = "def check(initial, final):\n    return initial['open'] and not final['open']\n"
+NO = "def check(initial, final):\n    return final['open']\n"
+LONGEST = 4000
+"""Characters of a reason: what goes wrong is told in a few lines."""
+
+
+async def hear(sandbox: Sandbox, path: Path, *sources: str, **more: Any) -> list[Statement]:
+    initial, final = {"open": True, "path": str(path)}, {"open": False, "path": str(path)}
+    return await sandbox.judge(Hearing(sources, initial, final | more, CLOCK))
+
+
+def find_harm(plea: Plea, said: Statement) -> str:
+    """What an attack achieved as far as its own words tell; empty when nothing."""
+    if len(said.message) > LONGEST:
+        return f"{len(said.message)} characters of reason"
+    if said.holds is None:
+        return "" if said.code in (*plea.codes, "timeout") else f"it ended otherwise than expected: {said.code} {said.message[:200]}"
+    return "it got what it wanted" if said.holds and not plea.own else ""
+
+
+@pytest.mark.parametrize("name", COURT)
+async def test_a_hostile_check_harms_no_other_verdict(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    mark = "".join(MARK)
+    monkeypatch.setenv("ENVMILL_KEEPSAKE", mark)
+    path = tmp_path / "watched"
+    path.write_text(mark)
+    await hear(sandbox, path, YES, note=mark)
+    (said,) = await hear(sandbox, path, COURT[name].source)
+    assert find_harm(COURT[name], said) == ""
+    for _ in range(2):
+        assert [one.holds for one in await hear(sandbox, path, YES, NO)] == [True, False]
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir() if one.is_file() and one.name.startswith("watched")] == [
+        ("watched", mark)
+    ]
+    assert not Path(f"{path}.d").exists()
+
+
+@pytest.mark.parametrize(
+    ("plea", "said"),
+    [
+        pytest.param(Plea(""), Statement(True), id="got what it wanted"),
+        pytest.param(Plea("", ("crash",)), Statement(None, "build", "no"), id="ended otherwise"),
+        pytest.param(Plea("", ("crash",), own=True), Statement(None, "crash", "x" * 100_000), id="said too much"),
+    ],
+)
+def test_harm_is_seen(plea: Plea, said: Statement) -> None:
+    assert find_harm(plea, Statement(False)) == ""
+    assert find_harm(plea, said)
+
+
+async def test_the_search_finds_what_is_there(sandbox: Sandbox, tmp_path: Path) -> None:
+    (said,) = await hear(sandbox, tmp_path, COURT["searches memory for what others hold"].source, note="".join(MARK))
+    assert find_harm(COURT["searches memory for what others hold"], said) == "it got what it wanted"
