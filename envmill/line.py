@@ -75,11 +75,11 @@ def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
     return tuple(gate.name for gate in gates)
 
 
-_ASKS = ("recipe", "environments", "tools", "collections", "rows")
-_ASKS += ("seed", "provider", "model", "critic", "judge", "policy", "user", "recording", "mistakes")
+_WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
+_ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
 
 STEPS: tuple[Step, ...] = (
-    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=_ASKS),
+    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=(*_WANTED, *_ASKED)),
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),

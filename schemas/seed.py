@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Record, leave_out
 
@@ -16,12 +16,12 @@ class Brief(Contract):
     """One or two sentences that describe the theme."""
     number: int
     """Which variation of the theme is wanted."""
-    tools: int | None = Field(default=None, ge=10, le=100)
+    tools: int | None = None
     """How many tools it should have; the author's choice when nothing is said. Left out when empty, as are the other sizes, so that older
     ids stay."""
-    collections: int | None = Field(default=None, ge=3, le=40)
+    collections: int | None = None
     """How many collections of records it should have."""
-    rows: int | None = Field(default=None, ge=100, le=100_000)
+    rows: int | None = None
     """How many records the state of a scenario should hold."""
 
     @model_serializer(mode="wrap")

@@ -11,7 +11,6 @@ from envmill.runtime.jail.judging import pack_state
 from envmill.sandbox.plan import Observation
 from schemas.base import Json, digest, is_object
 
-
 _NOTHING_DONE: Json = {"calls": [], "said": []}
 
 

@@ -7,6 +7,7 @@ from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.base import Json
 from schemas.environment import Call
@@ -29,7 +30,7 @@ class Court:
 
     async def try_calls(self, calls: list[Call]) -> Verdict:
         final = await _end(self.sandbox, self.program, Reset(self.reply.initial_state, CLOCK, 7), calls)
-        return judge(self.verifier, self.reply.initial_state, final)
+        return judge(self.verifier, Ending(self.reply.initial_state, final))
 
 
 def make_program(theme: str, number: int) -> Program:

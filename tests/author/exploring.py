@@ -12,7 +12,8 @@ from envmill.author.draw import draw_arguments
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import try_operations
 from envmill.author.world import World
-from envmill.gates.w1 import lint_interface
+from envmill.gates import w1
+from envmill.gates.base import Built, Means
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
@@ -60,7 +61,7 @@ async def _load(sandbox: Sandbox, domain: Domain, found: Exploration) -> Program
     tools = derive_tools(source, name_class(domain), {name: each.effect for name, each in domain.operations.items()})
     program = Program({"office.py": source}, f"office:{name_class(domain)}", tools)
     await sandbox.inspect(program)
-    lint = lint_interface(make_environment(tools=tools))
+    lint = await w1.look(Built(make_environment(tools=tools)), Means(sandbox))
     if lint.outcome != "kept":
         found.faults.append(f"W1: {lint}")
     return program

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from envmill.agents.attackers.base import View
 from envmill.agents.attackers.random_valid import RandomValid
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -41,8 +42,9 @@ async def try_oracle_and_less(court: Court, theme: str, number: int) -> list[flo
 async def try_luck(court: Court, _theme: str, _number: int) -> list[float]:
     """The best reward that random calls found."""
     luck, best = RandomValid(), 0.0
+    view = View(court.reply.initial_state, court.program.tools, court.reply.request)
     for seed in range(TRIES):
-        calls = luck.plan(court.reply.initial_state, court.program.tools, seed)
+        calls = luck.plan(view, seed)
         best = max(best, (await court.try_calls(calls)).reward or 0.0)
     return [best]
 

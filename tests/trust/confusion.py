@@ -181,4 +181,5 @@ async def main(count: int, seed: int, kinds: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     numbers = [int(one) for one in sys.argv[1:] if one.isdigit()]
-    asyncio.run(main(*[*numbers, *(8, 11)[len(numbers) :]][:2], [one for one in sys.argv[1:] if not one.isdigit()]))
+    count, seed = [*numbers, *(8, 11)[len(numbers) :]][:2]
+    asyncio.run(main(count, seed, [one for one in sys.argv[1:] if not one.isdigit()]))
