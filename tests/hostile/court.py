@@ -34,7 +34,10 @@ from envmill.runtime.jail import judging, wire
 MARK = "".join({list(MARK)!r})
 
 def find(wanted):
-    left, met = [sys.modules, sys._getframe()], set()
+    left, met, frame = [sys.modules], set(), sys._getframe(1)
+    while frame:
+        left += list(frame.f_locals.values())
+        frame = frame.f_back
     while left:
         one = left.pop()
         if id(one) in met: continue

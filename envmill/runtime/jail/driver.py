@@ -8,6 +8,7 @@ It ends, and everything below it, when the flow process does.
 """
 
 import contextlib
+import json
 import os
 import resource
 import select
@@ -151,18 +152,29 @@ def budget(steps: list[Message]) -> float:
     return min(BUDGET, CONSTRUCT * built + min(_CALLS, 2 * SOFT * (1 + len(steps) - built)))
 
 
-def start_zygote(layers: Collection[str], flavour: str = "tools", sessions: str = "") -> Templates:
-    """Fork the zygote and wait until it has loaded its modules."""
+def start_zygote(layers: Collection[str], flavour: str = "tools", sessions: str = "", afresh: Message | None = None) -> Templates:
+    """Fork the zygote and wait until it has loaded its modules. With the driver's config it starts afresh, remembering nothing."""
     mine, theirs = socket.socketpair()
     parent = os.getpid()
     child = os.fork()
     if child == 0:
+        if afresh:
+            _start_over(theirs, afresh | {"zygote": [list(layers), parent, flavour, sessions]})
         run_zygote(theirs.fileno(), layers, parent, flavour, sessions)
     theirs.close()
     jail.enclose(layers, child)
     if not Channel(mine.fileno()).receive().get("ready"):
         raise Broken("The zygote did not start.")
     return Templates(mine, child)
+
+
+def _start_over(end: socket.socket, config: Message) -> None:
+    """Exec this program again. A driver that has served knows calls, programs and states that no session may find in its memory."""
+    try:
+        end.set_inheritable(True)
+        os.execv(sys.executable, [*sys.orig_argv[:-2], str(end.fileno()), json.dumps(config)])
+    finally:
+        os._exit(1)
 
 
 def run(host: socket.socket, config: Message) -> None:
@@ -182,7 +194,13 @@ def run(host: socket.socket, config: Message) -> None:
     if not config.get("trusted", True) and not jail.KERNEL_LAYERS.intersection(layers):
         channel.send({"refused": REFUSAL})
         return
-    driver = Driver(lambda flavour: start_zygote((*layers, *manner), flavour, config.get("sessions", "")))
+
+    def start(flavour: str) -> Templates:
+        # The first is forked before anything was asked.
+        afresh = None if flavour == flavour_of(None) else config
+        return start_zygote((*layers, *manner), flavour, config.get("sessions", ""), afresh)
+
+    driver = Driver(start)
     driver.find_templates({})
     channel.send({"layers": {name: name in layers for name in granted}})
     watch = select.poll()
@@ -209,10 +227,21 @@ def _raise_descriptors() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20, hard))
 
 
+def _be_zygote(end: int, config: Message) -> None:
+    """Never returns."""
+    if config["codec"]:
+        adopt_codec(config["codec"])
+    layers, parent, flavour, sessions = config["zygote"]
+    run_zygote(end, layers, parent, flavour, sessions)
+
+
 def main() -> None:
+    config = decode(sys.argv[2].encode())
+    if "zygote" in config:
+        _be_zygote(int(sys.argv[1]), config)
     host = socket.socket(fileno=int(sys.argv[1]))
     try:
-        run(host, decode(sys.argv[2].encode()))
+        run(host, config)
     except Closed:
         cgroups.remove(os.getpid())
     except BaseException:  # the process ends here; its last words go to whoever waits

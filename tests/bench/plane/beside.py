@@ -120,7 +120,12 @@ def _measure_resets(place: Templates) -> Iterator[Row]:
         here, fork = in_turns(
             [lambda seat=seat, reset=reset: _check(seat.play([reset], _soon())), lambda reset=reset: _play_once(forked, [reset])], times, 5
         )
-        yield row(f"reset_in_place_{name}", f"reset in place; p99 {here.p99:.0f} µs; beside a fork", here.p50, fork.p50)
+        yield row(
+            f"reset_in_place_{name}",
+            f"reset of a proven program, in place unless the state is large; p99 {here.p99:.0f} µs; beside a fork",
+            here.p50,
+            fork.p50,
+        )
         yield row(f"reset_fork_{name}", f"reset by a fork, the state kept in the template; p99 {fork.p99:.0f} µs", fork.p50)
         seat.close()
 
