@@ -89,6 +89,8 @@ class ScenarioInput(Contract):
     rules: list[str]
     tools: list[Tool]
     source: str
+    policy: str = ""
+    """Policy document; whom a matter is passed on to stands there alone."""
     number: int
     """Which scenario of this environment; each must differ."""
     polarity: Polarity = "achieve"

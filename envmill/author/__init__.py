@@ -73,8 +73,8 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
 def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
     if inputs.get("failure"):
         return _repair(prompt, case, inputs, sample, mistakes) if mistakes > 0 else None
-    # An empty failure is none: a first version and the recollection of it must meet the same chance.
-    first = {name: value for name, value in inputs.items() if name != "failure"}
+    # An empty failure is none: a first version and the recollection of it must meet the same chance. The policy document came from here.
+    first = {name: value for name, value in inputs.items() if name not in ("failure", "policy")}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
     return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
 

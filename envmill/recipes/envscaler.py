@@ -96,18 +96,20 @@ class EnvScaler:
             rules=environment.rules,
             tools=environment.tools,
             source=_source(environment),
+            policy=environment.policy_document,
             number=number,
             polarity=polarity,
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
 
-    async def write_checks(self, environment: Environment, draft: Draft, account: Account) -> ChecksReply:
+    async def write_checks(self, environment: Environment, draft: Draft, failure: str, account: Account) -> ChecksReply:
         known = {"number", "request", "initial_state", "changes"}
         inputs = ChecksInput(
             brief=environment.brief,
             name=environment.name,
             rules=environment.rules,
             tools=environment.tools,
+            failure=failure,
             **{name: getattr(draft, name) for name in known},
         )
         return await account.ask(self._checks, inputs, ChecksReply)

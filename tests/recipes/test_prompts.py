@@ -24,8 +24,11 @@ def test_a_prompt_uses_what_it_is_given_and_says_what_it_wants(prompt: Prompt) -
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_its_example_fills_every_slot(prompt: Prompt) -> None:
+    """What may be empty is announced as such on its own line, or the sentence around it reads broken."""
     example = prompt.exemplify().model_dump(mode="json")
-    assert all(example[name] not in ("", [], {}) for name in example if name not in ("failed_source", "failure"))
+    lines = prompt.text.splitlines()
+    empty = [name for name in example if example[name] in ("", [], {})]
+    assert [name for name in empty if not any(f"{{{{{name}}}}}" in line and "empty" in line for line in lines)] == []
     assert "{{" not in show_request(prompt).messages[0].text
 
 
