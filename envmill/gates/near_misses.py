@@ -4,7 +4,6 @@ wrong argument · wrong target · twice the same · extra write · overwritten r
 """
 
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 
@@ -13,6 +12,7 @@ from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Posed
 from envmill.gates.sources import read_day
 from envmill.gates.trials import Attempt, list_writes
+from envmill.verifiers import regex
 from schemas.base import Json
 from schemas.environment import Call, Tool
 from schemas.scenario import Fact
@@ -99,13 +99,8 @@ def _misspeak(subject: Posed) -> Iterator[Attempt]:
     facts = subject.scenario.verifier.facts
     for fact in facts:
         words = [f"{_twist(each) if each is fact else each.value}." for each in facts]
-        said = _misstate(subject.scenario.say) if fact.kind == "pattern" else " ".join(words)
+        said = regex.drop(str(fact.value), subject.scenario.say) if fact.kind == "pattern" else " ".join(words)
         yield Attempt("wrong_words", tuple(subject.scenario.oracle), (said,))
-
-
-def _misstate(say: str) -> str:
-    """The last words with every number another one; what a pattern asks for cannot be told from the pattern."""
-    return re.sub(r"\d+", lambda found: str(int(found[0]) + 1), say) if re.search(r"\d", say) else "Something else."
 
 
 def _twist(fact: Fact) -> Json:

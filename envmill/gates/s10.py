@@ -48,6 +48,9 @@ async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Kno
         trial = (await Trials.of(subject, means).oracle())[0]
         near.take([read_part(part) for reply in trial.replies for part in reply.parts])
     far.take(scenario.initial_state)
+    if scenario.polarity in ("refuse", "escalate", "clarify"):
+        # A wish that is not carried out may name what never comes to be.
+        far.take(list(list_leaves(scenario.user.facts)))
     for text in (subject.environment.policy_document, *subject.environment.rules):
         far.read(text)
     far.numbers |= near.numbers

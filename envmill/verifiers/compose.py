@@ -6,7 +6,7 @@ calls to avoid                  ──► harm
 replies of the oracle           ──► procedure, where the untouched state may be right: answer, refuse, escalate, clarify
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
@@ -14,10 +14,15 @@ from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
 from envmill.verifiers.knowledge import derive_knowledge
-from envmill.verifiers.procedure import shows
+from envmill.verifiers.procedure import list_leaves, shows
 from envmill.verifiers.weights import balance
+from schemas.base import Json, is_object
 from schemas.environment import Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
+
+_MOST_KEYS = 8
+"""Of one collection: an attacker that reads everything lists the first rows, too."""
+_SHORTEST_KEY = 4
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere
     """BuildError where nothing would be proved."""
     base = derive_verifier(draft.initial_state, run.changes, elsewhere.changes)
     refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
-    facts = [fact for fact in draft.tell if fact.name not in refused]
+    facts = [_add_rivals(fact, draft, run) for fact in draft.tell if fact.name not in refused]
     told = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
     if draft.polarity != "achieve" and not facts:
         raise BuildError(f"Nothing has to be said that would prove it was understood. {told}".rstrip())
@@ -74,6 +79,21 @@ def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fac
     if not knowledge:
         raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
     return knowledge
+
+
+def _add_rivals(fact: Fact, draft: Draft, run: Run) -> Fact:
+    """A pattern is found in many a record: whoever names the keys of records that the oracle never met recites, and has told nothing."""
+    if fact.kind != "pattern" or draft.polarity == "achieve":
+        return fact
+    met = {str(leaf) for deed in run.deeds for leaf in list_leaves([deed.call.arguments, list(deed.parts)])}
+    keys = [key for rows in draft.initial_state.values() if is_object(rows) for key in _list_odd_keys(rows)[:_MOST_KEYS]]
+    words = f"{draft.request}\n{draft.say}".casefold()
+    return fact.model_copy(update={"rivals": [*fact.rivals, *(key for key in keys if key not in met and key.casefold() not in words)]})
+
+
+def _list_odd_keys(rows: Mapping[str, Json]) -> list[str]:
+    """Keys that nobody says by accident."""
+    return [key for key in rows if len(key) >= _SHORTEST_KEY and any(map(str.isdigit, key))]
 
 
 def _forbid(pattern: CallPattern) -> Predicate:

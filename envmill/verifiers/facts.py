@@ -39,7 +39,7 @@ def says(fact: Fact, message: str) -> bool:
 
 def is_given(fact: Fact, text: str) -> bool:
     """Whether a text that the agent is handed holds the fact already: who repeats it has learned nothing."""
-    if fact.kind == "pattern" and regex.is_found(str(fact.value), text):
+    if fact.kind == "pattern" and _matches(fact, text):
         return True
     plain = normalise(text)
     return bool((fact.kind != "pattern" and _find(fact.kind, fact.value, plain)) or _find_also(fact, plain))
@@ -76,16 +76,25 @@ def _judge_message(fact: Fact, message: str) -> Shortfall:
 
 
 def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
-    if fact.kind == "pattern" and regex.is_found(str(fact.value), message):
+    if fact.kind == "pattern" and _matches(fact, message):
         return True
     spans = [] if fact.kind == "pattern" else _find(fact.kind, fact.value, text)
     return any(not is_denied(text, span) for span in (*spans, *_find_also(fact, text)))
 
 
+def _matches(fact: Fact, message: str) -> bool:
+    """Whether a pattern is found in a message as it is, or with its line breaks and double spaces taken for single ones."""
+    return any(regex.is_found(str(fact.value), each) for each in dict.fromkeys((message, _join_lines(message))))
+
+
+def _join_lines(message: str) -> str:
+    return " ".join(message.split())
+
+
 def _says_rival(fact: Fact, rival: Json, message: str, text: str) -> bool:
     """A rival that is part of the fact is said with it; one that the fact is part of is another thing."""
     if fact.kind == "pattern":
-        text, own = normalise(regex.drop(str(fact.value), message)), []
+        text, own = normalise(regex.drop(str(fact.value), _join_lines(message))), []
     else:
         own = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)]
     said = _find("text" if fact.kind == "pattern" else fact.kind, rival, text)

@@ -11,9 +11,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from envmill import author
-from envmill.author.faults import Fault
-from envmill.author.faults import leaving
-from envmill.author.faults import KINDS
+from envmill.author.faults import KINDS, Fault, leaving
 from envmill.author.witness import find_witness
 from envmill.build import build_scenario
 from envmill.errors import BuildError

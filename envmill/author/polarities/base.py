@@ -51,6 +51,29 @@ def read_rows(call: Call, world: World) -> list[Row]:
     return found if is_array(found) else [found]
 
 
+def find_known(collection: str, row_id: str, path: list[Call], request: str, world: World) -> list[Call] | None:
+    """Lookups of a row by what the request says or earlier replies show; none where somebody would have to guess its name."""
+    direct = find_row(collection, row_id, world.domain, world.state)
+    if all(_is_known(call, [*path, *direct[:place]], request, world) for place, call in enumerate(direct)):
+        return direct
+    row = world.state[collection][row_id]
+    return next(([call] for call in _list_reads(path, world) if row in read_rows(call, world)), None)
+
+
+def _is_known(call: Call, path: list[Call], request: str, world: World) -> bool:
+    shown = {str(value) for each in path for row in read_rows(each, world) for value in row.values()}
+    return all(str(value) in shown or stands_in(value, request) for value in call.arguments.values())
+
+
+def _list_reads(path: list[Call], world: World) -> Iterator[Call]:
+    """Queries that ask for nothing, or for one row that was shown."""
+    shown = dict.fromkeys(str(value) for each in path for row in read_rows(each, world) for value in row.values())
+    for name, operation in world.domain.operations.items():
+        if operation.effect == "query" and len(operation.takes) <= 1 and all(each.row for each in operation.takes):
+            keys = [key for key in shown if key in world.state[operation.takes[0].row]] if operation.takes else [""]
+            yield from (Call(name=name, arguments={each.name: key for each in operation.takes}) for key in keys)
+
+
 def shows(calls: Iterable[Call], collection: str, row_id: str, world: World) -> bool:
     """Whether one of these lookups gives the row with all that is in it."""
     row = world.state[collection][row_id]

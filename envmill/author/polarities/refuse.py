@@ -11,7 +11,19 @@ from envmill.author.dice import make_dice
 from envmill.author.domain import Operation, Rule, State
 from envmill.author.draw import draw_arguments
 from envmill.author.formula import fill, parse_expression, parse_statement
-from envmill.author.polarities.base import TRIES, Twins, achieve, escape, find_row, find_trees, is_clear, merge, policy_of, shows, stands_in
+from envmill.author.polarities.base import (
+    TRIES,
+    Twins,
+    achieve,
+    escape,
+    find_known,
+    find_trees,
+    is_clear,
+    merge,
+    policy_of,
+    shows,
+    stands_in,
+)
 from envmill.author.scenario import plan_calls
 from envmill.author.wording import Wish, list_facts, spell_value, write_request
 from envmill.author.wording.grammar import load_sayings
@@ -26,11 +38,11 @@ LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|
 COMMON = frozenset(
     re.findall(
         r"\S+",
-        "after allowed also another anybody asked asks because becomes been before between can't cannot change changed changes come "
+        "after allowed already also another anybody asked asks because becomes been before between can't cannot change changed changes come "
         "comes could days does doesn't done each every exist exists forbidden forbids from given goes have here hold holds into least "
-        "leave left look looked made make more most must need needs never nobody none not nothing once only onto other over possible "
+        "leave last left look looked made make more most must need needs never nobody none not nothing once only onto other over possible "
         "question reason record records rule rules same says should somebody stand stands status still take taken takes than that "
-        "their them then there these they things this those together under undone used what when where which while whose will with "
+        "their them then there these they things this those time times together under undone used what when where which while whose will with "
         "without would",
     )
 )
@@ -57,12 +69,14 @@ def _find_rule(wish: Wish, world: World) -> Rule | None:
 
 
 def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins | None:
-    reads = _reveal(wish, rule, world)
     twin = _find_twin(wish, world, dice)
-    if reads is None or twin is None:
+    if twin is None:
         return None
     key = dice.random()
     request, other = (write_request([each], world.domain, world.state, make_dice("refuse", key)) for each in (wish, twin))
+    reads = _reveal(wish, rule, world, request)
+    if reads is None:
+        return None
     words = _find_words(wish, rule, world, request)
     if not words:
         return None
@@ -95,7 +109,7 @@ def _find_twin(wish: Wish, world: World, dice: random.Random) -> Wish | None:
     return None
 
 
-def _reveal(wish: Wish, rule: Rule, world: World) -> list[Call] | None:
+def _reveal(wish: Wish, rule: Rule, world: World, request: str) -> list[Call] | None:
     """Lookups that show why not; none where what counts is that something is absent, or no lookup gives it."""
     scope = _bind(wish, world)
     try:
@@ -103,11 +117,13 @@ def _reveal(wish: Wish, rule: Rule, world: World) -> list[Call] | None:
     except KeyError:
         # It counts rows by what other rows say, one for each: no few lookups show that.
         return None
-    seen = {place: find_row(*place, world.domain, world.state) for place in places}
-    if not seen or not all(shows(calls, *place, world) for place, calls in seen.items()):
-        return None
-    named = plan_calls([wish], world.domain, world.state)[:-1]
-    return merge(named, *seen.values())
+    reads = merge(plan_calls([wish], world.domain, world.state)[:-1])
+    for place in places:
+        found = find_known(*place, reads, request, world)
+        if found is None or not shows(found, *place, world):
+            return None
+        reads = merge(reads, found)
+    return reads if places else None
 
 
 def _list_rows(rule: Rule, scope: dict[str, Any], world: World) -> Iterator[tuple[str, str]]:
