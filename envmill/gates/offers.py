@@ -52,19 +52,20 @@ class Offers:
 
     def draw(self, tool: Tool, state: Json, dice: random.Random) -> Call:
         """A call that passes validation and names what exists, as far as tests, names and types tell."""
-        required = set(tool.parameters.get("required", ()))
-        chosen = [name for name in _properties(tool) if name in required or dice.random() < 0.4]
-        return Call(name=tool.name, arguments={name: dice.choice(self.values(tool, name, state)) for name in chosen}, actor=tool.actors[0])
+        return _draw(tool, self._list_choices(tool, state), dice)
 
     def draw_some(self, tool: Tool, state: Json, dice: random.Random, most: int) -> list[Call]:
         """Distinct draws, fewer where there is little to choose."""
-        drawn: dict[str, Call] = {}
+        drawn, choices = dict[str, Call](), self._list_choices(tool, state)
         for _ in range(2 * most):
-            call = self.draw(tool, state, dice)
+            call = _draw(tool, choices, dice)
             drawn.setdefault(canonical_json(call.arguments), call)
-            if len(drawn) == most or not _properties(tool):
+            if len(drawn) == most or not choices:
                 break
         return list(drawn.values())
+
+    def _list_choices(self, tool: Tool, state: Json) -> dict[str, Sequence[Json]]:
+        return {name: self.values(tool, name, state) for name in _properties(tool)}
 
     def bend(self, base: Call, state: Json, dice: random.Random, most: int) -> list[Call]:
         """The call with one argument odd: empty, huge, foreign, absent."""
@@ -172,23 +173,29 @@ class Offers:
     @cached_property
     def _pointed(self) -> dict[tuple[str, str], tuple[str, str]]:
         """Parameter → collection and attribute that hold at least half of its values; no attribute stands for the key."""
-        columns: dict[tuple[str, str], set[str]] = {}
-        for state in {id(test.initial_state): test.initial_state for test in self._tests}.values():
-            for row in list_rows(state):
-                columns.setdefault((row.collection, ""), set()).add(row.key)
-                for name, value in row.value.items():
-                    if isinstance(value, str):
-                        columns.setdefault((row.collection, name), set()).add(value)
+        columns = self._list_columns()
+        attributes = {column: held for column, held in columns.items() if column[1]}
         pointed: dict[tuple[str, str], tuple[str, str]] = {}
         for parameter, values in self._known.items():
-            hits = {column: sum(isinstance(value, str) and value in held for value in values) for column, held in columns.items()}
-            parts = {column: sum(_is_part(value, held) for value in values) for column, held in columns.items() if column[1]}
-            for found in (hits, parts):
+            texts = [value for value in values if isinstance(value, str)]
+            for count, among in ((_count_whole, columns), (_count_parts, attributes)):
+                found = {column: count(texts, held) for column, held in among.items()}
                 best = max(found, key=lambda column: (found[column], not column[1], len(columns[column])), default=("", ""))
                 if best[0] and 2 * found[best] >= len(values):
                     pointed[parameter] = best
                     break
         return pointed
+
+    def _list_columns(self) -> dict[tuple[str, str], set[str]]:
+        """Collection and attribute → the texts there in any test's state; no attribute stands for the keys."""
+        columns: dict[tuple[str, str], set[str]] = {}
+        for state in {canonical_json(test.initial_state): test.initial_state for test in self._tests}.values():
+            for row in list_rows(state):
+                columns.setdefault((row.collection, ""), set()).add(row.key)
+                for name, value in row.value.items():
+                    if isinstance(value, str):
+                        columns.setdefault((row.collection, name), set()).add(value)
+        return columns
 
     def _successes(self) -> Iterator[Call]:
         for test in self._tests:
@@ -197,9 +204,20 @@ class Offers:
                 yield test.call
 
 
-def _is_part(value: Json, texts: set[str]) -> bool:
-    """Whether a value is a part of some text, as people write it into a search."""
-    return isinstance(value, str) and len(value) > 2 and any(value.casefold() in text.casefold() for text in texts)
+def _draw(tool: Tool, choices: Mapping[str, Sequence[Json]], dice: random.Random) -> Call:
+    required = set(tool.parameters.get("required", ()))
+    chosen = [name for name in choices if name in required or dice.random() < 0.4]
+    return Call(name=tool.name, arguments={name: dice.choice(choices[name]) for name in chosen}, actor=tool.actors[0])
+
+
+def _count_whole(values: Sequence[str], held: set[str]) -> int:
+    return sum(value in held for value in values)
+
+
+def _count_parts(values: Sequence[str], held: set[str]) -> int:
+    """Values that are a part of some text, as people write them into a search."""
+    texts = "\n".join(held).casefold()
+    return sum(len(value) > 2 and value.casefold() in texts for value in values)
 
 
 def _properties(tool: Tool) -> dict[str, Any]:

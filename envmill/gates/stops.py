@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from envmill.gates.offers import Offers
+from envmill.gates.rows import list_scalars
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
@@ -92,19 +93,37 @@ class Tour:
     gaps: list[Gap] = field(default_factory=list[Gap])
     states: dict[str, Json] = field(default_factory=dict[str, Json])
     """Those that were looked at, by hash."""
+    _by_tool: dict[str, list[Stop]] = field(default_factory=dict[str, list[Stop]])
+    _moves: list[Stop] = field(default_factory=list[Stop])
+    _words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    _diffs: dict[tuple[str, str], list[Change]] = field(default_factory=dict[tuple[str, str], list[Change]])
 
-    def of(self, tool: str) -> list[Stop]:
-        return [stop for stop in self.stops if stop.call.name == tool]
+    def add(self, stops: Sequence[Stop]) -> None:
+        """What was seen next."""
+        for stop in stops:
+            self.stops.append(stop)
+            self._by_tool.setdefault(stop.call.name, []).append(stop)
+            if stop.seen.outcome == "ok" and stop.moved and stop.call.name in self.tools and self.tools[stop.call.name].effect == "change":
+                self._moves.append(stop)
+
+    def of(self, tool: str) -> Sequence[Stop]:
+        return self._by_tool.get(tool, ())
 
     def diff(self, stop: Stop) -> list[Change]:
         """What a call changed, where both states were looked at."""
-        if stop.before not in self.states or stop.after not in self.states:
+        if not stop.moved or stop.before not in self.states or stop.after not in self.states:
             return []
-        return diff_states(self.states[stop.before], self.states[stop.after])
+        pair = stop.before, stop.after
+        if pair not in self._diffs:
+            self._diffs[pair] = diff_states(self.states[stop.before], self.states[stop.after])
+        return self._diffs[pair]
+
+    def words(self, state_hash: str) -> frozenset[str]:
+        """Everything a state that was looked at holds, as text: keys, texts, numbers."""
+        if state_hash not in self._words:
+            self._words[state_hash] = frozenset(map(str, list_scalars(self.states[state_hash])))
+        return self._words[state_hash]
 
     def writes(self) -> Iterator[Stop]:
         """Changes that were answered ok and moved a state both sides of which are known."""
-        for stop in self.stops:
-            known = stop.before in self.states and stop.after in self.states
-            if stop.seen.outcome == "ok" and stop.moved and known and self.tools[stop.call.name].effect == "change":
-                yield stop
+        return (stop for stop in self._moves if stop.before in self.states and stop.after in self.states)

@@ -2,20 +2,24 @@
 
 tests ─► draws from every state ─► odd and limit arguments ─► reads around every write ─► the same reads on the state alone
           └── longer for tools that nothing succeeded with yet
+
+To start over costs as much as twenty calls: calls that change nothing share a session, and one that came behind a change is made
+again without it.
 """
 
 import random
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from envmill.gates.base import Built, Means
+from envmill.gates.legs import Leg, Visit
 from envmill.gates.offers import Offers
+from envmill.gates.plans import play_plans
 from envmill.gates.rows import Row, list_rows, list_scalars, turn_rows
-from envmill.gates.stops import Echo, Gap, Stop, Tour, Twin, Why
+from envmill.gates.stops import Gap, Stop, Tour, Why
 from envmill.kinds.start import CLOCK
-from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Step
+from envmill.sandbox import Observation, Program, Reset
 from schemas.base import Json, canonical_json, digest, is_object
 from schemas.environment import Call, Tool
 from schemas.scenario import Change
@@ -23,8 +27,10 @@ from schemas.scenario import Change
 SEED = 0
 _STATES = 3
 """Known states a tour starts from; more cost more and show little."""
-_DRAWS, _SEARCH = 8, 48
-"""Calls drawn per tool and state, and for a tool that never succeeded."""
+_DRAWS, _FEW_DRAWS, _SEARCH = 8, 4, 48
+"""Calls drawn per tool from the first state, from each further one, and for a tool that never succeeded."""
+_AGAIN = 3
+"""Calls behind a change in their session that are made again without it."""
 _ODD = 12
 _WRITES = 3
 """Writes per tool around which everything is read."""
@@ -32,66 +38,8 @@ _READS, _AIMED = 32, 4
 """Reads around one write, and those among them that name one parameter's rows."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
-_LEGS = 32
-"""Sessions in a message."""
 _HELD = 24
 """Tours kept in this process: gates of one environment follow each other, and a bucket's environments are worked on together."""
-
-
-@dataclass(frozen=True)
-class _Leg:
-    """One session: a state, calls that lead somewhere, then calls that are looked at."""
-
-    start: Json
-    route: tuple[Call, ...]
-    calls: tuple[tuple[Why, Call], ...]
-    looks: bool = False
-    """Whether the state is looked at before the first and after every call."""
-
-    def steps(self) -> Iterator[Step]:
-        yield Reset(self.start, CLOCK, SEED)
-        yield from map(Invoke, self.route)
-        if self.looks:
-            yield Look()
-        for _, call in self.calls:
-            yield Invoke(call)
-            if self.looks:
-                yield Look()
-
-
-@dataclass(frozen=True)
-class _Visit:
-    """A state, come to by a write or known from the start, and what is asked and done there."""
-
-    state: Json
-    reads: tuple[Call, ...]
-    write: Stop | None = None
-    seconds: tuple[Call, ...] = ()
-    """Changes made there once more."""
-
-    def legs(self) -> Iterator[_Leg]:
-        reads = _read(self.reads)
-        yield _Leg(self.state, (), reads)
-        yield _Leg(turn_rows(self.state), (), reads)
-        if self.write:
-            yield _Leg(self.write.start, self.write.route, (*reads, ("drawn", self.write.call), *reads))
-            yield from (_Leg(self.write.start, (*self.write.route, self.write.call), (("drawn", one),), True) for one in self.seconds)
-            yield from (_Leg(self.state, (), (("drawn", one),), True) for one in self.seconds)
-
-    def echoes(self, played: Sequence[list[Stop]]) -> Iterator[Echo]:
-        alone, turned = played[:2]
-        for number, call in enumerate(self.reads):
-            yield Echo("turned", call, alone[number].seen, turned[number].seen, self.write, self.state)
-            if self.write:
-                there = played[2][number - len(self.reads)]
-                yield Echo("written", call, alone[number].seen, there.seen, self.write, self.state)
-
-    def twins(self, played: Sequence[list[Stop]], states: Mapping[str, Json]) -> Iterator[Twin]:
-        """Pairs that drew on no chance, whose streams stand elsewhere in the two sessions."""
-        lived, alone = played[3 : 3 + len(self.seconds)], played[3 + len(self.seconds) :]
-        for (one,), (other,) in zip(lived, alone, strict=True):
-            if self.write and one.after in states and other.after in states and not (one.seen.uses or other.seen.uses):
-                yield Twin(self.write, one.call, one.seen, other.seen, (states[one.after], states[other.after]))
 
 
 _tours: OrderedDict[str, Tour] = OrderedDict()
@@ -120,63 +68,87 @@ class _Guide:
         self._built, self.tour, self._sandbox = built, tour, means.sandbox
         self._program = Program.of(built.environment)
         self._dice = random.Random(f"{built.environment.id}/{means.seed}")
+        self._resets: dict[int, Reset] = {}
+        self._starts = {canonical_json(state): state for state in tour.starts}
 
     async def take(self) -> Tour:
         if not self.tour.starts:
             return self.tour
-        await self._play([*self._plan_tests(), *self._plan_draws(self.tour.starts, self.tour.tools.values(), _DRAWS)])
+        await self._play(list(self._plan_tests()))
+        await self._play_apart(list(self._plan_draws()), _AGAIN)
         await self._search()
-        await self._play(list(self._plan_odd()))
+        await self._play_apart(list(self._plan_odd()), _AGAIN)
         await self._look_around()
         await self._fill_gaps()
         return self.tour
 
-    async def _play(self, legs: Sequence[_Leg]) -> list[list[Stop]]:
+    async def _play(self, legs: Sequence[Leg]) -> list[list[Stop]]:
         """Stops per leg; all of them join the tour."""
-        played: list[list[Stop]] = []
-        for at in range(0, len(legs), _LEGS):
-            batch = legs[at : at + _LEGS]
-            plans = [list(leg.steps()) for leg in batch]
-            seen = iter(await self._sandbox.play(self._program, [step for plan in plans for step in plan]))
-            played += [self._note(leg, list(islice(seen, len(plan)))) for leg, plan in zip(batch, plans, strict=True)]
-        self.tour.stops += [stop for stops in played for stop in stops]
+        plans = [list(leg.steps(self._reset(leg.start))) for leg in legs]
+        played = [self._note(leg, seen) for leg, seen in zip(legs, await play_plans(self._program, plans, self._sandbox), strict=True)]
+        self.tour.add([stop for stops in played for stop in stops])
         return played
 
-    def _note(self, leg: _Leg, seen: list[Observation]) -> list[Stop]:
+    async def _play_apart(self, legs: Sequence[Leg], most: int) -> None:
+        """What came behind a change in its session is asked again without it, so many times a session."""
+        await self._play([one for leg, stops in zip(legs, await self._play(legs), strict=True) for one in leg.split(stops, most)])
+
+    def _reset(self, state: Json) -> Reset:
+        """One for all sessions of a state: what names it is computed once. The tour holds every state as long as this lasts."""
+        return self._resets.setdefault(id(state), Reset(state, CLOCK, SEED))
+
+    def _note(self, leg: Leg, seen: list[Observation]) -> list[Stop]:
         stops, made = list[Stop](), list(leg.route)
         reset, ways, rest = seen[0], seen[1 : 1 + len(leg.route)], iter(seen[1 + len(leg.route) :])
         if reset.state_hash:
-            self.tour.states[reset.state_hash] = leg.start
+            self.tour.states.setdefault(reset.state_hash, leg.start)
         before = (ways[-1] if ways else reset).state_hash
-        if leg.looks:
+        if leg.looks_first:
             self._keep(next(rest))
         for why, call in leg.calls:
-            one = next(rest)
-            stops.append(Stop(call, why, one, before, leg.start, tuple(made)))
-            made.append(call)
-            before = one.state_hash
-            if leg.looks:
+            stop = Stop(call, why, next(rest), before, leg.start, tuple(made))
+            stops.append(stop)
+            # What left the state as it was leads nowhere.
+            made += [call] if stop.moved else []
+            before = stop.after
+            if leg.looks_after(why):
                 self._keep(next(rest))
         return stops
 
     def _keep(self, look: Observation) -> None:
         if look.state is not None:
-            self.tour.states[look.state_hash] = look.state
+            self.tour.states.setdefault(look.state_hash, look.state)
 
-    def _plan_tests(self) -> Iterator[_Leg]:
+    def _plan_tests(self) -> Iterator[Leg]:
+        """A change that succeeds has a session of its own; of the others, those of one state share one."""
+        still: dict[str, list[Call]] = {}
         for test in self._built.tests:
-            writes = test.expect == "success" and test.call.name in self.tour.tools and self.tour.tools[test.call.name].effect == "change"
-            yield _Leg(test.initial_state, tuple(test.setup), (("test", test.call),), looks=writes)
+            key = canonical_json(test.initial_state)
+            start = self._starts.setdefault(key, test.initial_state)
+            writes = test.expect == "success" and self._is_change(test.call.name)
+            if writes or test.setup:
+                yield Leg(start, tuple(test.setup), (("test", test.call),), looks=writes)
+            else:
+                still.setdefault(key, []).append(test.call)
+        yield from (Leg(self._starts[key], (), tuple(("test", call) for call in calls)) for key, calls in still.items())
 
-    def _plan_draws(self, states: Sequence[Json], tools: Iterable[Tool], most: int) -> Iterator[_Leg]:
-        """A query leaves the state alone, so that one session takes many; every change starts afresh."""
-        for tool in list(tools):
-            for state in states:
-                calls = self.tour.offers.draw_some(tool, state, self._dice, most)
-                if tool.effect == "query":
-                    yield _Leg(state, (), tuple(("drawn", call) for call in calls))
-                else:
-                    yield from (_Leg(state, (), (("drawn", call),), looks=True) for call in calls)
+    def _is_change(self, name: str) -> bool:
+        return name in self.tour.tools and self.tour.tools[name].effect == "change"
+
+    def _plan_draws(self) -> Iterator[Leg]:
+        for number, state in enumerate(self.tour.starts):
+            yield from self._draw_from(state, self.tour.tools.values(), _FEW_DRAWS if number else _DRAWS)
+
+    def _draw_from(self, state: Json, tools: Iterable[Tool], most: int) -> Iterator[Leg]:
+        """A query leaves the state alone, so that one session takes those of all tools."""
+        queries: list[tuple[Why, Call]] = []
+        for tool in tools:
+            calls: list[tuple[Why, Call]] = [("drawn", call) for call in self.tour.offers.draw_some(tool, state, self._dice, most)]
+            if tool.effect == "query":
+                queries += calls
+            else:
+                yield Leg(state, (), tuple(calls), looks=True)
+        yield Leg(state, (), tuple(queries))
 
     async def _search(self) -> None:
         """More calls, from further on, for tools that never succeeded or never changed anything."""
@@ -186,26 +158,44 @@ class _Guide:
                 return
             reached = [self.tour.states[stop.after] for stop in self.tour.writes()]
             states = [*self.tour.starts[:1], *self._dice.sample(reached, min(4, len(reached)))]
-            await self._play(list(self._plan_draws(states, lacking, _SEARCH // len(states))))
+            legs = [leg for state in states for leg in self._draw_from(state, lacking, _SEARCH // len(states))]
+            await self._play_apart(legs, _AGAIN)
 
     def _is_shown(self, tool: Tool) -> bool:
         done = [stop for stop in self.tour.of(tool.name) if stop.seen.outcome == "ok"]
         return any(stop.moved for stop in done) if tool.effect == "change" else bool(done)
 
-    def _plan_odd(self) -> Iterator[_Leg]:
-        offers = self.tour.offers
+    def _plan_odd(self) -> Iterator[Leg]:
+        """Queries of one place share a session."""
+        shared: dict[int, tuple[Json, list[tuple[Why, Call]]]] = {}
         for tool in self.tour.tools.values():
-            stops = self.tour.of(tool.name)
-            base = next((stop for stop in stops if stop.seen.outcome == "ok"), stops[0] if stops else None)
+            base = self._find_base(tool)
             if base is None:
                 continue
-            state = base.start
-            for call in offers.bend(base.call, state, self._dice, _ODD):
-                yield _Leg(state, base.route, (("odd", call),), looks=False)
-            yield from (_Leg(state, base.route, (("limit", call),)) for _, _, call in offers.push(base.call))
-            if tool.effect == "query" and base.seen.outcome == "ok":
-                yield _Leg(state, (), tuple(("filter", call) for call in self._plan_filters(tool, base.call, state)))
-                yield _Leg(state, (), tuple(("search", call) for call in self._plan_searches(tool, base.call, state)))
+            calls = list(self._plan_odd_calls(tool, base))
+            if tool.effect == "change" or base.route:
+                yield Leg(base.start, base.route, tuple(calls))
+            else:
+                shared.setdefault(id(base.start), (base.start, []))[1].extend(calls)
+        yield from (Leg(state, (), tuple(calls)) for state, calls in shared.values())
+
+    def _find_base(self, tool: Tool) -> Stop | None:
+        """A call that went well, at the start if there is one."""
+        stops = self.tour.of(tool.name)
+        done = [stop for stop in stops if stop.seen.outcome == "ok"]
+        return next((stop for stop in done if not stop.route), (done or stops or [None])[0])
+
+    def _plan_odd_calls(self, tool: Tool, base: Stop) -> Iterator[tuple[Why, Call]]:
+        offers, state = self.tour.offers, base.start
+        for call in offers.bend(base.call, state, self._dice, _ODD):
+            yield "odd", call
+        for _, _, call in offers.push(base.call):
+            yield "limit", call
+        if tool.effect == "query" and base.seen.outcome == "ok":
+            for call in self._plan_filters(tool, base.call, state):
+                yield "filter", call
+            for call in self._plan_searches(tool, base.call, state):
+                yield "search", call
 
     def _plan_filters(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
         """Without what is optional, and with one such argument at a time."""
@@ -230,10 +220,13 @@ class _Guide:
 
     async def _look_around(self) -> None:
         """Reads before and after writes, the same reads on the state that was left, and on that state with its rows turned."""
-        visits = [_Visit(state, self._pick_reads(None)) for state in self.tour.starts]
+        visits = [Visit(state, turn_rows(state), self._pick_reads(None)) for state in self.tour.starts]
+        turned: set[str] = set()
         for write in self._pick_writes():
             state = self.tour.states[write.after]
-            visits.append(_Visit(state, self._pick_reads(write), write, self._pick_seconds(write)))
+            other = None if write.call.name in turned else turn_rows(state)
+            turned.add(write.call.name)
+            visits.append(Visit(state, other, self._pick_reads(write), write, self._pick_seconds(write)))
         plans = [list(visit.legs()) for visit in visits]
         played = iter(await self._play([leg for plan in plans for leg in plan]))
         for visit, plan in zip(visits, plans, strict=True):
@@ -243,7 +236,7 @@ class _Guide:
 
     async def _fill_gaps(self) -> None:
         """Ids that are drawn come only once; others are counted, or given, and a count comes again when a row is gone."""
-        legs, places = list[_Leg](), list[list[str]]()
+        legs, places = list[Leg](), list[list[str]]()
         for write in self._pick_writes():
             if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
                 continue
@@ -251,7 +244,7 @@ class _Guide:
             given = set(map(str, list_scalars(write.call.arguments)))
             state = _make_gap(self.tour.states[write.before], added) if added and added.path[1] not in given else None
             if added and state is not None:
-                legs.append(_Leg(state, (), (("drawn", write.call),), True))
+                legs.append(Leg(state, (), (("drawn", write.call),), True))
                 places.append(added.path)
         states = self.tour.states
         for (stop,), place in zip(await self._play(legs), places, strict=True):
@@ -269,7 +262,7 @@ class _Guide:
         """Other changes from the same start that need no chance, those of other tools first."""
         found: dict[str, Call] = {}
         for stop in self.tour.writes():
-            if not stop.seen.uses and not stop.route and stop.start == write.start:
+            if not stop.seen.uses and not stop.route and stop.start is write.start:
                 found.setdefault(stop.call.name, stop.call)
         return tuple(found[name] for name in sorted(found, key=lambda one: one == write.call.name))[:2]
 
@@ -320,7 +313,3 @@ def _find_ends(state: Json) -> set[str]:
 
 def _name(rows: Sequence[Row]) -> set[str]:
     return {value for row in rows for value in (row.key, *list_scalars(row.value)) if isinstance(value, str)}
-
-
-def _read(calls: Sequence[Call]) -> tuple[tuple[Why, Call], ...]:
-    return tuple(("read", call) for call in calls)

@@ -106,9 +106,9 @@ def _find_lost(stop: Stop, tour: Tour) -> str:
     """The id of a row the answer tells of, which neither the state nor the caller has ever named."""
     if stop.after not in tour.states or stop.before not in tour.states:
         return ""
-    known = {str(value) for value in list_scalars([tour.states[stop.after], tour.states[stop.before], stop.call.arguments])}
+    given = set(map(str, list_scalars(stop.call.arguments)))
     minted = (row["id"] for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]))
-    return next((one for one in minted if one not in known), "")
+    return next((one for one in minted if not any(one in held for held in (tour.words(stop.after), tour.words(stop.before), given))), "")
 
 
 def _find_stale(stop: Stop, tour: Tour) -> str:

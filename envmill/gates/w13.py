@@ -80,7 +80,7 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         done = [
             stop
             for stop in tour.of(tool.name)
-            if stop.seen.outcome == "ok" and stop.why in ("test", "drawn") and stop.start == tour.starts[0]
+            if stop.seen.outcome == "ok" and stop.why in ("test", "drawn") and stop.start is tour.starts[0]
         ]
         asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
         told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.plans import play_plans
 from envmill.kinds.start import start_test
 from envmill.sandbox import Invoke, Observation, Program, Reset, Sandbox
 from schemas.base import Json
@@ -15,9 +15,6 @@ GATE = "W3"
 
 _PER_TOOL = 3
 _INTERFACE = ("invalid_arguments", "unknown_tool")
-
-_AT_ONCE = 64
-"""Tests in a message: each brings its state along."""
 
 Played = tuple[Test, list[Observation]]
 Begin: TypeAlias = Callable[[Test], Reset]
@@ -61,13 +58,8 @@ async def find_failures(environment: Environment, tests: Sequence[Test], sandbox
 
 async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
     """Each test in a session of its own, many sessions in a message."""
-    program, played = Program.of(environment), list[Played]()
-    for at in range(0, len(tests), _AT_ONCE):
-        batch = tests[at : at + _AT_ONCE]
-        plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call)] for test in batch]
-        seen = iter(await sandbox.play(program, [step for plan in plans for step in plan]))
-        played += [(test, list(islice(seen, len(plan)))) for test, plan in zip(batch, plans, strict=True)]
-    return played
+    plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call)] for test in tests]
+    return list(zip(tests, await play_plans(Program.of(environment), plans, sandbox), strict=True))
 
 
 def list_failures(played: Sequence[Played]) -> list[Json]:

@@ -8,20 +8,21 @@ tests' sessions ─► here ─► elsewhere     differ: find_chance names what 
 import datetime
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.plans import play_plans
 from envmill.gates.rows import list_scalars
 from envmill.gates.w3 import list_failures, play_tests
 from envmill.kinds.chance import find_chance
 from envmill.kinds.replay import tell
 from envmill.kinds.start import CLOCK, start_test
 from envmill.runtime.recorder import Difference, find_difference
-from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox import Invoke, Look, Observation, Program, Sandbox, Step
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json
-from schemas.environment import Test
+from schemas.base import Json, canonical_json
+from schemas.environment import Call, Test
 
 GATE = "W5"
 
@@ -40,62 +41,109 @@ _NEVER = ("0001", "1900", "1970", "9999")
 """Years that stand for no date at all."""
 
 
+@dataclass(frozen=True)
+class _Session:
+    """Tests that are played one after the other on one state: only what is to change nothing stands beside others."""
+
+    tests: tuple[Test, ...]
+
+    def plan(self, clock: str = CLOCK, seed: int = 0, shaken: int = 0) -> list[Step]:
+        """With a look at the end, which costs little and shows what was written."""
+        begin = replace(start_test(self.tests[0]), clock=clock, seed=seed, shaken=shaken)
+        return [begin, *map(Invoke, self.list_calls()), Look()]
+
+    def list_calls(self) -> list[Call]:
+        return [call for test in self.tests for call in (*test.setup, test.call)]
+
+    def share(self, seen: Sequence[Observation]) -> Iterator[tuple[Test, list[Observation]]]:
+        """What each test saw: the start, the calls before its own, its own."""
+        rest = iter(seen[1:])
+        for test in self.tests:
+            yield test, [seen[0], *islice(rest, len(test.setup) + 1)]
+
+
 async def look(built: Built, means: Means) -> Finding:
     """Tests are the sessions: they reach every tool by paths that are known to be right."""
     tests = built.tests[:_SESSIONS]
     if not tests:
         return skip(GATE, "no_tests", "nothing is known that could be played again: write tests, three a tool")
-    program = Program.of(built.environment)
-    here = await _play(program, tests, means.sandbox)
-    there = await _play(program, tests, means.sandbox.elsewhere, shaken=1 + means.seed % 7)
-    for test, one, other in zip(tests, here, there, strict=True):
-        if difference := find_difference(tell(one), tell(other)):
-            return await _name_chance(program, test, difference, means.sandbox)
-    later = await play_tests(
-        built.environment, tests, means.sandbox, lambda test: replace(start_test(test), clock=_LATER, seed=means.seed + 1)
-    )
-    if failures := list_failures(later):
+    program, sessions = Program.of(built.environment), list(_share_sessions(built, tests))
+    here, later, away = await _play_here(program, sessions, built, means)
+    shaken = [one.plan(shaken=0 if number % _SHAKEN else 1 + means.seed % 7) for number, one in enumerate(sessions)]
+    there = await play_plans(program, shaken, means.sandbox.elsewhere)
+    for session, one, other in zip(sessions, here, there, strict=True):
+        # Told apart in full only where something differs.
+        if one != other and (difference := find_difference(tell(one), tell(other))):
+            return await _name_chance(program, session, difference, means.sandbox)
+    if failures := await _find_failures(built, sessions, later, means):
         return drop(GATE, "needs_a_moment", f"at {_LATER} with another seed: {failures[0]['seen']}", failures[:5])
-    if not any(map(_WRITTEN_DATE.search, built.environment.files.values())):
-        return keep(GATE, {"sessions": len(tests)})
-    away = await _play(program, tests, means.sandbox, clock=_AWAY)
-    for test, one, other in zip(tests, here, away, strict=True):
-        if fixed := _find_fixed_date(test, one[-1].state, other[-1].state):
-            return drop(
-                GATE, "clock_ignored", f"{test.call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}", test.call.model_dump()
-            )
-    return keep(GATE, {"sessions": len(tests)})
+    for session, one, other in zip(sessions, here, away, strict=False):
+        if fixed := _find_fixed_date(session, one[-1].state, other[-1].state):
+            call = session.list_calls()[-1]
+            return drop(GATE, "clock_ignored", f"{call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}", call.model_dump())
+    return keep(GATE, {"tests": len(tests), "sessions": len(sessions)})
 
 
-async def _play(program: Program, tests: Sequence[Test], sandbox: Sandbox, shaken: int = 0, clock: str = CLOCK) -> list[list[Observation]]:
-    plans = [_plan(test, clock=clock, shaken=0 if number % _SHAKEN else shaken) for number, test in enumerate(tests)]
-    seen = iter(await sandbox.play(program, [step for plan in plans for step in plan]))
-    return [list(islice(seen, len(plan))) for plan in plans]
+def _share_sessions(built: Built, tests: Sequence[Test]) -> Iterator[_Session]:
+    """Queries and refusals of one state together, first; every change that succeeds on its own."""
+    queries = {tool.name for tool in built.environment.tools if tool.effect == "query"}
+    still: dict[str, list[Test]] = {}
+    for test in tests:
+        if not test.setup and (test.expect == "rejection" or test.call.name in queries):
+            still.setdefault(canonical_json(test.initial_state), []).append(test)
+    shared = {test.id for held in still.values() for test in held}
+    yield from (_Session(tuple(held)) for held in still.values())
+    yield from (_Session((test,)) for test in tests if test.id not in shared)
 
 
-def _plan(test: Test, **changes: Json) -> list[Step]:
-    begin: Reset = replace(start_test(test), **changes)
-    return [begin, *map(Invoke, test.setup), Invoke(test.call), Look()]
+Played = list[list[Observation]]
 
 
-async def _name_chance(program: Program, test: Test, difference: Difference, sandbox: Sandbox) -> Finding:
-    found = [one for one in await find_chance(program, _plan(test)[:-1], sandbox, sandbox.elsewhere) if not one.controlled]
+async def _play_here(program: Program, sessions: Sequence[_Session], built: Built, means: Means) -> tuple[Played, Played, Played]:
+    """As the tests say; later that day with another seed; and, where a date is written in the text, in another month."""
+    dated = any(map(_WRITTEN_DATE.search, built.environment.files.values()))
+    plans = [
+        *(one.plan() for one in sessions),
+        *(one.plan(clock=_LATER, seed=means.seed + 1)[:-1] for one in sessions),
+        *(one.plan(clock=_AWAY) for one in sessions if dated),
+    ]
+    played, count = await play_plans(program, plans, means.sandbox), len(sessions)
+    return played[:count], played[count : 2 * count], played[2 * count :]
+
+
+async def _find_failures(built: Built, sessions: Sequence[_Session], later: Played, means: Means) -> list[Json]:
+    """Tests that are red by then, and stay so on their own."""
+    seen = [one for session, played in zip(sessions, later, strict=True) for one in session.share(played)]
+    red = [test for test, played in seen if list_failures([(test, played)])]
+    if not red:
+        return []
+    alone = await play_tests(
+        built.environment, red, means.sandbox, lambda test: replace(start_test(test), clock=_LATER, seed=means.seed + 1)
+    )
+    return list_failures(alone)
+
+
+async def _name_chance(program: Program, session: _Session, difference: Difference, sandbox: Sandbox) -> Finding:
+    calls = session.list_calls()
+    call = calls[min(max(difference.step - 1, 0), len(calls) - 1)]
+    found = [one for one in await find_chance(program, session.plan()[:-1], sandbox, sandbox.elsewhere) if not one.controlled]
     if not found:
-        return drop(GATE, "differs", f"{test.call.name} comes out otherwise in another process: {difference}", str(difference))
+        return drop(GATE, "differs", f"{call.name} comes out otherwise in another process: {difference}", str(difference))
     told = [{"source": one.source, "step": one.step, "path": list(one.path), "seen": list(one.seen)} for one in found]
-    return drop(GATE, found[0].source, f"{test.call.name} depends on {found[0]}", {"call": test.call.model_dump(), "chance": told})
+    return drop(GATE, found[0].source, f"{call.name} depends on {found[0]}", {"call": call.model_dump(), "chance": told})
 
 
-def _find_fixed_date(test: Test, here: Json, away: Json) -> str:
+def _find_fixed_date(session: _Session, here: Json, away: Json) -> str:
     """A date a change wrote that the clock, the caller and the state have nothing to do with."""
-    known = {str(value) for value in list_scalars([test.initial_state, [call.arguments for call in (*test.setup, test.call)]])}
-    both = set(_list_dates(test, here)) & set(_list_dates(test, away))
+    start = session.tests[0].initial_state
+    known = {str(value) for value in list_scalars([start, [call.arguments for call in session.list_calls()]])}
+    both = set(_list_dates(start, here)) & set(_list_dates(start, away))
     today = {moment[:10] for moment in (CLOCK, _AWAY)}
     return next((date for date in sorted(both) if date not in known and date[:10] not in today | known and not date.startswith(_NEVER)), "")
 
 
-def _list_dates(test: Test, state: Json) -> Iterator[str]:
-    for change in diff_states(test.initial_state, state):
+def _list_dates(start: Json, state: Json) -> Iterator[str]:
+    for change in diff_states(start, state):
         for value in list_scalars(change.after):
             if isinstance(value, str) and _DATE.match(value) and _is_date(value[:10]):
                 yield value

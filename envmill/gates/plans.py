@@ -1,0 +1,24 @@
+"""Many sessions of one program, played in few messages, with what came of each."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from envmill.sandbox import Observation, Program, Sandbox, Step
+
+_FIRST, _LATER = 4, 96
+"""Sessions in the first message and in those after it: when a jail has seen a program start a few times, it starts it over in place, which
+costs a tenth of a process of its own; it finds that out between messages."""
+
+
+async def play_plans(program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox) -> list[list[Observation]]:
+    """Observations per plan; each plan begins with a reset."""
+    played: list[list[Observation]] = []
+    for batch in _cut(plans):
+        seen = iter(await sandbox.play(program, [step for plan in batch for step in plan]))
+        played += [list(islice(seen, len(plan))) for plan in batch]
+    return played
+
+
+def _cut(plans: Sequence[Sequence[Step]]) -> Iterator[Sequence[Sequence[Step]]]:
+    yield plans[:_FIRST]
+    yield from (plans[at : at + _LATER] for at in range(_FIRST, len(plans), _LATER))
