@@ -54,13 +54,14 @@ def read_rows(call: Call, world: World) -> list[Row]:
 def find_known(collection: str, row_id: str, path: list[Call], request: str, world: World) -> list[Call] | None:
     """Lookups of a row by what the request says or earlier replies show; none where somebody would have to guess its name."""
     direct = find_row(collection, row_id, world.domain, world.state)
-    if all(_is_known(call, [*path, *direct[:place]], request, world) for place, call in enumerate(direct)):
+    if all(is_known(call, [*path, *direct[:place]], request, world) for place, call in enumerate(direct)):
         return direct
     row = world.state[collection][row_id]
     return next(([call] for call in _list_reads(path, world) if row in read_rows(call, world)), None)
 
 
-def _is_known(call: Call, path: list[Call], request: str, world: World) -> bool:
+def is_known(call: Call, path: list[Call], request: str, world: World) -> bool:
+    """Whether the request says every argument, or a reply on the path shows it."""
     shown = {str(value) for each in path for row in read_rows(each, world) for value in row.values()}
     return all(str(value) in shown or stands_in(value, request) for value in call.arguments.values())
 

@@ -19,6 +19,7 @@ from envmill.author.polarities.base import (
     find_known,
     find_trees,
     is_clear,
+    is_known,
     merge,
     policy_of,
     shows,
@@ -38,12 +39,12 @@ LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|
 COMMON = frozenset(
     re.findall(
         r"\S+",
-        "after allowed already also another anybody asked asks because becomes been before between can't cannot change changed changes come "
-        "comes could days does doesn't done each every exist exists forbidden forbids from given goes have here hold holds into least "
-        "leave last left look looked made make more most must need needs never nobody none not nothing once only onto other over possible "
-        "question reason record records rule rules same says should somebody stand stands status still take taken takes than that "
-        "their them then there these they things this those time times together under undone used what when where which while whose will with "
-        "without would",
+        "after allowed already also another anybody asked asks because becomes been before between can't cannot change changed "
+        "changes come comes could days does doesn't done each every exist exists forbidden forbids from given goes have here "
+        "hold holds into last least leave left look looked made make more most must need needs never nobody none not nothing "
+        "once only onto other over possible question reason record records rule rules same says should somebody stand stands "
+        "status still take taken takes than that their them then there these they things this those time times together under "
+        "undone used what when where which while whose will with without would,",
     )
 )
 """Words that a refusal may hold whatever its reason."""
@@ -118,6 +119,8 @@ def _reveal(wish: Wish, rule: Rule, world: World, request: str) -> list[Call] | 
         # It counts rows by what other rows say, one for each: no few lookups show that.
         return None
     reads = merge(plan_calls([wish], world.domain, world.state)[:-1])
+    if not all(is_known(call, reads[:number], request, world) for number, call in enumerate(reads)):
+        return None
     for place in places:
         found = find_known(*place, reads, request, world)
         if found is None or not shows(found, *place, world):
