@@ -150,6 +150,7 @@ class ChecksReply(Contract):
 class TesterInput(Contract):
     """Make up calls that show whether a program keeps its rules."""
 
+    __test__ = False
     brief: Brief
     name: str
     rules: list[str]
@@ -165,6 +166,7 @@ class TesterInput(Contract):
 class TesterCall(Contract):
     """One call, and what ought to come of it."""
 
+    __test__ = False
     call: Call
     expect: Literal["success", "rejection"]
     why: str
@@ -174,6 +176,7 @@ class TesterCall(Contract):
 class TesterReply(Contract):
     """Calls to try."""
 
+    __test__ = False
     calls: list[TesterCall]
 
 

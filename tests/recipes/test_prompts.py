@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from envmill import author
+from envmill.kinds import KINDS
 from envmill.models.lint import lint
 from envmill.models.prompt import Prompt
 from envmill.models.showing import show_request
 from envmill.recipes import RECIPES
 from envmill.settings import ROOT
+from tests.recipes.reading import fill
 
 FOLDER = ROOT / "envmill/recipes/prompts"
 RECIPE = {name: make(author.themes()) for name, make in RECIPES.items()}
@@ -38,3 +40,17 @@ def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
     asked = {one.name for prompts in RECIPE[recipe].prompts.values() for one in prompts}
     assert {path.stem for path in folder.glob("*.md")} == asked
     assert {path.name.removesuffix(".example.json") for path in folder.glob("*.example.json")} <= asked
+
+
+def test_the_examples_tell_one_world() -> None:
+    """Whoever reads two of them must not find that they contradict each other."""
+    told = {name: fill(name)[2].model_dump() for name in ("program", "tests", "scenario", "checks", "tester", "checker")}
+    program, tests = told["program"], told["tests"]
+    effects = {tool["name"]: tool["effect"] for tool in program["tools"]}
+    derived = [tool.model_dump() for tool in KINDS["stateful"].derive_tools(tests["source"], "ToolShed", effects)]
+    for name, one in told.items():
+        assert (one["brief"], one["rules"]) == (program["brief"], program["rules"])
+        assert one.get("source", tests["source"]) == tests["source"]
+        assert name == "program" or all(tool in derived for tool in one.get("tools", [one.get("tool")]))
+        for collection, rows in one.get("state", one.get("initial_state", {})).items():
+            assert all(list(row) == program["collections"][collection] and row["id"] == key for key, row in rows.items())
