@@ -32,7 +32,7 @@ _DRAWS, _FEW_DRAWS, _SEARCH = 8, 4, 48
 _AGAIN = 3
 """Calls behind a change in their session that are made again without it."""
 _ODD = 12
-_WRITES = 3
+_WRITES = 2
 """Writes per tool around which everything is read."""
 _READS, _AIMED = 32, 4
 """Reads around one write, and those among them that name one parameter's rows."""

@@ -1,30 +1,45 @@
-"""Which gate catches which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED] [KINDS]`.
+"""Which gates catch which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED] [KINDS]`.
 
 offline author ──clean──► environments' gates ──► kept?
-               ──fault──► witness? ──► build ──► environments' gates ──► caught by, and why
+               ──fault──► witness? ──► build ──► every gate ──► caught by, and why
+               ──operator on the syntax tree──► witness? ──► the same
+
+`ast` among the kinds stands for the operators, `none` for honest work; without kinds, all of them.
 """
 
 import asyncio
 import json
+import random
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from scipy.stats import beta
+
 from envmill import author
+from envmill.author.compose import compose_domain
 from envmill.author.faults import KINDS, Fault
-from envmill.author.witness import find_witness
+from envmill.author.operators import Mutant, draw_mutants, draw_traces
+from envmill.author.tests import try_operations
+from envmill.author.witness import Play, Version, find_witness
 from envmill.errors import BuildError
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import Built, Finding, Means
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
 from envmill.settings import Settings
-from schemas.environment import Environment, Test
+from schemas.environment import Effect, Environment, Test
 from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
 from schemas.seed import Brief
 from tests.author.questions import THEMES, pose
 from tests.gates.specimens import ORIGIN
+
+MUTANTS = 4
+"""Operators' mutants per environment."""
+PLANTED = [(prompt, kind) for prompt in ("program", "tests") for kind in KINDS[prompt]]
+UNASKED = ("W4",)
+"""Gates that want a model's opinions."""
 
 
 @dataclass
@@ -32,88 +47,118 @@ class Row:
     """One kind of fault over many environments."""
 
     kind: str
-    """Its name in the catalogue; `none` for honest work."""
+    """Its name in the catalogue; `none` for honest work, `ast …` for an operator."""
     tried: int = 0
     """Planted, with a witness or with words that say why it is a fault."""
     silent: int = 0
     """Planted where nothing shows: these do not count."""
+    kept: int = 0
+    """Dropped by nobody."""
     caught: Counter[str] = field(default_factory=Counter[str])
-    """Gate and reason → how often; `kept` for those that went through."""
+    """Gate and reason → how often; one fault may be caught by several."""
     examples: dict[str, str] = field(default_factory=dict[str, str])
     """One of each, in words."""
 
     @property
     def rate(self) -> float:
-        return 1 - self.caught["kept"] / self.tried if self.tried else 0.0
+        return 1 - self.kept / self.tried if self.tried else 0.0
+
+    @property
+    def low(self) -> float:
+        """Lower bound of the rate, one-sided at 95 %, after Clopper and Pearson."""
+        hits = self.tried - self.kept
+        return float(beta.ppf(0.05, hits, self.kept + 1)) if hits else 0.0
+
+    def note(self, where: str, drops: Sequence[Finding]) -> None:
+        self.tried += 1
+        self.kept += not drops
+        for drop in drops:
+            key = f"{drop.gate} {drop.reason}".strip()
+            self.caught[key] += 1
+            self.examples.setdefault(key, f"{where}: {drop.detail}")
+        if not drops:
+            self.examples[f"kept {self.kept}"] = where
 
 
-async def measure_environments(count: int, seed: int) -> list[Row]:
-    """All of it: see `follow_environments`."""
-    return [row async for row in follow_environments(count, seed)]
+Place = tuple[str, int]
+"""Theme and number of an environment."""
 
 
-async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> AsyncIterator[Row]:
-    """Honest environments first, then every kind of fault in programs and tests, in `count` environments each, over all domains."""
-    places = list(_list_places(count, seed))
+async def measure_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> list[Row]:
+    """Rows by kind, each over `count` environments of all domains: see `follow_environments`."""
+    rows: dict[str, Row] = {}
+    async for kind, where, drops in follow_environments(count, seed, kinds):
+        add(rows, kind, where, drops)
+    return list(rows.values())
+
+
+def add(rows: dict[str, Row], kind: str, where: str, drops: Sequence[Finding] | None) -> None:
+    row = rows.setdefault(kind, Row(kind))
+    if drops is None:
+        row.silent += 1
+    else:
+        row.note(where, drops)
+
+
+async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
+    """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by environment."""
     async with Sandbox.open(Settings.read({})) as sandbox:
         means = Means(sandbox, seed=seed)
-        if not kinds or "none" in kinds:
-            yield await _measure_honest(places, seed, means)
-        for prompt in ("program", "tests"):
-            for kind in KINDS[prompt]:
-                if not kinds or kind in kinds:
-                    yield await _measure_kind(prompt, kind, places, seed, means)
+        for place in _list_places(count, seed):
+            where = f"{place[0]}/{place[1]}"
+            if _is_wanted("none", kinds):
+                yield "none", where, await _judge(_build(*place, seed), means)
+            for prompt, kind in PLANTED:
+                if _is_wanted(kind, kinds) and (fault := author.plant(prompt, kind, pose(prompt, *place), seed, 0)):
+                    shows = fault.words or await find_witness(fault.pairs, sandbox)
+                    yield kind, where, await _judge(_build(*place, seed, **{prompt: fault}), means) if shows else None
+            if _is_wanted("ast", kinds):
+                async for found in _follow_mutants(place, seed, means):
+                    yield found
 
 
-def _list_places(count: int, seed: int) -> Iterator[tuple[str, int]]:
+def _is_wanted(kind: str, kinds: Sequence[str]) -> bool:
+    return not kinds or kind in kinds
+
+
+def _list_places(count: int, seed: int) -> Iterator[Place]:
     themes = sorted(THEMES)
     for number in range(count):
         yield themes[(number + seed) % len(themes)], number // len(themes)
 
 
-async def _measure_honest(places: Sequence[tuple[str, int]], seed: int, means: Means) -> Row:
-    row = Row("none")
-    for theme, number in places:
-        await _note(row, _build(theme, number, seed), means, f"{theme}/{number}")
-    return row
+async def _follow_mutants(place: Place, seed: int, means: Means) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
+    reply = ProgramReply.model_validate_json(_answer("program", *place, seed))
+    built = _build(*place, seed)
+    assert isinstance(built, Built)
+    effects: dict[str, Effect] = {tool.name: tool.effect for tool in built.environment.tools}
+    domain = compose_domain(Brief(theme=place[0], text="", number=place[1]), seed)
+    tried = try_operations(domain, seed)
+    clean = Version(reply.source, reply.class_name, effects)
+    for mutant in draw_mutants(reply.source, MUTANTS, random.Random(f"{place}/{seed}")):
+        faulty = Version(mutant.source, reply.class_name, effects)
+        traces = draw_traces(tried, seed, mutant.function)
+        shows = await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), means.sandbox)
+        told = f"{place[0]}/{place[1]}: {mutant.operator} in {mutant.function}"
+        yield f"ast {mutant.operator}", told, await _judge(_swap(built, mutant), means) if shows else None
 
 
-async def _measure_kind(prompt: str, kind: str, places: Sequence[tuple[str, int]], seed: int, means: Means) -> Row:
-    row = Row(kind)
-    for theme, number in places:
-        fault = author.plant(prompt, kind, pose(prompt, theme, number), seed, 0)
-        if fault is None:
-            continue
-        if not fault.words and await find_witness(fault.pairs, means.sandbox) is None:
-            row.silent += 1
-            continue
-        await _note(row, _build(theme, number, seed, **{prompt: fault}), means, f"{theme}/{number}")
-    return row
+def _swap(built: Built, mutant: Mutant) -> Built:
+    environment = built.environment.model_copy(update={"files": {"program.py": mutant.source}})
+    environment = Environment.model_validate(environment.model_dump(exclude={"id"}))
+    return Built(environment, built.tests)
 
 
-async def _note(row: Row, built: Built | str, means: Means, where: str) -> None:
-    row.tried += 1
+async def _judge(built: Built | str, means: Means) -> list[Finding]:
+    """Every gate that drops or errs, not only the first; what cannot be built is dropped before."""
     if isinstance(built, str):
-        row.caught["build"] += 1
-        row.examples.setdefault("build", f"{where}: {built}")
-        return
-    finding = await find_drop(built, means)
-    key = f"{finding.gate} {finding.reason}" if finding else "kept"
-    row.caught[key] += 1
-    row.examples.setdefault(key, f"{where}: {finding.detail if finding else built.environment.name}")
-
-
-async def find_drop(built: Built, means: Means) -> Finding | None:
-    """As production asks: the first gate that drops or errs."""
+        return [Finding("build", "dropped", "", built)]
     try:
         await means.sandbox.inspect(Program.of(built.environment))
     except BuildError as error:
-        return Finding("build", "dropped", "does_not_load", error.message)
-    for gate in ENVIRONMENT_GATES:
-        finding = await gate.look(built, means)
-        if finding.outcome in ("dropped", "error"):
-            return finding
-    return None
+        return [Finding("build", "dropped", "does_not_load", error.message)]
+    found = [await gate.look(built, means) for gate in ENVIRONMENT_GATES if gate.name not in UNASKED]
+    return [one for one in found if one.outcome in ("dropped", "error")]
 
 
 def _build(theme: str, number: int, seed: int, program: Fault | None = None, tests: Fault | None = None) -> Built | str:
@@ -157,24 +202,24 @@ def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
         yield Test.model_validate(fields)
 
 
-HEAD = "| fault | n | silent | caught | by |\n|---|---|---|---|---|\n"
+HEAD = "| fault | n | silent | caught | at least | by |\n|---|---|---|---|---|---|\n"
 
 
 def spell_row(row: Row) -> str:
     """One line of the confusion table."""
     by = ", ".join(f"{key} {times}" for key, times in row.caught.most_common())
-    return f"| {row.kind} | {row.tried} | {row.silent} | {row.rate:.0%} | {by} |\n"
+    return f"| {row.kind} | {row.tried} | {row.silent} | {row.rate:.0%} | {row.low:.0%} | {by} |\n"
 
 
 async def main(count: int, seed: int, kinds: Sequence[str]) -> None:
-    """Each line as soon as it is known, then one example of each outcome."""
-    sys.stdout.write(HEAD)
-    rows: list[Row] = []
-    async for row in follow_environments(count, seed, kinds):
-        rows.append(row)
-        sys.stdout.write(spell_row(row))
-        sys.stdout.flush()
-    for row in rows:
+    """What is seen as soon as it is seen, on stderr; then the table, and one example of each outcome."""
+    rows: dict[str, Row] = {}
+    async for kind, where, drops in follow_environments(count, seed, kinds):
+        add(rows, kind, where, drops)
+        told = "silent" if drops is None else [[one.gate, one.reason, one.detail[:200]] for one in drops]
+        sys.stderr.write(json.dumps([kind, where, told]) + "\n")
+    sys.stdout.write(HEAD + "".join(map(spell_row, rows.values())))
+    for row in rows.values():
         for key, words in row.examples.items():
             sys.stdout.write(f"  {row.kind} -> {key}: {words[:300]}\n")
 
