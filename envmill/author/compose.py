@@ -14,7 +14,7 @@ from envmill.author.dice import make_dice
 from envmill.author.domain import Domain, Move, Operation, Rule, Step
 from envmill.author.knowledge import load_domain
 from envmill.author.organisation import count_ties, fill_up, join_domains
-from envmill.author.sizes import pick_parts
+from envmill.author.sizes import make_part, pick_parts
 from envmill.author.spare import list_spare
 from schemas.seed import Brief
 
@@ -45,10 +45,11 @@ def _compose_usual(theme: str, number: int, seed: int) -> Domain:
 
 def _compose_sized(theme: str, number: int, seed: int, tools: int | None, collections: int | None) -> Domain:
     dice = make_dice("sizes", theme, number, seed, tools, collections)
-    wholes = [cut_domain(load_domain(name), features) for name, features in pick_parts(theme, tools, collections, dice)]
+    wholes = [make_part(each) for each in pick_parts(theme, tools, collections, dice)]
     kept = [each.operations if tools else _drop_options(each, len(each.operations), dice) for each in wholes]
     parts = [_settle(whole, operations, dice) for whole, operations in zip(wholes, kept, strict=True)]
-    wanted = tools or min(sum(len(each) for each in kept) + count_ties(parts), MOST_TOOLS)
+    usual = sum(len(each) for each in kept) + count_ties(parts)
+    wanted = tools or max(OPERATIONS.start, min(usual, MOST_TOOLS))
     return fill_up(join_domains(_leave_out(parts, wanted - count_ties(parts)), wanted, dice), wanted)
 
 

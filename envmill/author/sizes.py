@@ -4,16 +4,19 @@ themes in shuffled order ──some of their feature sets──► sums of colle
 """
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 from envmill.author.cut import cut_domain, list_feature_sets
+from envmill.author.domain import Domain
 from envmill.author.knowledge import load_domain, themes
 from envmill.author.spare import list_spare
+from envmill.author.without import lessen, list_lessened
 from envmill.errors import SettingsError
 
-Picked = tuple[str, tuple[str, ...]]
-"""Theme, and the features it takes part with."""
+Picked = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""Theme, the features it takes part with, and the collections it goes without."""
 FILLERS = 2
 """Queries that can be added per collection (`organisation.fill_up`)."""
 MOST_COLLECTIONS = 40
@@ -43,28 +46,48 @@ class Bundle:
         return enough and collections in (None, self.collections)
 
 
+Offer = Callable[[str], tuple[Bundle, ...]]
+"""Forms in which a theme takes part."""
+
+
 def pick_parts(theme: str, tools: int | None, collections: int | None, dice: random.Random) -> tuple[Picked, ...]:
-    """The theme, and as many others as it takes; the dice choose among what fits."""
+    """The theme, and as many others as it takes; the dice choose among what fits. Domains lose collections only where it must be."""
+    fit = _find_fit(theme, tools, collections, dice, _list_bundles)
+    if fit is None and collections:
+        fit = _find_fit(theme, tools, collections, dice, _list_lesser_bundles)
+    if fit is None:
+        raise SettingsError(
+            f"The offline author makes no environment of {tools} tools over {collections} collections out of {theme}. "
+            "Ask for two to four tools per collection, or leave one of the two out.",
+            theme=theme,
+        )
+    return fit.picked
+
+
+def make_part(picked: Picked) -> Domain:
+    """A domain as it was picked."""
+    theme, features, gone = picked
+    part = cut_domain(load_domain(theme), features)
+    smaller = lessen(part, gone) if gone else part
+    assert smaller is not None, picked
+    return smaller
+
+
+def _find_fit(theme: str, tools: int | None, collections: int | None, dice: random.Random, offer: Offer) -> Bundle | None:
     others = [name for name, _ in themes() if name != theme]
     dice.shuffle(others)
-    reached = {_size(each): each for each in _shuffle(theme, dice)}
+    reached = {_size(each): each for each in _shuffle(offer(theme), dice)}
     for name in [*others, ""]:
         fitting = [each for each in reached.values() if each.has(tools, collections, each.most)]
         if fitting:
-            return _choose(fitting, tools, dice).picked
-        reached = _extend(reached, _shuffle(name, dice), tools, collections) if name else reached
+            return _choose(fitting, tools, dice)
+        reached = _extend(reached, _shuffle(offer(name), dice), tools, collections) if name else reached
     padded = [each for each in reached.values() if each.has(tools, collections, each.most + FILLERS * each.collections)]
-    if padded:
-        return _choose(padded, tools, dice).picked
-    raise SettingsError(
-        f"The offline author makes no environment of {tools} tools over {collections} collections out of {theme}. "
-        "Ask for two to four tools per collection, or leave one of the two out.",
-        theme=theme,
-    )
+    return _choose(padded, tools, dice) if padded else None
 
 
-def _shuffle(theme: str, dice: random.Random) -> list[Bundle]:
-    bundles = list(_list_bundles(theme))
+def _shuffle(offered: tuple[Bundle, ...], dice: random.Random) -> list[Bundle]:
+    bundles = list(offered)
     dice.shuffle(bundles)
     return bundles
 
@@ -99,11 +122,18 @@ def _choose(fitting: list[Bundle], tools: int | None, dice: random.Random) -> Bu
 @cache
 def _list_bundles(theme: str) -> tuple[Bundle, ...]:
     whole = load_domain(theme)
-    return tuple(_weigh(theme, each) for each in list_feature_sets(whole))
+    return tuple(_weigh((theme, each, ())) for each in list_feature_sets(whole))
 
 
-def _weigh(theme: str, features: tuple[str, ...]) -> Bundle:
-    domain = cut_domain(load_domain(theme), features)
+@cache
+def _list_lesser_bundles(theme: str) -> tuple[Bundle, ...]:
+    """Those of the domain in full, and the smallest form with fewer collections."""
+    smallest = cut_domain(load_domain(theme), ())
+    return *_list_bundles(theme), *(_weigh((theme, (), gone)) for gone in list_lessened(smallest))
+
+
+def _weigh(picked: Picked) -> Bundle:
+    domain = make_part(picked)
     total, count = len(domain.operations), len(domain.collections)
     usual = sum(not each.optional for each in domain.operations.values())
-    return Bundle(count, total - len(list_spare(domain)), usual, total, ((theme, features),))
+    return Bundle(count, total - len(list_spare(domain)), usual, total, (picked,))

@@ -5,7 +5,7 @@ statuses and values that conditions name ⊆ those that rows begin with or that 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.author.domain import Collection, Domain, Operation
 
@@ -32,7 +32,7 @@ class Part:
 def list_spare(domain: Domain) -> list[str]:
     """Operations in the order in which they may go, options first; each can be missed when those before it are gone."""
     parts = {name: _read_part(name, each) for name, each in domain.operations.items()}
-    begin = frozenset(each for name, collection in domain.collections.items() for each in _list_first(name, collection))
+    begin = _list_begun(domain)
     tied = {each.lookup.call for each in domain.collections.values()}
     gone: list[str] = []
     for name in sorted(parts.keys() - tied, key=lambda each: _rank(domain.operations[each], each)):
@@ -40,6 +40,30 @@ def list_spare(domain: Domain) -> list[str]:
         if domain.operations[name].optional or _is_whole(left, begin, parts.values()):
             gone.append(name)
     return gone
+
+
+def drop_idle(domain: Domain, whole: Domain) -> Domain:
+    """What is left of a whole without operations that nothing makes way for any more, and without rules that nothing can break."""
+    before = frozenset().union(*(_read_part(name, each).makes for name, each in whole.operations.items())) | _list_begun(whole)
+    while True:
+        made = frozenset().union(*(_read_part(name, each).makes for name, each in domain.operations.items())) | _list_begun(domain)
+        idle = {each for each in before - made if each.startswith(".")}
+        looser = {
+            name: replace(each, must=tuple(rule for rule in each.must if not _reads(rule.that, idle)))
+            for name, each in domain.operations.items()
+        }
+        kept = {name: each for name, each in looser.items() if not (_read_part(name, each).needs & before) - made - idle}
+        if kept == domain.operations:
+            return domain
+        domain = replace(domain, operations=kept)
+
+
+def _reads(condition: str, idle: set[str]) -> bool:
+    return any(f".{each}" in idle for each in READ.findall(condition))
+
+
+def _list_begun(domain: Domain) -> frozenset[str]:
+    return frozenset(each for name, collection in domain.collections.items() for each in _list_first(name, collection))
 
 
 def _rank(operation: Operation, name: str) -> tuple[bool, bool, int, str]:

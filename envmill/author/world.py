@@ -11,8 +11,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import Arguments, Domain, Operation, Parameter, Row, State, Step
+from envmill.author.domain import TODAY, Arguments, Domain, Operation, Parameter, Row, State, Step
 from envmill.author.formula import new_row, parse_expression, parse_statement
+from schemas.environment import Call
 
 FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
@@ -190,6 +191,16 @@ class World:
         self.ids += 1
         token = make_dice(self.key, self.ids).getrandbits(32)
         return f"{self.domain.collections[collection].prefixes[0]}_{token:08x}"
+
+
+def play_oracle(domain: Domain, initial: State, oracle: list[Call], days: int, key: str) -> State:
+    """The end of a reference path on the domain model, some days later and with ids of its own."""
+    world = World(domain, initial, TODAY + timedelta(days=days), key).copy()
+    for call in oracle:
+        operation = domain.operations[call.name]
+        if operation.effect == "change":
+            world.apply(operation, call.arguments)
+    return world.state
 
 
 def _matches(text: str, query: str) -> bool:

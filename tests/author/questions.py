@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 from envmill import author
-from envmill.author.check import play_oracle
 from envmill.author.compose import compose_domain
 from envmill.author.domain import Domain
+from envmill.author.world import play_oracle
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from envmill.author.check import play_oracle
 from envmill.author.faults import KINDS
 from envmill.author.faults.checking import list_ends, pair_lists
 from envmill.author.witness import Play, Trace, Witness, find_witness, observe
+from envmill.author.world import play_oracle
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.environment import Call

@@ -7,13 +7,12 @@ import pytest
 
 from envmill import author
 from envmill.author.blueprint import write_policy
-from envmill.author.check import play_oracle
 from envmill.author.domain import TODAY
 from envmill.author.matters import load_matters
 from envmill.author.polarities import POSES, Twins
 from envmill.author.polarities.base import stands_in
 from envmill.author.wording import spell_value
-from envmill.author.world import World
+from envmill.author.world import World, play_oracle
 from schemas.base import is_object
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Fact

@@ -6,19 +6,19 @@ from collections import Counter
 
 import pytest
 
-from envmill.author.check import write_check
 from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
-from envmill.author.faults.judging import list_ends, open_court
+from envmill.author.faults.checking import pair_lists
 from envmill.author.operators import OPERATORS, Mutant, draw_mutants, draw_traces, list_mutants
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import try_operations
 from envmill.author.witness import Pair, Play, Version, Witness, find_witness
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from schemas.prompts import ChecksInput, ChecksReply
 from schemas.seed import Brief
 from tests.author.faults.cases import ENVIRONMENTS
-from tests.author.questions import SEED, THEMES, ask_scenario
+from tests.author.questions import SEED, THEMES, ask, pose_checks
 from tests.soak import count
 
 SAMPLE = """
@@ -124,9 +124,9 @@ def test_most_mutants_of_programs_have_witnesses_and_copies_none() -> None:
 
 def test_most_mutants_of_checks_have_witnesses() -> None:
     theme, number = ENVIRONMENTS[0]
-    domain, reply = compose(theme, number), ask_scenario(theme, number, 0)
-    source, ends = write_check(domain, reply.initial_state, reply.oracle), list_ends(compose(theme, number), reply)
-    mutants = draw_mutants(source, 12, make_dice("check"))
-    pairs = [[(Play(open_court(source), end), Play(open_court(each.source), end)) for end in ends] for each in mutants]
-    witnesses = asyncio.run(search(pairs))
-    assert sum(each is not None for each in witnesses) >= len(mutants) * 0.6
+    asked, reply = ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(ask("checks", theme, number))
+    spoilt = [(check, each.source) for check in reply.checks for each in draw_mutants(check.source, 4, make_dice("check", check.name))]
+    lists = [[each.model_copy(update={"source": source}) if each is check else each for each in reply.checks] for check, source in spoilt]
+    witnesses = asyncio.run(search([list(pair_lists(list(reply.checks), each, asked)) for each in lists]))
+    assert len(witnesses) >= 12
+    assert sum(each is not None for each in witnesses) >= len(witnesses) * 0.6
