@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from envmill.drafting.checklist import write_checklist
 from envmill.errors import BadReply, BuildError
-from envmill.gates.base import drop
+from envmill.gates.base import Finding, drop
 from envmill.gates.w3 import find_failures
 from envmill.kinds import KINDS
 from envmill.kinds.start import start
@@ -131,7 +132,7 @@ def _record(blueprint: Blueprint, repair: int, source: str, failure: str, fault:
     )
 
 
-async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
+async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:
     """A verifier from what the oracle did, measured on the oracle's ending, on doing nothing, and on the right words alone."""
     draft, environment = subject.record.record, subject.record.environment
     ending = await _play_oracle(draft, environment, mill, start(draft))
@@ -142,15 +143,38 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
         composed = compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
     except BuildError as error:
         return Result(findings=(drop("verifier", "no_verifier", error.message),))
+    builds: tuple[Build, ...] = ()
+    if mill.config.checks == "written" and draft.changes:
+        composed, builds = await _ask_for_checks(subject.record, composed, (ending, elsewhere), mill, account)
+        if composed is None:
+            words = f"after {len(builds) - 1} repairs: {builds[-1].failure}"
+            return Result(builds, (drop("verifier", "checks_do_not_hold", words),))
+    rewards, fault = await _measure(draft, composed, ending, mill)
+    return Result(builds, (fault,)) if fault else Result((_make_scenario(draft, environment, composed, rewards), *builds))
+
+
+async def _ask_for_checks(
+    placed: Placed[Draft], composed: Composed, endings: Sequence[Ending], mill: Mill, account: Account
+) -> tuple[Composed | None, tuple[Build, ...]]:
+    """The author's own checklist in place of what was derived."""
+    draft, environment = placed.record, placed.environment
+    checklist = await write_checklist(
+        draft, composed.verifier, endings, lambda failure: mill.recipe.write_checks(environment, draft, failure, account), mill.sandbox
+    )
+    return (replace(composed, verifier=checklist.verifier) if checklist.verifier else None), checklist.builds
+
+
+async def _measure(draft: Draft, composed: Composed, ending: Ending, mill: Mill) -> tuple[list[float], Finding | None]:
+    """Rewards of the oracle, of doing nothing and of the right words alone, or what is wrong with one of them."""
     nothing = Ending(draft.initial_state, draft.initial_state)
     rewards: list[float] = []
     for name, one in (("oracle", ending), ("do_nothing", nothing), ("words_alone", replace(nothing, said=ending.said))):
         verdict = await decide(mill.sandbox, composed.verifier, one, draft.clock)
         if (name == "oracle") is not (verdict.outcome == "pass") or (name != "oracle" and verdict.reward != 0.0):
             detail = f"{name} ends in {verdict.outcome} with reward {verdict.reward}: {verdict.reason or 'nothing failed'}"
-            return Result(findings=(drop("verifier", f"{name}_misjudged", detail, verdict.model_dump(mode="json")),))
+            return rewards, drop("verifier", f"{name}_misjudged", detail, verdict.model_dump(mode="json"))
         rewards.append(verdict.reward or 0.0)
-    return Result((_make_scenario(draft, environment, composed, rewards),))
+    return rewards, None
 
 
 def _make_scenario(draft: Draft, environment: Environment, composed: Composed, rewards: Sequence[float]) -> Scenario:

@@ -81,10 +81,10 @@ _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
 STEPS: tuple[Step, ...] = (
     Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=(*_WANTED, *_ASKED)),
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
-    Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES)),
+    Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios", "polarities")),
-    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios",)),
+    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks",)),
     Step("scenarios", "verify", enter_scenarios, verify_scenario, gates=_name(SCENARIO_GATES)),
     Step("scenarios", "filter", enter_sound, filter_scenario, ("rollouts",), ("F4", "F1"), ("attempts", "probe"), _decide_repeats),
     Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),

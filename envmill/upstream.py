@@ -41,8 +41,11 @@ class Upstream:
         """Subjects of which the last attempt at a step left a required gate not measured."""
         rows = self._lake.read(Attrition, self.run, self._marks[step])
         last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
-        open_gates = [row for row in rows if row.outcome == "not_measured" and row.gate in GATES and GATES[row.gate].required]
+        open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row.gate)]
         return {row.subject for row in open_gates if row.try_number == last[row.subject]}
+
+    def _requires(self, gate: str) -> bool:
+        return gate in GATES and (GATES[gate].required or (gate == "W4" and self.config.review))
 
     def environments(self, step: str) -> list[Environment]:
         """Environments that a gate step kept."""

@@ -13,9 +13,10 @@ T = TypeVar("T")
 
 
 async def verify_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:
-    """The environments' gates."""
+    """The environments' gates. Models are asked for opinions only where the run wants that."""
+    asked = account if mill.config.review else None
     built = Built(subject.record.environment, subject.record.tests)
-    return await _pass_gates(ENVIRONMENT_GATES, built, Means(mill.sandbox, account, mill.config.seed or 0))
+    return await _pass_gates(ENVIRONMENT_GATES, built, Means(mill.sandbox, asked, mill.config.seed or 0))
 
 
 async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:

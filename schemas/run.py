@@ -30,6 +30,12 @@ class RunConfig(Contract):
     )
     """What success means, in shares: a change made, a question answered, a request rightly refused, handed on, or asked back about.
     Also as text: `achieve=6,refuse=2`."""
+    checks: Literal["derived", "written"] = Field(default="derived", title="Checks")
+    """Where a scenario's goals come from: derived from what the reference path changed, or written by the author as functions, which run
+    in the judge's jail and are sent back when they do not hold."""
+    review: bool = Field(default=False, title="Review by two readers")
+    """Whether two models give their opinion on every environment (gate W4). It is the one gate that asks models, a hundred calls and more
+    for each environment; where it is asked for, it is required."""
     attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")

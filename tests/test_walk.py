@@ -42,8 +42,10 @@ class Counting:
         return author.answer(prompt, inputs, seed, sample, mistakes)
 
 
-async def walk_line(settings: Settings, run: str = "r1", steps: Sequence[Step] = STEPS, answer: Counting | None = None) -> None:
-    async with open_walk(run, CONFIG, settings, answer or Counting()) as walk:
+async def walk_line(
+    settings: Settings, run: str = "r1", steps: Sequence[Step] = STEPS, answer: Counting | None = None, config: RunConfig = CONFIG
+) -> None:
+    async with open_walk(run, config, settings, answer or Counting()) as walk:
         await walk.walk(steps)
 
 
@@ -101,9 +103,11 @@ class Repeating(Counting):
 
 async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
-    await walk_line(settings, answer=Repeating())
+    await walk_line(settings, answer=Repeating(), config=CONFIG.model_copy(update={"polarities": {"achieve": 1}, "attempts": 8}))
+    ((homes,),) = ask(settings, "select kept from funnel where lap = 'environments' and stage = 'filter'")
+    assert homes > 0
     assert ask(settings, "select distinct reason from exits where lap = 'scenarios' and outcome = 'dropped'") == [("repeat",)]
-    assert ask(settings, "select entered, kept from funnel where lap = 'scenarios' and stage = 'filter'") == [(6, 3)]
+    assert ask(settings, "select entered, kept from funnel where lap = 'scenarios' and stage = 'filter'") == [(2 * homes, homes)]
 
 
 class Fussy(Counting):
@@ -254,6 +258,22 @@ async def test_a_recording_plays_the_run_back(finished: tuple[Settings, Counting
     played, original = contents(settings, "replayed"), contents(settings)
     assert [row[0] for row in played["environments"]] == [row[0] for row in original["environments"]]
     assert [row[0] for row in played["trajectories"]] == [row[0] for row in original["trajectories"]]
+
+
+async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: Path) -> None:
+    settings, config = settings_in(tmp_path), CONFIG.model_copy(update={"environments": 2, "mistakes": 0.0, "review": True})
+    await walk_line(settings, steps=STEPS[:3], config=config)
+    await walk_line(settings, "again", STEPS[:3], config=config.model_copy(update={"provider": "replay", "recording": "r1"}))
+    roles = ask(settings, "select role, run, count(*) > 0 from model_calls where step = 'environments-verify' group by all order by all")
+    assert roles == [(role, run, True) for role in ("critic", "judge") for run in ("again", "r1")]
+    findings = ask(settings, "select distinct subject, outcome from attrition where gate = 'W4' and run in ('r1', 'again') order by all")
+    assert findings
+    assert {outcome for _, outcome in findings} == {"kept"}
+
+
+def test_nobody_is_asked_for_an_opinion_where_none_is_wanted(finished: tuple[Settings, Counting]) -> None:
+    assert {prompt for prompt, _, _ in finished[1].asked} == {"blueprint", "program", "tests", "scenario"}
+    assert ask(finished[0], "select distinct outcome, reason from attrition where gate = 'W4'") == [("not_measured", "no_reviewer")]
 
 
 async def test_a_run_keeps_the_config_it_started_with(tmp_path: Path) -> None:

@@ -52,7 +52,9 @@ async def look(built: Built, means: Means) -> Finding:
     """Not measured where nobody can be asked, too little could be tried, or the checker tells faults and right work not apart."""
     account = means.account
     if account is None:
-        return skip(GATE, "no_reviewer", "no model to ask: run it with a provider, or audit an id of such a run")
+        return skip(
+            GATE, "no_reviewer", "nobody was asked: give the run `review` (envmill run --review), which costs a hundred calls and more"
+        )
     states = _list_states(built)
     if not states:
         return skip(GATE, "no_state", "there is no state to call tools on: add tests, or states to the bundle folder")

@@ -6,9 +6,9 @@ from typing import Protocol
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.environment import Blueprint, Environment
-from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
+from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
-from schemas.scenario import Polarity
+from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
 
 
@@ -37,4 +37,8 @@ class Recipe(Protocol):
 
     async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
         """Environment → one scenario of a polarity, not yet executed."""
+        ...
+
+    async def write_checks(self, environment: Environment, draft: Draft, failure: str, account: Account) -> ChecksReply:
+        """Draft → a checklist as functions; with the failure of the one before, a repair."""
         ...

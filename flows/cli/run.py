@@ -14,6 +14,8 @@ def run(
     environments: Annotated[int | None, typer.Option(help="Candidate environments.")] = None,
     scenarios: Annotated[int | None, typer.Option(help="Scenarios per kept environment.")] = None,
     polarities: Annotated[str | None, typer.Option(help="Mix of polarities, like achieve=6,answer=1,refuse=1.")] = None,
+    checks: Annotated[str | None, typer.Option(help="Where goals come from: derived from the reference path, or written.")] = None,
+    review: Annotated[bool | None, typer.Option(help="Have two models review every environment: a hundred calls each.")] = None,
     attempts: Annotated[int | None, typer.Option(help="Attempts per scenario.")] = None,
     tools: Annotated[int | None, typer.Option(help="Tools per environment, 10 to 100; the author's choice when left out.")] = None,
     collections: Annotated[int | None, typer.Option(help="Collections of records per environment, 3 to 40.")] = None,

@@ -1,0 +1,96 @@
+"""A written checklist: heard on the untouched state and on the right path taken twice, and sent back with what failed.
+
+write ─► goals and guards ─► right path, here and elsewhere ─► it holds: taken
+  ▲            └─── failing check ───┘
+  └────── repair, at most twice ─────┘
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from envmill.errors import BadReply, BuildError
+from envmill.sandbox import Sandbox
+from envmill.verifiers.court import decide, sort_checks
+from envmill.verifiers.ending import Ending
+from envmill.verifiers.weights import balance
+from schemas.base import digest
+from schemas.environment import Build, Fault
+from schemas.prompts import ChecksReply
+from schemas.scenario import Check, Draft, Verifier
+
+REPAIRS = 2
+
+Write = Callable[[str], Awaitable[ChecksReply]]
+"""What failed, empty for a first version → a checklist."""
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """What came of asking for one."""
+
+    verifier: Verifier | None
+    """None when no version held."""
+    builds: tuple[Build, ...]
+    """One per version."""
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """One version, heard."""
+
+    verifier: Verifier | None = None
+    failure: str = ""
+    fault: Fault = "none"
+
+
+async def write_checklist(draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox) -> Checklist:
+    """The first version that holds in place of the derived goals and guards; what was derived besides stays."""
+    builds: list[Build] = []
+    failure = ""
+    for repair in range(1 + REPAIRS):
+        try:
+            reply = await write(failure)
+        except BadReply as error:
+            if not builds:
+                raise
+            builds.append(_record(draft, repair, "", _Heard(failure=error.message, fault="unknown")))
+            break
+        heard = await _hear(reply, draft, derived, endings, sandbox)
+        builds.append(_record(draft, repair, reply.model_dump_json(), heard))
+        if heard.verifier is not None:
+            return Checklist(heard.verifier, tuple(builds))
+        failure = heard.failure
+    return Checklist(None, tuple(builds))
+
+
+async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:
+    checks = [Check(name=one.name[:200], op="generated", path=[], source=one.source) for one in reply.checks]
+    try:
+        goals, guards = await sort_checks(sandbox, checks, draft.initial_state, draft.clock)
+    except BuildError as error:
+        return _Heard(failure=error.message, fault="code")
+    if not goals:
+        return _Heard(failure="Every check is true of the untouched state: none asks for anything.", fault="code")
+    verifier = balance(derived.model_copy(update={"goals": goals, "guards": guards, "frame": _open_frame(derived)}))
+    for place, ending in enumerate(endings):
+        verdict = await decide(sandbox, verifier, ending, draft.clock)
+        if verdict.outcome != "pass":
+            when = "on another day, with other ids for what is new" if place else "as you were shown it"
+            return _Heard(failure=f"After the right path, taken {when}: {verdict.reason}", fault="code")
+    return _Heard(verifier)
+
+
+def _open_frame(derived: Verifier) -> list[list[str]]:
+    """No written check names the row it found, so where rows are new the whole collection is left to the checks."""
+    return [*derived.frame, *(goal.path for goal in derived.goals if goal.op == "present")]
+
+
+def _record(draft: Draft, repair: int, content: str, heard: _Heard) -> Build:
+    return Build(
+        subject=draft.id,
+        repair=repair,
+        outcome="failed" if heard.failure else "built",
+        failure=heard.failure,
+        fault=heard.fault,
+        content_hash=digest(content),
+    )
