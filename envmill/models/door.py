@@ -93,7 +93,7 @@ class Door:
         self.provider, self.seed, self.others = provider, seed, others
         self.discipline = discipline or Discipline()
         self._journal, self._known = journal, known
-        self._callers: dict[tuple[str, str], Caller] = {}
+        self._callers: dict[tuple[str, str, int], Caller] = {}
         self._chance = random.Random()  # when to ask again is nobody's content
         self._asking: WeakValueDictionary[tuple[str, int], asyncio.Lock] = WeakValueDictionary()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -192,8 +192,8 @@ class Door:
         return ModelCall.model_validate({"ordinal": self._journal.next_ordinal()} | told)
 
     def _caller(self, provider: Provider) -> Caller:
-        """One per model, whatever roles it plays."""
-        model = provider.name, provider.model
+        """One per model, whatever roles it plays; a recording has one for each role, since each plays back its own calls."""
+        model = provider.name, provider.model, 0 if is_limited(provider.name) else id(provider)
         if model not in self._callers:
             terms, shares = self.discipline, self.discipline.shares if is_limited(provider.name) else None
             self._callers[model] = Caller(provider, terms.limits, terms.retries, self._chance, shares=shares)
