@@ -121,7 +121,8 @@ async def list_ends(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Ve
             yield what, await trials.judge(ending)
     for name, attacks in (await trials.attacks()).items():
         for trial in attacks:
-            yield name, trial.verdict
+            # Attacks are judged in brief: here all that is amiss is wanted.
+            yield name, await trials.judge(trial.ending) if trial.ending else trial.verdict
 
 
 def make_ends(verifier: Verifier, base: Ending) -> Iterator[tuple[str, Ending]]:

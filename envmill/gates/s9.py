@@ -70,7 +70,7 @@ def tell_all(subject: Posed) -> str:
 
 def is_said(word: str, said: str) -> bool:
     """Whether it stands there as a whole, letter for letter."""
-    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", said) is not None
+    return word in said and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", said) is not None
 
 
 def list_names(value: Json) -> Iterator[str]:
@@ -93,4 +93,6 @@ def _names_tool(name: str, said: str) -> bool:
     """A name of one word is a word of everyday language too: it leaks only where it is called a tool."""
     if "_" in name or re.search(r"[a-z][A-Z]", name):
         return is_said(name, said)
-    return re.search(rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b", said) is not None
+    return (
+        name in said and re.search(rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b", said) is not None
+    )

@@ -17,7 +17,9 @@ from envmill.gates.base import Means, Posed
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Step
 from envmill.verifiers.court import decide
+from envmill.verifiers.diff import spell_state
 from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.judge import glance
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.rollout import Verdict
@@ -44,6 +46,8 @@ class Attempt:
     """Another start than the scenario's."""
     place: int = -1
     """Which call it is about, where it is about one."""
+    brief: bool = False
+    """Whether the first thing amiss is evidence enough."""
 
 
 class Trials:
@@ -56,6 +60,7 @@ class Trials:
         self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
         self._verdicts: dict[str, Verdict] = {}
+        self._spelled = spell_state(posed.scenario.initial_state)
 
     @classmethod
     def of(cls, posed: Posed, means: Means) -> "Trials":
@@ -99,7 +104,7 @@ class Trials:
 
     def plan_attack(self, name: str, view: View, seed: int) -> Attempt:
         attacker = ATTACKERS[name]
-        return Attempt(f"{name} (seed {seed})", tuple(attacker.plan(view, seed)), lambda seen: attacker.speak(view, seen))
+        return Attempt(f"{name} (seed {seed})", tuple(attacker.plan(view, seed)), lambda seen: attacker.speak(view, seen), brief=True)
 
     def path(self) -> Attempt:
         return Attempt("oracle", tuple(self.scenario.oracle), self.last_words())
@@ -138,7 +143,9 @@ class Trials:
         words = attempt.said(seen[1:-1]) if callable(attempt.said) else attempt.said
         deeds = [Deed.of(call, reply) for call, reply in zip(attempt.calls, seen[1:-1], strict=True)]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
-        ending = Ending(initial, seen[-1].state, deeds, words)
+        ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None)
+        if attempt.brief and (found := glance(self.scenario.verifier, ending)):
+            return Trial(seen, ending, found)
         return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not elsewhere))
 
     async def _judge_once(self, ending: Ending, state_hash: str, *, plain: bool) -> Verdict:

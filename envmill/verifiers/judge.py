@@ -41,6 +41,29 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     )
 
 
+def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
+    """The verdict of one that pays all or nothing, where the first thing that is looked for is amiss; None where it takes `judge`.
+
+    For those who judge many endings that are meant to fail: its evidence is that one thing.
+    """
+    if verifier.partial or any(check.op == "generated" for check in (*verifier.goals, *verifier.guards)):
+        return None
+    plain = [goal for goal in verifier.goals if goal.op != "present"]
+    missed = next((goal for goal in plain if not holds(goal, ending.initial, ending.final, {}, NOTHING)), None)
+    if missed:
+        return _lose(show_check("goals", missed, ending.final))
+    try:
+        shortfalls = ((fact, find_shortfall(fact, ending.said)) for fact in verifier.facts)
+        untold = next((show_fact(fact, shortfall) for fact, shortfall in shortfalls if shortfall is not None), None)
+    except ValueError:
+        return None
+    return _lose(untold) if untold else None
+
+
+def _lose(failing: Failing) -> Verdict:
+    return Verdict(outcome="fail", reward=0.0, components={failing.component: 0.0}, reason=failing.reason[:2000], evidence=[failing.tell()])
+
+
 def make_error(reason: str) -> Verdict:
     """No verdict on the policy: nothing was found out about it."""
     return Verdict(outcome="error", reward=None, components={}, reason=reason[:2000])

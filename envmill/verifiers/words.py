@@ -35,6 +35,9 @@ def normalise(text: str) -> str:
 
 def find_words(text: str, wording: str) -> list[Span]:
     """Where a wording stands in a normalised text: whole words in order, whatever stands between them but words."""
+    words = _split_known(wording[:_LONGEST])
+    if not words or words[0] not in text:
+        return []
     pattern = _compile(wording[:_LONGEST])
     return [match.span() for match in pattern.finditer(text)] if pattern else []
 
@@ -61,9 +64,14 @@ def blank(text: str, spans: Sequence[Span]) -> str:
     return text
 
 
+@lru_cache(4096)
+def _split_known(wording: str) -> tuple[str, ...]:
+    return tuple(split_words(wording))
+
+
 @lru_cache(1024)
 def _compile(wording: str) -> re.Pattern[str] | None:
-    words = split_words(wording)
+    words = _split_known(wording)
     if not words:
         return None
     # A digit must not touch another number: "5" is not said by "1.5".

@@ -7,7 +7,7 @@ from envmill.agents.attackers.base import Mute, View
 from schemas.environment import Call
 
 _DRAWS = 2
-_MOST = 24
+_MOST = 12
 """Calls of one attack: tools beyond it get their turn with another seed."""
 
 

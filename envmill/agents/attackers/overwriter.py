@@ -6,7 +6,7 @@ from envmill.agents.attackers.arguments import draw_call
 from envmill.agents.attackers.base import Mute, View
 from schemas.environment import Call
 
-_MOST = 16
+_MOST = 10
 
 
 class Overwriter(Mute):

@@ -70,7 +70,8 @@ def _list_reads(path: list[Call], world: World) -> Iterator[Call]:
     """Queries that ask for nothing, or for one row that was shown."""
     shown = dict.fromkeys(str(value) for each in path for row in read_rows(each, world) for value in row.values())
     for name, operation in world.domain.operations.items():
-        if operation.effect == "query" and len(operation.takes) <= 1 and all(each.row for each in operation.takes):
+        plain = not any(find_trees(parse_expression(operation.gives), ast.Dict))
+        if operation.effect == "query" and plain and len(operation.takes) <= 1 and all(each.row for each in operation.takes):
             keys = [key for key in shown if key in world.state[operation.takes[0].row]] if operation.takes else [""]
             yield from (Call(name=name, arguments={each.name: key for each in operation.takes}) for key in keys)
 
