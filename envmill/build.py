@@ -2,7 +2,7 @@
 
 write ─► load in the jail ─► tests ─► green: built
   ▲                 └─ failing case ─┘
-  └────── repair, at most twice; the best version goes on to the gates ──────┘
+  └────── repair of program or tests, at most twice; the best version goes on to the gates
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from envmill.drafting.checklist import write_checklist
 from envmill.errors import BadReply, BuildError
 from envmill.gates.base import Finding, drop
-from envmill.gates.w3 import find_failures
+from envmill.gates.w3 import find_unruled, find_untested, judge_test, play_tests
 from envmill.kinds import KINDS
 from envmill.kinds.start import start
 from envmill.mill import Mill, Placed, Result, Subject
@@ -28,59 +28,79 @@ from schemas.prompts import ProgramReply, TestsReply
 from schemas.scenario import Draft, Scenario
 
 _REPAIRS = 2
+_REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
 
 
 @dataclass(frozen=True)
 class _Version:
-    """One version of a program and how far it got."""
+    """One version of a program with its tests, and how far it got."""
 
-    build: Build
+    program: ProgramReply | None = None
+    plan: TestsReply | None = None
     environment: Environment | None = None
+    """None where it does not load."""
     tests: tuple[Test, ...] = ()
     failing: int = 0
+    failure: str = ""
+    """As quoted to the author."""
+    fault: Fault = "code"
 
 
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
-    blueprint, versions, plan = subject.record, list[_Version](), None
-    source = failure = ""
-    for repair in range(1 + _REPAIRS):
+    blueprint, versions = subject.record, list[_Version]()
+    version = _Version()
+    while len(versions) <= _REPAIRS:
         try:
-            reply = await mill.recipe.write_program(blueprint, source, failure, account)
+            version = await _write_version(blueprint, version, mill, account)
         except BadReply as error:
             if not versions:
                 raise
-            versions.append(_Version(_record(blueprint, repair, source, error.message, "unknown")))
+            versions.append(replace(version, environment=None, failure=error.message, fault="unknown"))
             break
-        version, plan = await _try_version(blueprint, reply, repair, plan, mill, account)
         versions.append(version)
-        source, failure = reply.source, version.build.failure
-        if not failure:
+        if not version.failure:
             break
-    builds = tuple(version.build for version in versions)
+    builds = tuple(_record(blueprint, repair, version) for repair, version in enumerate(versions))
     ran = [version for version in versions if version.environment is not None]
     if not ran:
-        return Result(builds, (drop("build", "does_not_build", f"after {_REPAIRS} repairs: {failure}"),))
+        return Result(builds, (drop("build", "does_not_build", f"after {_REPAIRS} repairs: {versions[-1].failure}"),))
     best = min(ran, key=lambda version: version.failing)
     assert best.environment is not None
     return Result((*builds, best.environment, *best.tests))
 
 
-async def _try_version(
-    blueprint: Blueprint, reply: ProgramReply, repair: int, plan: TestsReply | None, mill: Mill, account: Account
-) -> tuple[_Version, TestsReply | None]:
-    """Load it and run the tests; tests are written once, for the first version that loads."""
+async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+    """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
+    program, plan = before.program, before.plan
+    if before.fault == "test" and before.environment is not None:
+        plan = await mill.recipe.write_tests(before.environment, before.failure, account)
+    else:
+        program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, account)
+    assert program is not None
     try:
-        environment = _assemble(blueprint, reply, account)
+        environment = _assemble(blueprint, program, account)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return _Version(_record(blueprint, repair, reply.source, error.message, "code")), plan
-    plan = plan or await mill.recipe.write_tests(environment, account)
+        return _Version(program, plan, failure=error.message, fault="code")
+    plan = plan or await mill.recipe.write_tests(environment, "", account)
     tests = _store_tests(environment, plan)
-    failures = await find_failures(environment, tests, mill.sandbox)
-    quoted = "\n".join(str(failure["seen"]) for failure in failures[:5])
-    fault: Fault = "unknown" if failures else "none"
-    return _Version(_record(blueprint, repair, reply.source, quoted, fault), environment, tests, len(failures)), plan
+    failures, fault = await _run_tests(environment, tests, before, mill)
+    return _Version(program, plan, environment, tests, len(failures), "\n".join(failures[:5]), fault)
+
+
+async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: Mill) -> tuple[list[str], Fault]:
+    """What is red or lacking, and whose fault it is: what the interface refuses never reached the program, nor did what a mended program
+    left as it was."""
+    played = await play_tests(environment, tests, mill.sandbox)
+    red = [(fault, seen[-1].code in _REFUSED_UNASKED) for test, seen in played if (fault := judge_test(test, seen))]
+    lacking = find_untested(environment, tests) or ([] if red else find_unruled(environment, played))
+    failures = [*lacking, *(fault for fault, _ in red)]
+    if not failures:
+        return [], "none"
+    if lacking or all(unasked for _, unasked in red) or before.fault == "unknown":
+        return failures, "test"
+    return failures, "unknown"
 
 
 def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
@@ -121,14 +141,15 @@ def _store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]
     )
 
 
-def _record(blueprint: Blueprint, repair: int, source: str, failure: str, fault: Fault) -> Build:
+def _record(blueprint: Blueprint, repair: int, version: _Version) -> Build:
+    content = [version.program, version.plan] if version.plan else [version.program]
     return Build(
         subject=blueprint.id,
         repair=repair,
-        outcome="failed" if failure else "built",
-        failure=failure,
-        fault=fault,
-        content_hash=digest(source),
+        outcome="failed" if version.failure else "built",
+        failure=version.failure,
+        fault=version.fault,
+        content_hash=digest([part.model_dump(mode="json") for part in content if part]),
     )
 
 

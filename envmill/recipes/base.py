@@ -31,8 +31,8 @@ class Recipe(Protocol):
         """Blueprint → program; with the failed version and its failure, a repair."""
         ...
 
-    async def write_tests(self, environment: Environment, account: Account) -> TestsReply:
-        """Environment → procedural tests."""
+    async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
+        """Environment → procedural tests; with the failure of the ones before, a repair."""
         ...
 
     async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:

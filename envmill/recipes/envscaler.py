@@ -85,8 +85,10 @@ class EnvScaler:
         inputs = ProgramInput.model_validate(blueprint.model_dump(include=known) | {"failed_source": failed, "failure": failure})
         return await account.ask(self._program, inputs, ProgramReply)
 
-    async def write_tests(self, environment: Environment, account: Account) -> TestsReply:
-        inputs = TestsInput(brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment))
+    async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
+        inputs = TestsInput(
+            brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment), failure=failure
+        )
         return await account.ask(self._tests, inputs, TestsReply)
 
     async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:

@@ -1,0 +1,131 @@
+"""Environments built: a failing program is sent back, and so are tests that are at fault themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from envmill.build import build_environment
+from envmill.errors import BadReply
+from envmill.mill import Mill, Result, Subject
+from envmill.sandbox import Sandbox
+from schemas.environment import Blueprint, Build, Call, Environment, Test, ToolPlan
+from schemas.prompts import PlannedTest, ProgramReply, TestsReply
+from schemas.run import RunConfig
+from tests.specimens import EFFECTS, LEND, ORIGIN, PROGRAM, STATE, make_environment
+
+BLUEPRINT = Blueprint(
+    kind="stateful",
+    brief=make_environment().brief,
+    name="Shed",
+    summary="Tools that members borrow.",
+    collections={"tools": ["name", "free"], "members": ["name"], "loans": ["tool", "member", "since"]},
+    rules=["A tool that is lent cannot be lent again."],
+    tools=[ToolPlan(name=name, description="It does.", effect=effect) for name, effect in EFFECTS.items()],
+    policy_document="",
+    licence="Apache-2.0",
+    origin=ORIGIN,
+)
+UNLOADABLE = PROGRAM.replace("class Shed:", "class Shed(Nothing):")
+DEAF = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:")
+
+
+def expect(outcome: str, name: str, **arguments: object) -> PlannedTest:
+    return PlannedTest.model_validate(
+        {"name": f"{name} {arguments}", "setup": [], "call": Call(name=name, arguments=arguments), "expect": outcome}
+    )
+
+
+GREEN = [
+    *(expect("success", "list_tools", free_only=free) for free in (True, False)),
+    expect("rejection", "list_tools", free_only="maybe"),
+    *(expect("success", "get_member", member_id=member) for member in STATE["members"]),
+    expect("rejection", "get_member", member_id="M9"),
+    expect("success", "lend", **LEND.arguments),
+    expect("success", "lend", tool_id="T2", member_id="M2"),
+    expect("rejection", "lend", tool_id="T3", member_id="M1"),
+]
+TOO_FEW = GREEN[:-1]
+UNFITTING = [*GREEN, expect("success", "lend", tool_id="T1")]
+WRONG = [*GREEN, expect("success", "lend", tool_id="T3", member_id="M2")]
+
+
+@dataclass
+class Writer:
+    """A recipe with its programs and tests ready, one after the other; the last comes again."""
+
+    programs: Sequence[str | None]
+    plans: Sequence[Sequence[PlannedTest]]
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    async def write_program(self, blueprint: Any, failed: str, failure: str, account: Any) -> ProgramReply:
+        source = self._next("program", self.programs, failure)
+        if source is None:
+            raise BadReply("no JSON in it")
+        return ProgramReply(source=source, class_name="Shed")
+
+    async def write_tests(self, environment: Any, failure: str, account: Any) -> TestsReply:
+        return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, failure)))
+
+    def _next(self, prompt: str, ready: Sequence[Any], failure: str) -> Any:
+        self.asked.append((prompt, failure))
+        return ready[min(sum(name == prompt for name, _ in self.asked), len(ready)) - 1]
+
+
+class Nobody:
+    provider, model = "offline", "m"
+
+
+async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, list[tuple[int, str, str]]]:
+    mill = Mill("r", RunConfig(seed=3), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox, cast(Any, None))
+    result = await build_environment(Subject("x", "", "t", BLUEPRINT), mill, cast(Any, Nobody()))
+    return result, [(one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)]
+
+
+@pytest.mark.parametrize(
+    ("programs", "plans", "versions", "asked", "quoted"),
+    [
+        pytest.param([PROGRAM], [GREEN], ["none"], [], "", id="right at once"),
+        pytest.param([UNLOADABLE, PROGRAM], [GREEN], ["code", "none"], ["program"], "Nothing", id="does not load"),
+        pytest.param([DEAF, PROGRAM], [GREEN], ["unknown", "none"], ["program"], "should end in rejection", id="breaks a rule"),
+        pytest.param([PROGRAM], [TOO_FEW, GREEN], ["test", "none"], ["tests"], "lend has 2 tests of 3", id="too few tests"),
+        pytest.param([PROGRAM], [UNFITTING, GREEN], ["test", "none"], ["tests"], "invalid_arguments", id="a test that fits no tool"),
+        pytest.param([PROGRAM], [WRONG, GREEN], ["unknown", "test", "none"], ["program", "tests"], "taken", id="a test that is wrong"),
+    ],
+)
+async def test_what_is_at_fault_is_written_anew(
+    sandbox: Sandbox, programs: list[str], plans: list[Any], versions: list[str], asked: list[str], quoted: str
+) -> None:
+    writer = Writer(programs, plans)
+    result, built = await build(sandbox, writer)
+    assert [fault for _, _, fault in built] == versions
+    assert [number for number, _, _ in built] == list(range(len(versions)))
+    repairs = [(prompt, failure) for prompt, failure in writer.asked if failure]
+    assert [prompt for prompt, _ in repairs] == asked
+    assert all(quoted in failure for _, failure in repairs)
+    (environment,) = (one for one in result.records if isinstance(one, Environment))
+    assert environment.files == {"program.py": PROGRAM}
+    assert len([one for one in result.records if isinstance(one, Test)]) == len(GREEN)
+
+
+async def test_the_best_version_goes_on_when_repairs_are_used_up(sandbox: Sandbox) -> None:
+    result, built = await build(sandbox, Writer([PROGRAM], [WRONG]))
+    assert [outcome for _, outcome, _ in built] == ["failed"] * 3
+    assert result.findings == ()
+    assert any(isinstance(one, Environment) for one in result.records)
+
+
+async def test_a_program_that_never_loads_is_dropped_with_its_failure(sandbox: Sandbox) -> None:
+    result, built = await build(sandbox, Writer([UNLOADABLE], [GREEN]))
+    assert [fault for _, _, fault in built] == ["code"] * 3
+    assert [finding.reason for finding in result.findings] == ["does_not_build"]
+    assert "Nothing" in result.findings[0].detail
+
+
+async def test_a_repair_nobody_can_read_leaves_the_version_before(sandbox: Sandbox) -> None:
+    result, built = await build(sandbox, Writer([DEAF, None], [GREEN]))
+    assert built == [(0, "failed", "unknown"), (1, "failed", "unknown")]
+    assert any(isinstance(one, Environment) for one in result.records)
+    with pytest.raises(BadReply):
+        await build(sandbox, Writer([None], [GREEN]))
