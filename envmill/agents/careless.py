@@ -8,21 +8,24 @@ from schemas.base import Json, is_object
 from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
 
-_SKIP, _MIX_UP = 0.08, 0.08
+_SLIP = 0.16
+_MOST_SLIPS = 0.7
+"""Of a path, on average: one of twenty calls would hardly ever be walked to its end otherwise, and none of its length ever be solved."""
 
 
 class Careless:
-    """Each call is a chance to slip."""
+    """Each call is a chance to slip, a smaller one on a long path."""
 
     name = "careless"
 
     def begin(self, scenario: Scenario, environment: Environment, seed: int) -> Actor:  # noqa: ARG002
         dice = random.Random(f"{scenario.id}/{seed}")
         calls: list[Call] = []
+        slip = min(_SLIP, _MOST_SLIPS / max(1, len(scenario.oracle)))
         for call in scenario.oracle:
-            fate = dice.random()
-            if fate >= _SKIP:
-                calls.append(mix_up(call, scenario.initial_state, dice) if fate < _SKIP + _MIX_UP else call)
+            fate = dice.random() / slip
+            if fate >= 0.5:
+                calls.append(mix_up(call, scenario.initial_state, dice) if fate < 1 else call)
         return Script(calls, scenario.say)
 
 
