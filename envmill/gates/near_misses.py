@@ -4,6 +4,7 @@ wrong argument · wrong target · twice the same · extra write · overwritten r
 """
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 
@@ -99,8 +100,13 @@ def _misspeak(subject: Posed) -> Iterator[Attempt]:
     facts = subject.scenario.verifier.facts
     for fact in facts:
         words = [f"{_twist(each) if each is fact else each.value}." for each in facts]
-        said = regex.drop(str(fact.value), subject.scenario.say) if fact.kind == "pattern" else " ".join(words)
+        said = regex.replace(str(fact.value), subject.scenario.say, _misstate) if fact.kind == "pattern" else " ".join(words)
         yield Attempt("wrong_words", tuple(subject.scenario.oracle), (said,))
+
+
+def _misstate(said: str) -> str:
+    """What a pattern found, with every number another one, and without what is none: only the pattern knows what it is about."""
+    return re.sub(r"\d+", lambda found: str(int(found[0]) + 1), said) if re.search(r"\d", said) else ""
 
 
 def _twist(fact: Fact) -> Json:

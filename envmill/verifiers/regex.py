@@ -2,6 +2,7 @@
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +32,11 @@ def is_found(pattern: str, text: str) -> bool:
 def drop(pattern: str, text: str) -> str:
     """The text without what it matches."""
     return str(_compile(pattern).sub("\n", _spell(text)))
+
+
+def replace(pattern: str, text: str, swap: Callable[[str], str]) -> str:
+    """The text with each thing it matches swapped for another."""
+    return str(_compile(pattern).sub(lambda found: swap(found.group(0)), _spell(text)))
 
 
 @lru_cache(64)

@@ -26,7 +26,7 @@ from schemas.prompts import ChecksReply, ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import Check, Draft, Polarity, Scenario, Verifier
 from schemas.seed import Brief
-from tests.author.questions import SEED, THEMES, ask_blueprint, ask_program, pose, read_tools
+from tests.author.questions import SEED, THEMES, ask_blueprint, ask_program, pose, pose_checks, read_tools
 
 ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="scenario", prompt_hash="h")
 NEGATIVE: tuple[Polarity, ...] = ("answer", "refuse", "escalate", "clarify")
@@ -128,7 +128,7 @@ async def plant_checks(spot: Spot, kind: str, sandbox: Sandbox) -> Scenario | st
     clean = await find_clean(spot, sandbox)
     if not isinstance(clean, Scenario):
         return None
-    asked = pose("checks", spot.theme, spot.number, scenario=spot.place)
+    asked = pose_checks(spot.theme, spot.number, spot.place)
     fault = author.plant("checks", kind, asked, SEED, 0) if kind else None
     if kind and (fault is None or not await counts(fault, sandbox)):
         return None
