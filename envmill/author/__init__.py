@@ -116,9 +116,8 @@ def _answer_program(inputs: Json, domain: Domain, _seed: int, _sample: int) -> C
     return ProgramReply(source=write_program(domain), class_name=name_class(domain))
 
 
-def _answer_tests(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
-    TestsInput.model_validate(inputs)
-    return write_tests(domain, seed)
+def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Contract:
+    return write_tests(TestsInput.model_validate(inputs).brief, seed)
 
 
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:

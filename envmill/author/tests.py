@@ -6,7 +6,9 @@ initial state ──0 to 3 permitted changes──► situations ──drawn cal
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
 from envmill.author.domain import Arguments, Department, Domain, Operation, State
 from envmill.author.draw import draw_arguments, draw_permitted
@@ -14,6 +16,7 @@ from envmill.author.population import live_through, open_world
 from envmill.author.world import World
 from schemas.environment import Call
 from schemas.prompts import PlannedTest, TestsReply
+from schemas.seed import Brief
 
 SITUATIONS = 16
 DRAWS = 10
@@ -43,14 +46,25 @@ class Trial:
     code: str
 
 
-def write_tests(domain: Domain, seed: int) -> TestsReply:
+def write_tests(brief: Brief, seed: int) -> TestsReply:
     """At least three tests per tool over one initial state, with a rejection wherever there are inputs."""
-    world, trials = try_operations(domain, seed)
+    world, trials = try_brief(brief, seed)
     tests = [
         PlannedTest(name=_tell(each), setup=list(each.setup), call=each.call, expect="rejection" if each.code else "success")
         for each in trials
     ]
-    return TestsReply(initial_state=world.state, tests=tests)
+    return TestsReply(initial_state=world.copy().state, tests=tests)
+
+
+def try_brief(brief: Brief, seed: int) -> tuple[World, list[Trial]]:
+    """What `try_operations` finds in the variation of a brief; nobody changes what is returned."""
+    return _try_brief(brief.model_dump_json(), seed)
+
+
+@lru_cache(maxsize=32)
+def _try_brief(brief: str, seed: int) -> tuple[World, list[Trial]]:
+    # Trying costs a hundred times what planting a mistake in its outcome does, and repairs ask for the same again and again.
+    return try_operations(compose_domain(Brief.model_validate_json(brief), seed), seed)
 
 
 def try_operations(domain: Domain, seed: int) -> tuple[World, list[Trial]]:

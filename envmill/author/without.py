@@ -36,7 +36,7 @@ def lessen(whole: Domain, names: Iterable[str]) -> Domain | None:
     kept = [_Cut(gone, lost).lessen(each) for each in whole.operations.values()]
     left = replace(whole, collections=collections, operations={each.name: each for each in kept if each})
     smaller = drop_idle(replace(left, operations=left.operations | dict(_find_again(left, whole))), whole)
-    called = all(_can_be_called(name, smaller) for name in collections)
+    called = all(_can_be_called(name, smaller, whole) for name in collections)
     enough = (
         len(smaller.operations) >= FEWEST_OPERATIONS and sum(bool(each.asks and each.tells) for each in smaller.changes) >= FEWEST_WISHES
     )
@@ -72,14 +72,15 @@ def _find_again(left: Domain, whole: Domain) -> Iterator[tuple[str, Operation]]:
             yield call, replace(write_lookup(name, collection, left), name=call)
 
 
-def _can_be_called(name: str, smaller: Domain) -> bool:
-    """Whether its rows can still be looked up, called by something they have, and come about at all."""
+def _can_be_called(name: str, smaller: Domain, whole: Domain) -> bool:
+    """Whether its rows can still be looked up, called by something they have, told apart, and come about at all."""
     collection = smaller.collections[name]
     fields = _list_fields(collection.label)
     known = collection.attributes.keys() | {key.removesuffix("_id") for key in collection.attributes}
+    told_apart = collection.distinct == whole.collections[name].distinct
     made = collection.rows[1] or any(f"new({name}," in step.do for each in smaller.changes for step in each.then)
     found = collection.lookup.call in smaller.operations and set(collection.lookup.using.values()) <= known
-    return bool(fields and made) and found and {each.split(".")[0] for each in fields} <= known
+    return bool(fields and made and told_apart) and found and {each.split(".")[0] for each in fields} <= known
 
 
 def _list_used(smaller: Domain) -> dict[str, tuple[Number, ...]]:

@@ -27,7 +27,7 @@ SEED = 11
 THEMES = dict(author.themes())
 SAMPLE = sorted(random.Random(os.environ.get("ENVMILL_SEED", "")).sample(sorted(THEMES), count(6, len(THEMES))))
 """Themes looked at closely: other ones with every commit, all of them in a soak."""
-ENVIRONMENTS = [(theme, number) for theme in SAMPLE for number in range(4)]
+ENVIRONMENTS = [(theme, number) for theme in SAMPLE for number in range(count(2, 4))]
 
 
 def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]:

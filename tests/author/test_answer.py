@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -14,23 +16,56 @@ from envmill.errors import SettingsError
 from envmill.settings import ROOT
 from schemas.prompts import BlueprintInput, ChecksInput, ProgramInput, ScenarioInput, TestsInput
 from tests.author.questions import SAMPLE, SEED, pose
+from tests.soak import count
 
 ASK = """
 import hashlib, json, sys
 from envmill import author
 questions = json.load(sys.stdin)
-print(hashlib.sha256("".join(author.answer(p, i, 11, s, 0.5) for p, i, s in questions).encode()).hexdigest())
+print(hashlib.sha256("".join(author.answer(p, i, 11, s, m) for p, i, s, m in questions).encode()).hexdigest())
 """
+SIZES: list[dict[str, int]] = [{"tools": 40, "collections": 12}, {"collections": 3}, {"tools": 12, "rows": 300}]
+"""What a brief may ask for besides its theme."""
+Question = tuple[str, dict[str, Any], int, float]
 
 
-def test_same_question_gives_the_same_bytes_in_another_process_with_another_hash_seed() -> None:
-    questions = [(prompt, pose(prompt, theme, 1), 3) for prompt in KINDS for theme in SAMPLE]
-    here = hashlib.sha256("".join(author.answer(prompt, inputs, SEED, sample, 0.5) for prompt, inputs, sample in questions).encode())
-    environ = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)}
+def list_questions() -> list[Question]:
+    """Every prompt with mistakes, and those that a brief's sizes reach without."""
+    plain = [(prompt, pose(prompt, theme, 1), 3, 0.5) for prompt in KINDS for theme in SAMPLE]
+    sized = [
+        (prompt, asked | {"brief": asked["brief"] | size}, 3, 0.0)
+        for theme, size in zip(SAMPLE, SIZES, strict=False)
+        for prompt in ("blueprint", "program", "tests", "scenario")
+        for asked in [pose(prompt, theme, 1)]
+    ]
+    return plain + sized
+
+
+def ask_elsewhere(python: str, questions: list[Question], hash_seed: str) -> str:
+    environ = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", ASK], input=json.dumps(questions), capture_output=True, text=True, env=environ, cwd=ROOT, check=True
+        [python, "-c", ASK], input=json.dumps(questions), capture_output=True, text=True, env=environ, cwd=ROOT, check=True
     )
-    assert done.stdout.strip() == here.hexdigest()
+    return done.stdout.strip()
+
+
+def ask_here(questions: list[Question]) -> str:
+    said = (author.answer(prompt, inputs, SEED, sample, mistakes) for prompt, inputs, sample, mistakes in questions)
+    return hashlib.sha256("".join(said).encode()).hexdigest()
+
+
+def test_same_question_gives_the_same_bytes_in_other_processes_with_other_hash_seeds() -> None:
+    questions = list_questions()
+    assert {ask_elsewhere(sys.executable, questions, each) for each in ("0", "4711")[: count(1, 2)]} == {ask_here(questions)}
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_same_question_gives_the_same_bytes_in_other_versions_of_python(version: str) -> None:
+    python = shutil.which(f"python{version}")
+    if not python or subprocess.run([python, "-c", "import envmill.author"], capture_output=True, cwd=ROOT, check=False).returncode:
+        pytest.skip(f"no python{version} on the path that has the packages the author imports")
+    questions = list_questions()[:: count(4, 1)]
+    assert ask_elsewhere(python, questions, "7") == ask_here(questions)
 
 
 def test_seed_changes_what_is_composed() -> None:

@@ -15,7 +15,7 @@ from tests.author.exploring import Exploration, explore
 from tests.author.questions import THEMES
 from tests.soak import count
 
-ENVIRONMENTS = count(15, 500)
+ENVIRONMENTS = count(8, 500)
 MET = 0.8
 """Share of the rules that foretold calls and random walks meet; a rule few states lead to is met in other environments."""
 

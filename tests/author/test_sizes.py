@@ -10,6 +10,7 @@ from envmill.author.domain import Domain
 from envmill.author.organisation import PEOPLE
 from envmill.author.program import name_class, write_program
 from envmill.author.scenario import write_scenario
+from envmill.author.world import play_oracle
 from envmill.errors import SettingsError
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
@@ -40,6 +41,28 @@ def test_an_environment_has_the_size_that_was_asked_for(tools: int | None, colle
         assert len(domain.operations) <= 100
         assert all(each.lookup.call in domain.operations for each in domain.collections.values())
         compile(write_program(domain), "office.py", "exec")
+
+
+@pytest.mark.parametrize("theme", sorted(THEMES))
+def test_every_theme_has_as_many_collections_as_were_asked_for(theme: str) -> None:
+    """Three of every theme, and others in turn; in a soak all."""
+    place = sorted(THEMES).index(theme)
+    for collections in (3, *range(4 + place % 36, 41, count(19, 1)), *range(4, count(4, 4 + place % 36))):
+        domain = compose(theme, None, collections)
+        assert len(domain.collections) == collections
+        assert 8 <= len(domain.operations) <= 100
+        assert all(each.lookup.call in domain.operations for each in domain.collections.values())
+
+
+@pytest.mark.parametrize("theme", sorted(THEMES)[:: count(6, 1)])
+def test_three_collections_are_enough_for_scenarios(theme: str) -> None:
+    """The program compiles, the model plays the path, and rules are left."""
+    domain = compose(theme, None, 3)
+    compile(write_program(domain), "office.py", "exec")
+    assert any(each.must for each in domain.changes)
+    for number in range(4):
+        reply = write_scenario(domain, f"three/{number}", number)
+        assert play_oracle(domain, reply.initial_state, reply.oracle, 0, "three") != reply.initial_state
 
 
 def test_departments_know_each_other() -> None:
@@ -76,7 +99,7 @@ def read_state(reply: ScenarioReply, domain: Domain) -> None:
             assert not source.ref or {*values} - {""} <= reply.initial_state[source.ref].keys(), (name, attribute)
 
 
-@pytest.mark.parametrize("rows", [200, 5_000, 100_000])
+@pytest.mark.parametrize("rows", [200, 5_000, count(20_000, 100_000)])
 def test_a_state_has_as_many_rows_as_were_asked_for_and_its_oracle_runs(rows: int) -> None:
     theme = SAMPLE[0]
     domain = compose(theme, rows=rows)

@@ -3,13 +3,12 @@
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
-from envmill.author.compose import compose_domain
 from envmill.author.domain import Domain, Operation
 from envmill.author.program import name_class, write_program
-from envmill.author.tests import Trial, try_operations
+from envmill.author.tests import Trial, try_brief
 from envmill.author.witness import Pair, Play, Trace, Version
 from envmill.author.world import World
 from schemas.base import Contract, Json
@@ -48,7 +47,7 @@ class Case(Generic[Reply]):
     @property
     def tried(self) -> tuple[World, list[Trial]]:
         """A start, and calls on it whose outcome the domain model foretells."""
-        return _try(self.brief.model_dump_json(), self.seed)
+        return try_brief(self.brief, self.seed)
 
     def render(self, source: str, class_name: str = "") -> Version:
         """Another program for the same plan."""
@@ -71,12 +70,6 @@ class Case(Generic[Reply]):
     def pair(self, version: Version, traces: Iterable[Trace]) -> tuple[Pair, ...]:
         """Clean and faulty program side by side on each trace."""
         return tuple((Play(self.version, each), Play(version, each)) for each in list(traces)[:MOST_TRACES])
-
-
-@lru_cache(maxsize=32)
-def _try(brief: str, seed: int) -> tuple[World, list[Trial]]:
-    """Nobody changes what is returned: trying costs a hundred times what planting does."""
-    return try_operations(compose_domain(Brief.model_validate_json(brief), seed), seed)
 
 
 @dataclass(frozen=True)

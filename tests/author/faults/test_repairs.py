@@ -1,4 +1,4 @@
-"""A repair that quotes what failed mends it mostly; sometimes it does not, or spoils something else. Checks stand for all."""
+"""A repair that quotes what failed mends it mostly; sometimes it does not, or spoils something else."""
 
 import json
 from collections import Counter
@@ -7,11 +7,12 @@ import pytest
 
 from envmill import author
 from tests.author.questions import SEED, THEMES, pose
+from tests.soak import count
 
 THEME = sorted(THEMES)[0]
 FAILURE = "W3: list_breads is rejected: should end in success, and ended in bad_arguments"
-PROMPTS = ["checks"]
-SAMPLES = 150
+PROMPTS = ["checks", "tests", "scenario"][: count(2, 3)]
+SAMPLES = count(120, 400)
 
 
 def repair(prompt: str, failure: str, mistakes: float) -> Counter[str]:

@@ -36,8 +36,9 @@ async def show(prompt: str, kind: str, sandbox: Sandbox) -> list[bool]:
     """Whether each fault of this kind was seen, up to as many as are asked for."""
     shown = list[bool]()
     for fault in list_faults(prompt, kind):
-        if not fault.words and shown.count(True) < SHOWN:
-            shown.append(await find_witness(fault.pairs, sandbox) is not None)
+        if fault.words or shown.count(True) >= SHOWN:
+            break
+        shown.append(await find_witness(fault.pairs, sandbox) is not None)
     return shown
 
 

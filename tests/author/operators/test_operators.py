@@ -80,9 +80,10 @@ def test_a_mutant_differs_in_its_own_function_and_says_nothing_else() -> None:
 
 
 def test_mutants_parse_differ_and_come_again() -> None:
-    source = write_program(compose(*ENVIRONMENTS[0]))
+    domain = compose(*ENVIRONMENTS[0])
+    source = write_program(domain, {each.name: each for each in domain.changes[: count(4, 20)]})
     mutants = list(list_mutants(source))
-    assert len({each.source for each in mutants}) == len(mutants) > 200
+    assert len({each.source for each in mutants}) == len(mutants) > 80
     assert source not in {each.source for each in mutants}
     assert all(ast.parse(each.source) for each in mutants)
     assert mutants[-20:] == list(list_mutants(source, [*OPERATORS][-5:]))[-20:]
