@@ -36,12 +36,14 @@ async def look(built: Built, means: Means) -> Finding:
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tools with fewer than three tests, or with inputs and no anticipated rejection."""
+    """Tools with fewer than three tests, or with inputs that must be given and no anticipated rejection."""
     tried = Counter(test.call.name for test in tests)
     rejected = {test.call.name for test in tests if test.expect == "rejection"}
     lacking = [f"{tool.name} has {tried[tool.name]} tests of {_PER_TOOL}" for tool in environment.tools if tried[tool.name] < _PER_TOOL]
-    takes = [tool for tool in environment.tools if tool.parameters.get("properties")]
-    return lacking + [f"{tool.name} takes inputs and has no test that expects a rejection" for tool in takes if tool.name not in rejected]
+    takes = [tool for tool in environment.tools if tool.parameters.get("required")]
+    return lacking + [
+        f"{tool.name} asks for inputs and has no test that expects a rejection" for tool in takes if tool.name not in rejected
+    ]
 
 
 def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:

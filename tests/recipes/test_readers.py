@@ -189,7 +189,22 @@ class KnowsEdges(EnvScaler):
             PlannedTest(name=name, setup=setup, call=call, expect="success" if right else "rejection")
             for name, (setup, call, right) in EDGES.items()
         ]
-        return TestsReply(initial_state=STATE, tests=tests)
+        return TestsReply(initial_state=STATE, tests=[*tests, *search_tests(environment)])
+
+
+def search_tests(environment: Environment) -> list[PlannedTest]:
+    """Searches by whatever parameter the writer gave them."""
+    (find,) = (tool for tool in environment.tools if tool.name == "find_members")
+    required, offered = find.parameters["required"], list(find.parameters["properties"])
+    texts = [row["name"] for row in STATE["members"].values()][:3]
+    found = [PlannedTest(name=f"finds {text}", call=Call(name=find.name, arguments={offered[0]: text}), expect="success") for text in texts]
+    empty = (
+        [PlannedTest(name="an empty text", call=Call(name=find.name, arguments={required[0]: ""}), expect="rejection")] if required else []
+    )
+    again = [
+        PlannedTest(name=f"again {call.name}", call=call, expect="success") for call in (*[Call(name="list_tools")] * 2, loans_of(MAYA))
+    ]
+    return [*found, *empty, *again]
 
 
 @of("program")
@@ -363,3 +378,9 @@ async def test_a_tester_is_right_about_a_program_that_keeps_the_rules(playback: 
 async def test_a_checker_sees_what_was_forgotten(playback: Playback) -> None:
     reply: CheckerReply = await playback.ask()
     assert (reply.opinion, "free" in reply.reason or "out" in reply.reason) == ("fail", True)
+
+
+async def test_three_readers_answered_every_prompt() -> None:
+    asked = [prompt.name for prompts in EnvScaler(author.themes()).prompts.values() for prompt in prompts]
+    for name in asked:
+        assert sum(any(call.prompt == name for call in calls) for calls in RECORDINGS.values()) >= 3, name
