@@ -94,7 +94,10 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
 
 
 def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
+    asked = {"environments-verify": config.review, "scenarios-build": config.checks == "written"}
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
+        if not asked.get(step, True):
+            continue
         units = config.environments * (config.scenarios if step.startswith("scenarios-") else 1)
         yield _Load(step, prompt, role, calls * units, sent, got, f"{runs} finished run{'s' if runs > 1 else ''}")
 

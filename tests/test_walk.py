@@ -12,12 +12,16 @@ import pytest
 
 from envmill import author
 from envmill.errors import Outage, SettingsError, StepFailed
+from envmill.estimate import estimate
 from envmill.gates.base import Finding, keep
+from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.line import STEP, STEPS, Step
 from envmill.mill import Result
+from envmill.models.prices import Prices
 from envmill.opening import open_walk
+from envmill.recipes import RECIPES
 from envmill.settings import Settings
 from schemas.base import Json
 from schemas.environment import Blueprint
@@ -269,6 +273,12 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
     findings = ask(settings, "select distinct subject, outcome from attrition where gate = 'W4' and run in ('r1', 'again') order by all")
     assert findings
     assert {outcome for _, outcome in findings} == {"kept"}
+    lake = Lake(settings.lake)
+    note(lake, "r1", "finished", [])
+    for review in (True, False):
+        wanted = config.model_copy(update={"review": review})
+        foreseen = await estimate(lake, wanted, RECIPES[config.recipe](author.themes()), Prices())
+        assert ({one.prompt for one in foreseen} >= {"tester", "checker"}) is review
 
 
 def test_nobody_is_asked_for_an_opinion_where_none_is_wanted(finished: tuple[Settings, Counting]) -> None:

@@ -18,6 +18,8 @@ def estimate(
     context: typer.Context,
     environments: Annotated[int | None, typer.Option(help="Candidate environments.")] = None,
     scenarios: Annotated[int | None, typer.Option(help="Scenarios per kept environment.")] = None,
+    checks: Annotated[str | None, typer.Option(help="Where goals would come from: derived, or written.")] = None,
+    review: Annotated[bool | None, typer.Option(help="Whether two models would review every environment.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     recipe: Annotated[str | None, typer.Option(help="How environments are thought up.")] = None,
     provider: Annotated[str | None, typer.Option(help="Who would answer prompts.")] = None,
