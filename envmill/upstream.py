@@ -11,7 +11,7 @@ from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from schemas.base import Record
 from schemas.environment import Blueprint, Environment, Test
-from schemas.ledger import Attrition
+from schemas.ledger import Attack, Attrition
 from schemas.quality import Quarantine
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
@@ -97,7 +97,11 @@ def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 
 def enter_sound(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
     kept = upstream.kept("scenarios-verify")
-    return _place(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+    library: dict[str, list[Attack]] = defaultdict(list)
+    for attack in sorted(upstream.made(Attack, "scenarios-verify"), key=lambda one: one.id):
+        library[attack.environment].append(attack)
+    placed = _place(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+    return [replace(subject, record=replace(subject.record, attacks=tuple(library[subject.record.environment.id]))) for subject in placed]
 
 
 def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:

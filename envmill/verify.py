@@ -1,12 +1,13 @@
 """Verify: the gates of a lap's table, cheapest first, stopping at the first drop."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Gate, Means, Posed, stopwatch
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
+from schemas.ledger import Attack
 from schemas.scenario import Scenario
 
 T = TypeVar("T")
@@ -22,7 +23,19 @@ async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     """The scenarios' gates."""
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
-    return await _pass_gates(SCENARIO_GATES, posed, Means(mill.sandbox, account, mill.config.seed or 0))
+    means = Means(mill.sandbox, account, mill.config.seed or 0, mill.config.search)
+    result = await _pass_gates(SCENARIO_GATES, posed, means)
+    return Result(tuple(list_attacks(placed.record, result.findings)), result.findings)
+
+
+def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:
+    """What the search attacker was paid for."""
+    found: dict[str, Attack] = {}
+    for attack in (each for finding in findings if finding.gate == "S13" and finding.evidence for each in finding.evidence["attacks"]):
+        told = {name: attack[name] for name in ("manner", "calls", "said", "reward", "solves", "final_state_hash")}
+        one = Attack.model_validate({"environment": scenario.environment, "scenario": scenario.id} | told)
+        found.setdefault(one.id, one)
+    yield from found.values()
 
 
 async def _pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means) -> Result:
