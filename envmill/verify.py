@@ -3,12 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from envmill.author.truth import find_truth
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import Built, Finding, Gate, Means, Posed, stopwatch
+from envmill.gates.base import Built, Finding, Gate, Means, Posed, keep, skip, stopwatch
+from envmill.gates.ends import list_ends
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
+from envmill.verifiers.bounds import bound_errors
 from schemas.ledger import Attack
 from schemas.scenario import Scenario
+
+BOUNDS = "bounds"
+"""Under which the ledger has them: they are no gate, and stop nobody."""
 
 T = TypeVar("T")
 
@@ -25,7 +31,17 @@ async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     means = Means(mill.sandbox, account, mill.config.seed or 0, mill.config.search)
     result = await _pass_gates(SCENARIO_GATES, posed, means)
-    return Result(tuple(list_attacks(placed.record, result.findings)), result.findings)
+    bounds = () if result.stopped_by else (await measure_bounds(posed, means),)
+    return Result(tuple(list_attacks(placed.record, result.findings)), (*result.findings, *bounds))
+
+
+async def measure_bounds(posed: Posed, means: Means) -> Finding:
+    """How often the verifier may be wrong, as far as an independent truth about its ends is known."""
+    truth = find_truth(posed.scenario, posed.environment, means.seed)
+    if isinstance(truth, str):
+        return skip(BOUNDS, "no_truth", truth)
+    ends = await list_ends(posed, means)
+    return keep(BOUNDS, bound_errors((truth(ending.final), accepted) for ending, accepted in ends).model_dump())
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:
