@@ -6,6 +6,7 @@ from envmill.agents import POLICIES
 from envmill.agents.rollout import play_scenario
 from envmill.gates.base import Means, Posed
 from envmill.gates.f1 import require_solved
+from envmill.gates.f5 import require_variance
 from envmill.gates.s13 import replay_library
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
@@ -29,7 +30,7 @@ async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
         return Result(findings=(replayed,))
     policy = POLICIES[mill.config.probe]
     probes = [await play_scenario(policy, scenario, environment, mill.sandbox, "probe", attempt) for attempt in range(mill.config.attempts)]
-    return Result(tuple(probes), (replayed, require_solved(probes)))
+    return Result(tuple(probes), (replayed, require_solved(probes), require_variance(probes, scripted=True)))
 
 
 def list_library(scenario: Scenario, attacks: Sequence[Attack]) -> tuple[tuple[Call, ...], ...]:

@@ -85,7 +85,16 @@ STEPS: tuple[Step, ...] = (
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios", "polarities")),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios",)),
     Step("scenarios", "verify", enter_scenarios, verify_scenario, ("attacks",), _name(SCENARIO_GATES), ("search",)),
-    Step("scenarios", "filter", enter_sound, filter_scenario, ("rollouts",), ("F4", "S13", "F1"), ("attempts", "probe"), _decide_repeats),
+    Step(
+        "scenarios",
+        "filter",
+        enter_sound,
+        filter_scenario,
+        ("rollouts",),
+        ("F4", "S13", "F1", "F5"),
+        ("attempts", "probe"),
+        _decide_repeats,
+    ),
     Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional",)),
 )

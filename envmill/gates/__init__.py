@@ -75,5 +75,6 @@ DECISIONS: dict[str, str] = {
     "W10": "Is the program new, once names and literals are erased?",
     "F4": "Does the scenario ask something its siblings do not?",
     "F1": "Does a probe ever pass?",
+    "F5": "Would a group of attempts hold passes and failures?",
 }
 """Gates of the filters, which look at a set or at rollouts: name and what they ask."""
