@@ -11,6 +11,7 @@ from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.base import Record
 from schemas.environment import Environment, Test
+from schemas.ledger import Attack
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
@@ -72,6 +73,8 @@ class Placed(Generic[R_co]):
     environment: Environment
     rollouts: tuple[Rollout, ...] = ()
     siblings: tuple[Scenario, ...] = ()
+    attacks: tuple[Attack, ...] = ()
+    """What a search was paid for on any scenario of the environment."""
 
 
 @dataclass(frozen=True)

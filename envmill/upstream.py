@@ -11,11 +11,11 @@ from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from schemas.base import Record
 from schemas.environment import Blueprint, Environment, Test
-from schemas.ledger import Attrition
+from schemas.ledger import Attack, Attrition, Evidence
 from schemas.quality import Quarantine
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
-from schemas.scenario import Draft, Scenario
+from schemas.scenario import Bounds, Draft, Scenario
 from schemas.seed import Seed
 
 R = TypeVar("R", bound=Record)
@@ -100,7 +100,11 @@ def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 
 def enter_sound(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
     kept = upstream.kept("scenarios-verify")
-    return _place(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+    library: dict[str, list[Attack]] = defaultdict(list)
+    for attack in sorted(upstream.made(Attack, "scenarios-verify"), key=lambda one: one.id):
+        library[attack.environment].append(attack)
+    placed = _place(upstream, _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept]))
+    return [replace(subject, record=replace(subject.record, attacks=tuple(library[subject.record.environment.id]))) for subject in placed]
 
 
 def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
@@ -108,7 +112,7 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
     probes: dict[str, list[Rollout]] = defaultdict(list)
     for rollout in upstream.made(Rollout, "scenarios-filter"):
         probes[rollout.scenario].append(rollout)
-    return _place(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept], probes)
+    return _place(upstream, _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept]), probes)
 
 
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
@@ -128,6 +132,13 @@ def _with_tests(upstream: Upstream, environments: list[Environment]) -> list[Sub
 
 def _homes(upstream: Upstream) -> dict[str, Environment]:
     return {one.id: one for one in upstream.made(Environment, "environments-build")}
+
+
+def _bound(upstream: Upstream, scenarios: list[Scenario]) -> list[Scenario]:
+    """With the error bounds that were measured since they were built."""
+    rows = [row for row in upstream.made(Evidence, "scenarios-verify") if row.gate == "bounds"]
+    found = {row.subject: Bounds.model_validate(row.finding) for row in rows}
+    return [one.model_copy(update={"bounds": found.get(one.id, one.bounds)}) for one in scenarios]
 
 
 def _place(upstream: Upstream, scenarios: list[Scenario], rollouts: Mapping[str, list[Rollout]] | None = None) -> list[Subject[Any]]:

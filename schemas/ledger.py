@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 from schemas.base import Json, Record
+from schemas.environment import Call
 
 Lap = Literal["environments", "scenarios"]
 Stage = Literal["generate", "build", "verify", "filter", "collect", "export"]
@@ -80,6 +81,31 @@ class Evidence(Record):
     """Candidate id."""
     finding: Json
     """What was seen."""
+
+
+class Attack(Record):
+    """A sequence of calls that a search found to be paid, kept to be tried on every other scenario of its environment."""
+
+    table: ClassVar[str] = "attacks"
+    prefix: ClassVar[str] = "atk"
+    identity: ClassVar[tuple[str, ...]] = ("scenario", "manner", "calls", "said")
+
+    environment: str
+    """Environment id."""
+    scenario: str
+    """Scenario it was paid on."""
+    manner: Literal["blind", "informed", "library"]
+    """Found without the request, with its words, or on another scenario first."""
+    calls: list[Call]
+    """Calls, without those that it is paid without."""
+    said: list[str]
+    """Last words."""
+    reward: float
+    """What was paid."""
+    solves: bool | None
+    """Whether it ends where the reference path does: then it is a solution; null where there is no such path."""
+    final_state_hash: str
+    """Hash of the state it ends in."""
 
 
 class ModelCall(Record):

@@ -82,6 +82,8 @@ class RunConfig(Contract):
     """Scripted policy that filter probes scenarios with."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Scripted policy whose rollouts become training data."""
+    search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
+    """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Whether items go out that a required gate could not measure."""
 

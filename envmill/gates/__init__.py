@@ -2,7 +2,35 @@
 
 from typing import Any
 
-from envmill.gates import s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s14, s15, w1, w2, w3, w4, w5, w6, w7, w8, w9, w11, w12, w13
+from envmill.gates import (
+    s1,
+    s2,
+    s3,
+    s4,
+    s5,
+    s6,
+    s7,
+    s8,
+    s9,
+    s10,
+    s11,
+    s12,
+    s13,
+    s14,
+    s15,
+    w1,
+    w2,
+    w3,
+    w4,
+    w5,
+    w6,
+    w7,
+    w8,
+    w9,
+    w11,
+    w12,
+    w13,
+)
 from envmill.gates.base import Built, Gate, Posed
 
 ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
@@ -36,6 +64,7 @@ SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     Gate("S12", "scenarios", "Does each component have a criterion, and does each criterion count?", s12.look),
     Gate("S7", "scenarios", "Does every generated check say yes or no at every end?", s7.look),
     Gate("S11", "scenarios", "Is everything judged the same in another process?", s11.look),
+    Gate("S13", "scenarios", "Does a search that sees nothing but what it earns find no way to be paid for something else?", s13.look),
 )
 """Cheapest first, after the one that everything else needs."""
 
@@ -46,5 +75,6 @@ DECISIONS: dict[str, str] = {
     "W10": "Is the program new, once names and literals are erased?",
     "F4": "Does the scenario ask something its siblings do not?",
     "F1": "Does a probe ever pass?",
+    "F5": "Would a group of attempts hold passes and failures?",
 }
 """Gates of the filters, which look at a set or at rollouts: name and what they ask."""

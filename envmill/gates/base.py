@@ -49,6 +49,8 @@ class Means:
     """Who is asked where a gate needs opinions; without one such a gate is not measured."""
     seed: int = 0
     """Where chance begins: an audit with fresh seeds must come to the same."""
+    episodes: int = 2000
+    """Sequences the search attacker may try on a scenario, half of them blind to the request."""
 
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """What the ledger promises: runs, exits, dossiers and model calls add up."""
 
 from quality.promise import RowPromise, TablePromise, TablePromises
-from quality.promises.shared import json_parses, unique_key
+from quality.promises.shared import between_0_and_1, json_parses, unique_batch_key, unique_key
 from quality.promises.sums import SUMS
 
 _FREE = "('offline', 'replay')"
@@ -88,6 +88,21 @@ LEDGER = (
             ),
         ),
         maker="subject",
+    ),
+    TablePromises(
+        "attacks",
+        (
+            unique_batch_key("attacks"),
+            json_parses("attacks"),
+            RowPromise(
+                "scenario_exists",
+                "`scenario` and `environment` name a scenario and the environment it is posed in",
+                "hash(scenario, environment) not in (select hash(id, environment) from scenarios)",
+                "'scenario is ' || scenario || ', environment ' || environment",
+            ),
+            between_0_and_1("reward_bounded", "reward lies in [0, 1]", "reward"),
+        ),
+        maker="scenario",
     ),
     TablePromises(
         "model_calls",

@@ -20,6 +20,7 @@ PRODUCTS: dict[str, str] = {
     "environments-build": "environments",
     "scenarios-generate": "drafts",
     "scenarios-build": "scenarios",
+    "scenarios-verify": "attacks",
     "scenarios-filter": "rollouts",
     "scenarios-collect": "trajectories",
     "scenarios-export": "bundles",

@@ -9,7 +9,7 @@ from envmill.lake.lake import Lake
 from envmill.line import STEP
 from schemas.base import Record, digest
 from schemas.environment import Blueprint, Build, Environment, ToolPlan
-from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
+from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
 from schemas.rollout import Bundle, Rollout, Trajectory
 from schemas.scenario import Change, Draft, Scenario
@@ -103,7 +103,11 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
             exit_row("scenarios-generate", f"{environment.id}:001", outcome="dropped", reason="oracle_rejection"),
         ],
         "scenarios-build": [scenario, exit_row("scenarios-build", draft.id, 1)],
-        "scenarios-verify": [gate_row("scenarios-verify", scenario.id, "S1"), exit_row("scenarios-verify", scenario.id)],
+        "scenarios-verify": [
+            make_attack(scenario),
+            gate_row("scenarios-verify", scenario.id, "S1"),
+            exit_row("scenarios-verify", scenario.id, 1),
+        ],
         "scenarios-filter": [*probes, probed, found, exit_row("scenarios-filter", scenario.id, 2)],
         "scenarios-collect": [trajectory, exit_row("scenarios-collect", scenario.id, 1)],
         "scenarios-export": [bundle, exit_row("scenarios-export", "run:r1", 1)],
@@ -115,6 +119,12 @@ def make_rollout(scenario: Scenario, attempt: int, passed: bool) -> Rollout:
         scenario=scenario.id, environment=scenario.environment, policy="careless", rollout_group="probe", attempt=attempt, seed=attempt,
         outcome="pass" if passed else "fail", reward=float(passed), components={}, reason="", steps=1, termination="done",
         final_state_hash="h", transcript=[],
+    )  # fmt: skip
+
+
+def make_attack(scenario: Scenario) -> Attack:
+    return Attack(
+        environment=scenario.environment, scenario=scenario.id, manner="blind", calls=[LEND], said=[], reward=1.0, solves=True, final_state_hash="h"
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from envmill.lake.lake import Lake
 from quality.promises import PROMISES
 from schemas.base import Record
 from schemas.environment import Blueprint, Build, Environment, Test
-from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
+from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
 from schemas.rollout import Bundle, Rollout, Trajectory
 from schemas.scenario import Draft, Scenario
@@ -64,6 +64,8 @@ BROKEN: dict[tuple[str, str], Break] = {
     ("attrition", "cost_known"): change_at("scenarios-build", cost=None),
     ("gate_evidence", "subject_seen"): change(Evidence, subject="scn_unseen", gate="S2"),
     ("gate_evidence", "pass_rate_holds"): change(Evidence, finding={"passed": 3, "attempts": 2}),
+    ("attacks", "scenario_exists"): change(Attack, scenario="scn_gone"),
+    ("attacks", "reward_bounded"): change(Attack, reward=1.2),
     ("model_calls", "cost_known"): change(ModelCall, cost=None),
     ("model_calls", "usage_counts"): change(ModelCall, tokens_in=5, tokens_cached=6),
     ("model_calls", "price_sourced"): change(ModelCall, cost=0.1),

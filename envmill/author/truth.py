@@ -1,0 +1,38 @@
+"""The truth about ends: where the reference path leads in the model of the domain, which shares no code with programs and verifiers."""
+
+from collections.abc import Callable
+from copy import deepcopy
+
+from envmill.author.compose import compose_domain
+from envmill.author.domain import TODAY
+from envmill.author.knowledge import themes
+from envmill.author.world import World
+from envmill.gates.likeness import outline
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.scenario import Scenario
+
+Truth = Callable[[Json], bool]
+"""Whether a final state is right."""
+
+
+def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth | str:
+    """What says so of this scenario's ends, or why nothing can."""
+    if environment.origin.provider != "offline":
+        return "no model of the domain is known: the environment is not the offline author's"
+    if scenario.polarity != "achieve" or scenario.verifier.facts or scenario.verifier.procedure or scenario.verifier.harm:
+        return "the model of the domain says which states are right, not what must be said or done on the way"
+    if environment.brief.theme not in dict(themes()):
+        return f"no model of the domain {environment.brief.theme} is known"
+    domain = compose_domain(environment.brief, seed)
+    world = World(domain, deepcopy(scenario.initial_state), TODAY, "truth")
+    changes = {operation.name: operation for operation in domain.changes}
+    for call in scenario.oracle:
+        if call.name not in domain.operations:
+            return f"the model of the domain has no operation {call.name}"
+        if operation := changes.get(call.name):
+            if set(call.arguments) != {each.name for each in operation.takes} or not world.allows(operation, call.arguments):
+                return f"the model of the domain refuses {call.name} on the reference path"
+            world.apply(operation, call.arguments)
+    right = outline(scenario.initial_state, world.state)
+    return lambda final: outline(scenario.initial_state, final) == right

@@ -1,0 +1,63 @@
+"""Bounds of the offline author's scenarios: a derived verifier errs nowhere, others are found out by the domain's own truth."""
+
+import asyncio
+import json
+
+import pytest
+
+from envmill import author
+from envmill.gates.base import Finding, Means, Posed
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from envmill.verify import measure_bounds
+from schemas.prompts import ScenarioReply
+from schemas.scenario import Check, Scenario
+from tests.author.questions import SEED, pose
+from tests.gates.specimens import pose as pose_studio
+from tests.trust.scenarios import build, make_environment
+
+THEME = "tool_lending"
+
+
+async def measure_all() -> dict[str, Finding]:
+    theme = THEME if THEME in dict(author.themes()) else sorted(dict(author.themes()))[0]
+    environment = make_environment(theme, 0)
+    reply = ScenarioReply.model_validate(json.loads(author.answer("scenario", pose("scenario", theme, 0, number=0), SEED, 0, 0.0)))
+    async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
+        scenario = await build(environment, reply, 0, sandbox)
+        assert isinstance(scenario, Scenario)
+        verifier = scenario.verifier
+        loose = verifier.model_copy(update={"goals": verifier.goals[:1], "frame": [[name] for name in scenario.initial_state]})
+        never = Check(name="never", op="equals", path=["nowhere"], value=1)
+        cases = {"derived": verifier, "loose": loose, "strict": verifier.model_copy(update={"goals": [*verifier.goals, never]})}
+        means = Means(sandbox, seed=SEED)
+        found = {
+            name: await measure_bounds(Posed(scenario.model_copy(update={"verifier": one, "id": f"scn_{name}"}), environment), means)
+            for name, one in cases.items()
+        }
+        return found | {"studio": await measure_bounds(pose_studio(request="Anything."), means)}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Finding]:
+    return asyncio.run(measure_all())
+
+
+def test_a_derived_verifier_errs_nowhere(found: dict[str, Finding]) -> None:
+    bounds = found["derived"].evidence
+    assert bounds["false_accept_n"] >= 20
+    assert bounds["false_accept"] == pytest.approx(1 - 0.05 ** (1 / bounds["false_accept_n"]))
+    assert bounds["false_reject_n"] >= 3
+    assert bounds["false_reject"] == pytest.approx(1 - 0.05 ** (1 / bounds["false_reject_n"]))
+
+
+def test_one_that_looks_at_half_of_it_accepts_wrong_ends(found: dict[str, Finding]) -> None:
+    assert found["loose"].evidence["false_accept"] > found["derived"].evidence["false_accept"]
+
+
+def test_one_that_nothing_satisfies_rejects_every_right_end(found: dict[str, Finding]) -> None:
+    assert found["strict"].evidence["false_reject"] == 1.0
+
+
+def test_where_no_truth_is_known_nothing_is_measured(found: dict[str, Finding]) -> None:
+    assert (found["studio"].outcome, found["studio"].reason) == ("not_measured", "no_truth")
