@@ -20,5 +20,6 @@ async def play_plans(program: Program, plans: Sequence[Sequence[Step]], sandbox:
 
 
 def _cut(plans: Sequence[Sequence[Step]]) -> Iterator[Sequence[Sequence[Step]]]:
-    yield plans[:_FIRST]
+    if plans:
+        yield plans[:_FIRST]
     yield from (plans[at : at + _LATER] for at in range(_FIRST, len(plans), _LATER))

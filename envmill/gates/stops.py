@@ -118,6 +118,9 @@ class Tour:
             self._diffs[pair] = diff_states(self.states[stop.before], self.states[stop.after])
         return self._diffs[pair]
 
+    def is_query(self, tool: str) -> bool:
+        return tool in self.tools and self.tools[tool].effect == "query"
+
     def words(self, state_hash: str) -> frozenset[str]:
         """Everything a state that was looked at holds, as text: keys, texts, numbers."""
         if state_hash not in self._words:

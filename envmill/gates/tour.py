@@ -10,7 +10,7 @@ again without it.
 import random
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 
 from envmill.gates.base import Built, Means
 from envmill.gates.legs import Leg, Visit
@@ -34,7 +34,7 @@ _AGAIN = 3
 _ODD = 12
 _WRITES = 2
 """Writes per tool around which everything is read."""
-_READS, _AIMED = 32, 4
+_READS, _AIMED = 20, 4
 """Reads around one write, and those among them that name one parameter's rows."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
@@ -270,14 +270,14 @@ class _Guide:
         """Queries that succeeded, and such as name a row the write touched or one it speaks of; without a write, rows at either end."""
         state = self.tour.states[write.after] if write else self.tour.starts[0]
         near = self._find_near(self.tour.diff(write), state) if write else _find_ends(state)
-        reads: dict[str, Call] = {}
+        queues: list[list[Call]] = []
         for tool in self.tour.tools.values():
-            if tool.effect != "query":
-                continue
-            done = [stop.call for stop in self.tour.of(tool.name) if stop.seen.outcome == "ok" and stop.why in ("test", "drawn")]
-            for call in (*self._aim(done[:1], state, near), *done[:2]):
-                reads.setdefault(canonical_json([call.name, call.arguments]), call)
-        return tuple(reads.values())[:_READS]
+            if tool.effect == "query":
+                done = [stop.call for stop in self.tour.of(tool.name) if stop.seen.outcome == "ok" and stop.why in ("test", "drawn")]
+                queues.append([*self._aim(done[:1], state, near), *done[:2]])
+        # In turn, so that no query is crowded out by those before it.
+        reads = (call for turn in zip_longest(*queues) for call in turn if call)
+        return tuple({canonical_json([call.name, call.arguments]): call for call in reads}.values())[:_READS]
 
     def _find_near(self, changes: Sequence[Change], state: Json) -> set[str]:
         """Keys of rows that were touched, and of those that a touched row names."""

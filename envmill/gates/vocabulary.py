@@ -54,7 +54,9 @@ def values_are_known(built: Built, tour: Tour) -> Iterator[Breach]:
             near = next(
                 (word for word in sorted(words | quoted) if _is_near(change.after, word) or word.casefold() == change.after.casefold()), ""
             )
-            if near or len(words & quoted) >= 2:
+            # A life cycle may well end in a word that nobody asks for again: only one that looks like another, or
+            # is spelt in capitals where no other is, is a slip.
+            if near or (not change.after.islower() and all(map(str.islower, words))):
                 said = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known are {', '.join(sorted(words))}"
                 yield Breach("unknown_value", said, _tell(stop, change))
 

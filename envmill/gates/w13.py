@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
-from schemas.base import Json, canonical_json
+from schemas.base import Json, canonical_json, is_array, is_object
 
 GATE = "W13"
 
@@ -84,5 +84,14 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         ]
         asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
         told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
-        if len(asked) >= _ENOUGH and len(told) == 1 and done[0].seen.parts[0].get("value") not in ([], {}):
+        if len(asked) >= _ENOUGH and len(told) == 1 and _says_something(done[0].seen.parts):
             yield "constant_reply", done[0], f"answers the same to {len(asked)} different calls"
+
+
+def _says_something(value: Json) -> bool:
+    """Whether anything in an answer is more than nought, no or nothing: who has no work has none like all others who have none."""
+    if is_array(value):
+        return any(map(_says_something, value))
+    if is_object(value):
+        return any(_says_something(one) for name, one in value.items() if name != "type")
+    return bool(value)

@@ -14,12 +14,14 @@ from itertools import islice
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.plans import play_plans
 from envmill.gates.rows import list_scalars
+from envmill.gates.stops import Tour
+from envmill.gates.tour import take_tour
 from envmill.gates.w3 import list_failures, play_tests
 from envmill.kinds.chance import find_chance
 from envmill.kinds.replay import tell
 from envmill.kinds.start import CLOCK, start_test
 from envmill.runtime.recorder import Difference, find_difference
-from envmill.sandbox import Invoke, Look, Observation, Program, Sandbox, Step
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, canonical_json
 from schemas.environment import Call, Test
@@ -28,8 +30,10 @@ GATE = "W5"
 
 _SESSIONS = 48
 """Tests played again."""
-_SHAKEN = 12
+_SHAKEN = 16
 """One session in so many starts with shuffled memory, which costs as much as twenty calls."""
+_STARTS, _READS = 2, 64
+"""States of the tour on which its reads are made again, and how many."""
 _LATER = "2026-03-02T13:37:21.482913+00:00"
 """The same working day, so that a rule about dates or opening hours says what it said."""
 _AWAY = "2026-04-23T10:11:12+00:00"
@@ -47,9 +51,9 @@ class _Session:
 
     tests: tuple[Test, ...]
 
-    def plan(self, clock: str = CLOCK, seed: int = 0, shaken: int = 0) -> list[Step]:
+    def plan(self, clock: str = CLOCK, seed: int = 0) -> list[Step]:
         """With a look at the end, which costs little and shows what was written."""
-        begin = replace(start_test(self.tests[0]), clock=clock, seed=seed, shaken=shaken)
+        begin = replace(start_test(self.tests[0]), clock=clock, seed=seed)
         return [begin, *map(Invoke, self.list_calls()), Look()]
 
     def list_calls(self) -> list[Call]:
@@ -68,13 +72,14 @@ async def look(built: Built, means: Means) -> Finding:
     if not tests:
         return skip(GATE, "no_tests", "nothing is known that could be played again: write tests, three a tool")
     program, sessions = Program.of(built.environment), list(_share_sessions(built, tests))
-    here, later, away = await _play_here(program, sessions, built, means)
-    shaken = [one.plan(shaken=0 if number % _SHAKEN else 1 + means.seed % 7) for number, one in enumerate(sessions)]
-    there = await play_plans(program, shaken, means.sandbox.elsewhere)
-    for session, one, other in zip(sessions, here, there, strict=True):
+    wide = _plan_reads(await take_tour(built, means))
+    here, later, away, beside = await _play_here(program, sessions, wide, built, means)
+    plans = [*(one.plan() for one in sessions), *wide]
+    there = await _play_there(program, plans, means)
+    for plan, one, other in zip(plans, [*here, *beside], there, strict=True):
         # Told apart in full only where something differs.
         if one != other and (difference := find_difference(tell(one), tell(other))):
-            return await _name_chance(program, session, difference, means.sandbox)
+            return await _name_chance(program, plan, difference, means.sandbox)
     if failures := await _find_failures(built, sessions, later, means):
         return drop(GATE, "needs_a_moment", f"at {_LATER} with another seed: {failures[0]['seen']}", failures[:5])
     for session, one, other in zip(sessions, here, away, strict=False):
@@ -99,16 +104,35 @@ def _share_sessions(built: Built, tests: Sequence[Test]) -> Iterator[_Session]:
 Played = list[list[Observation]]
 
 
-async def _play_here(program: Program, sessions: Sequence[_Session], built: Built, means: Means) -> tuple[Played, Played, Played]:
-    """As the tests say; later that day with another seed; and, where a date is written in the text, in another month."""
+async def _play_here(
+    program: Program, sessions: Sequence[_Session], wide: Sequence[list[Step]], built: Built, means: Means
+) -> tuple[Played, Played, Played, Played]:
+    """As the tests say; later that day with another seed; in another month, where a date is written in the text; and reads beside them."""
     dated = any(map(_WRITTEN_DATE.search, built.environment.files.values()))
     plans = [
         *(one.plan() for one in sessions),
         *(one.plan(clock=_LATER, seed=means.seed + 1)[:-1] for one in sessions),
+        *wide,
         *(one.plan(clock=_AWAY) for one in sessions if dated),
     ]
     played, count = await play_plans(program, plans, means.sandbox), len(sessions)
-    return played[:count], played[count : 2 * count], played[2 * count :]
+    return played[:count], played[count : 2 * count], played[2 * count + len(wide) :], played[2 * count : 2 * count + len(wide)]
+
+
+async def _play_there(program: Program, plans: Sequence[list[Step]], means: Means) -> Played:
+    """In the other process, with shaken memory now and then."""
+    shaken = [[replace(plan[0], shaken=0 if number % _SHAKEN else 1 + means.seed % 7), *plan[1:]] for number, plan in enumerate(plans)]
+    return await play_plans(program, shaken, means.sandbox.elsewhere)
+
+
+def _plan_reads(tour: Tour) -> list[list[Step]]:
+    """What queries answered on the tour, from where it began: an order that is left to chance shows in the longer of many answers."""
+    plans: list[list[Step]] = []
+    for start in tour.starts[:_STARTS]:
+        asked = [stop for stop in tour.stops if stop.start is start and not stop.route and stop.seen.outcome == "ok"]
+        calls = {canonical_json([stop.call.name, stop.call.arguments]): stop.call for stop in asked if tour.is_query(stop.call.name)}
+        plans.append([Reset(start, CLOCK, 0), *map(Invoke, list(calls.values())[:_READS])])
+    return plans
 
 
 async def _find_failures(built: Built, sessions: Sequence[_Session], later: Played, means: Means) -> list[Json]:
@@ -123,10 +147,11 @@ async def _find_failures(built: Built, sessions: Sequence[_Session], later: Play
     return list_failures(alone)
 
 
-async def _name_chance(program: Program, session: _Session, difference: Difference, sandbox: Sandbox) -> Finding:
-    calls = session.list_calls()
-    call = calls[min(max(difference.step - 1, 0), len(calls) - 1)]
-    found = [one for one in await find_chance(program, session.plan()[:-1], sandbox, sandbox.elsewhere) if not one.controlled]
+async def _name_chance(program: Program, plan: Sequence[Step], difference: Difference, sandbox: Sandbox) -> Finding:
+    steps = [step for step in plan if not isinstance(step, Look)]
+    calls = [step.call for step in steps[: difference.step + 1] if isinstance(step, Invoke)]
+    call = calls[-1] if calls else next(step.call for step in steps if isinstance(step, Invoke))
+    found = [one for one in await find_chance(program, steps, sandbox, sandbox.elsewhere) if not one.controlled]
     if not found:
         return drop(GATE, "differs", f"{call.name} comes out otherwise in another process: {difference}", str(difference))
     told = [{"source": one.source, "step": one.step, "path": list(one.path), "seen": list(one.seen)} for one in found]

@@ -12,7 +12,7 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scipy.stats import beta
@@ -38,6 +38,7 @@ from tests.gates.specimens import ORIGIN
 MUTANTS = 4
 """Operators' mutants per environment."""
 PLANTED = [(prompt, kind) for prompt in ("program", "tests") for kind in KINDS[prompt]]
+UNSIZED: Mapping[str, int] = {}
 UNASKED = ("W4",)
 """Gates that want a model's opinions."""
 
@@ -111,7 +112,8 @@ async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) 
             for prompt, kind in PLANTED:
                 if _is_wanted(kind, kinds) and (fault := author.plant(prompt, kind, pose(prompt, *place), seed, 0)):
                     shows = fault.words or await find_witness(fault.pairs, sandbox)
-                    yield kind, where, await _judge(_build(*place, seed, **{prompt: fault}), means) if shows else None
+                    spoilt = _build(*place, seed, program=fault) if prompt == "program" else _build(*place, seed, tests=fault)
+                    yield kind, where, await _judge(spoilt, means) if shows else None
             if _is_wanted("ast", kinds):
                 async for found in _follow_mutants(place, seed, means):
                     yield found
@@ -161,12 +163,21 @@ async def _judge(built: Built | str, means: Means) -> list[Finding]:
     return [one for one in found if one.outcome in ("dropped", "error")]
 
 
-def _build(theme: str, number: int, seed: int, program: Fault | None = None, tests: Fault | None = None) -> Built | str:
+def build_sized(theme: str, tools: int) -> Built:
+    """An honest environment of so many tools."""
+    built = _build(theme, 0, 0, size={"tools": tools})
+    assert isinstance(built, Built), built
+    return built
+
+
+def _build(
+    theme: str, number: int, seed: int, program: Fault | None = None, tests: Fault | None = None, size: Mapping[str, int] = UNSIZED
+) -> Built | str:
     """The environment as the factory makes it of the replies; text says why it cannot."""
-    plan = BlueprintReply.model_validate_json(author.answer("blueprint", pose("blueprint", theme, number), seed, 0, 0.0))
+    plan = BlueprintReply.model_validate_json(_answer("blueprint", theme, number, seed, size))
     try:
-        written = ProgramReply.model_validate_json(program.text if program else _answer("program", theme, number, seed))
-        tested = TestsReply.model_validate_json(tests.text if tests else _answer("tests", theme, number, seed))
+        written = ProgramReply.model_validate_json(program.text if program else _answer("program", theme, number, seed, size))
+        tested = TestsReply.model_validate_json(tests.text if tests else _answer("tests", theme, number, seed, size))
         tools = derive_tools(written.source, written.class_name, {tool.name: tool.effect for tool in plan.tools})
     except (BuildError, ValueError) as error:
         return str(error)[:200]
@@ -187,8 +198,9 @@ def _build(theme: str, number: int, seed: int, program: Fault | None = None, tes
     return Built(environment, tuple(_store(environment, tested)))
 
 
-def _answer(prompt: str, theme: str, number: int, seed: int) -> str:
-    return author.answer(prompt, pose(prompt, theme, number), seed, 0, 0.0)
+def _answer(prompt: str, theme: str, number: int, seed: int, size: Mapping[str, int] = UNSIZED) -> str:
+    inputs = pose(prompt, theme, number)
+    return author.answer(prompt, inputs | {"brief": inputs["brief"] | size}, seed, 0, 0.0)
 
 
 def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:

@@ -1,0 +1,61 @@
+"""The tour: few sessions, and all the same every tool tried each way and every write read around."""
+
+from collections import Counter
+from typing import Any
+
+from envmill.gates.base import Built, Means
+from envmill.gates.tour import take_tour
+from envmill.sandbox import Reset, Sandbox
+from tests.gates.specimens import ground
+
+
+class Counted:
+    """A sandbox that says how often it was asked, and for how much."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox, self.seen = sandbox, Counter[str]()
+
+    async def play(self, program: Any, steps: Any, **more: Any) -> Any:
+        self.seen += Counter(messages=1, sessions=sum(isinstance(step, Reset) for step in steps), steps=len(steps))
+        return await self._sandbox.play(program, steps, **more)
+
+
+async def test_a_tour_starts_over_seldom(sandbox: Sandbox) -> None:
+    """To start over is most of its cost: tests that change nothing, odd arguments and draws share sessions."""
+    counted: Any = Counted(sandbox)
+    tour = await take_tour(ground(), Means(counted, seed=40))
+    assert len(tour.stops) > 5 * counted.seen["sessions"], counted.seen
+    assert counted.seen["messages"] <= 16, counted.seen
+
+
+async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox: Sandbox) -> None:
+    tour = await take_tour(ground(), Means(sandbox, seed=41))
+    for tool in tour.tools.values():
+        stops = tour.of(tool.name)
+        assert {"test", "drawn", "odd"} <= {stop.why for stop in stops}, tool.name
+        assert {"ok", "rejection"} <= {stop.seen.outcome for stop in stops}, tool.name
+    written = {echo.write.call.name for echo in tour.echoes if echo.write and echo.way == "written"}
+    assert written == {tool.name for tool in tour.tools.values() if tool.effect == "change"}
+    assert {echo.call.name for echo in tour.echoes} == {tool.name for tool in tour.tools.values() if tool.effect == "query"}
+    assert {echo.way for echo in tour.echoes} == {"written", "turned"}
+    assert tour.twins
+
+
+async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None:
+    """Whoever plays a stop again from its start and route comes to the same state before it."""
+    tour = await take_tour(ground(), Means(sandbox, seed=42))
+    assert all(call.name in tour.tools and tour.tools[call.name].effect == "change" for stop in tour.stops for call in stop.route)
+    behind = [stop for stop in tour.stops if stop.why in ("odd", "drawn") and stop.route]
+    again = {stop.call.model_dump_json() for stop in tour.stops if not stop.route}
+    assert behind
+    assert any(stop.call.model_dump_json() in again for stop in behind)
+
+
+async def test_a_tool_that_seldom_succeeds_is_searched_for(sandbox: Sandbox) -> None:
+    """Its tests are all refusals: what shows how to succeed is drawn from the rows."""
+    built = ground()
+    refused = Built(
+        built.environment, tuple(test for test in built.tests if test.call.name != "cancel_booking" or test.expect == "rejection")
+    )
+    tour = await take_tour(refused, Means(sandbox, seed=43))
+    assert any(stop.seen.outcome == "ok" for stop in tour.of("cancel_booking"))
