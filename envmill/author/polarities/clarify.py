@@ -12,6 +12,7 @@ from envmill.author.scenario import plan_calls
 from envmill.author.wording import Names, Wish, list_facts, write_request
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
+from schemas.base import Json
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 from schemas.scenario import CallPattern, Fact
@@ -143,4 +144,6 @@ def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
 def _ask_for(parameter: Parameter) -> Fact:
     number = r"how (many|much|long)|(exact|what|which) (number|amount|figure)"
     asked = r"(exact|what|which) (day|date)|on when|when exactly" if parameter.day else number
-    return Fact(name=f"a question about {parameter.local}", kind="pattern", value=rf"(?i)\b({asked})\b")
+    # Whoever asks for whatever may be open has not read what is.
+    rivals: list[Json] = ["which one", "how many", "how much"] if parameter.day else ["which one", "what date", "which date", "which day"]
+    return Fact(name=f"a question about {parameter.local}", kind="pattern", value=rf"(?i)\b({asked})\b", rivals=rivals)
