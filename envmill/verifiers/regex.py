@@ -36,7 +36,11 @@ def drop(pattern: str, text: str) -> str:
 
 def replace(pattern: str, text: str, swap: Callable[[str], str]) -> str:
     """The text with each thing it matches swapped for another."""
-    return str(_compile(pattern).sub(lambda found: swap(found.group(0)), _spell(text)))
+
+    def write(found: Any) -> str:
+        return swap(found.group(0))
+
+    return str(_compile(pattern).sub(write, _spell(text)))
 
 
 @lru_cache(64)
