@@ -44,9 +44,9 @@ def list_spare(domain: Domain) -> list[str]:
 
 def drop_idle(domain: Domain, whole: Domain) -> Domain:
     """What is left of a whole without operations that nothing makes way for any more, and without rules that nothing can break."""
-    before = frozenset().union(*(_read_part(name, each).makes for name, each in whole.operations.items())) | _list_begun(whole)
+    before = _list_made(whole)
     while True:
-        made = frozenset().union(*(_read_part(name, each).makes for name, each in domain.operations.items())) | _list_begun(domain)
+        made = _list_made(domain)
         idle = {each for each in before - made if each.startswith(".")}
         looser = {
             name: replace(each, must=tuple(rule for rule in each.must if not _reads(rule.that, idle)))
@@ -60,6 +60,10 @@ def drop_idle(domain: Domain, whole: Domain) -> Domain:
 
 def _reads(condition: str, idle: set[str]) -> bool:
     return any(f".{each}" in idle for each in READ.findall(condition))
+
+
+def _list_made(domain: Domain) -> frozenset[str]:
+    return _list_begun(domain).union(*(_read_part(name, each).makes for name, each in domain.operations.items()))
 
 
 def _list_begun(domain: Domain) -> frozenset[str]:

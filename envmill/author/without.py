@@ -77,7 +77,8 @@ def _can_be_called(name: str, smaller: Domain, whole: Domain) -> bool:
     collection = smaller.collections[name]
     fields = _list_fields(collection.label)
     known = collection.attributes.keys() | {key.removesuffix("_id") for key in collection.attributes}
-    told_apart = collection.distinct == whole.collections[name].distinct
+    # One attribute that had to differ only beside another has too few values to differ by itself.
+    told_apart = collection.distinct == whole.collections[name].distinct or len(collection.distinct) > 1
     made = collection.rows[1] or any(f"new({name}," in step.do for each in smaller.changes for step in each.then)
     found = collection.lookup.call in smaller.operations and set(collection.lookup.using.values()) <= known
     return bool(fields and made and told_apart) and found and {each.split(".")[0] for each in fields} <= known
@@ -141,24 +142,25 @@ def _parse(text: str) -> ast.Module:
 
 def _needs(text: str, gone: set[str], lost: set[str], unknown: set[str]) -> bool:
     nodes = list(ast.walk(_parse(text))) if text else []
-    folded = {each.args[0].id for each in nodes if _folds(each)}
+    folded = {name for _, name in _list_folds(text)}
     named = {each.id for each in nodes if isinstance(each, ast.Name)}
     read = {each.attr for each in nodes if isinstance(each, ast.Attribute)}
     return bool(folded & gone or read & lost or named & unknown)
 
 
-def _folds(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in {*FOLDS, "new"}
-        and isinstance(node.args[0], ast.Name)
-    )
+def _list_folds(text: str) -> Iterator[tuple[str, str]]:
+    """What is done with which collections."""
+    for node in ast.walk(_parse(text)):
+        match node:
+            case ast.Call(func=ast.Name(id=word), args=[ast.Name(id=name), *_]) if word in FOLDS or word == "new":
+                yield word, name
+            case _:
+                pass
 
 
 def _makes(text: str, gone: set[str]) -> bool:
     """Whether a row of what is gone comes of it: then the operation was about that."""
-    return any(_folds(each) and each.func.id == "new" and each.args[0].id in gone for each in ast.walk(_parse(text)))
+    return any(word == "new" and name in gone for word, name in _list_folds(text))
 
 
 def _read_bound(text: str) -> str:
