@@ -124,7 +124,8 @@ def make_rollout(scenario: Scenario, attempt: int, passed: bool) -> Rollout:
 
 def make_attack(scenario: Scenario) -> Attack:
     return Attack(
-        environment=scenario.environment, scenario=scenario.id, manner="blind", calls=[LEND], said=[], reward=1.0, solves=True, final_state_hash="h"
+        environment=scenario.environment, scenario=scenario.id, manner="blind", calls=[LEND], said=[], reward=1.0, solves=True,
+        final_state_hash="h",
     )  # fmt: skip
 
 

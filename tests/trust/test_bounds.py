@@ -1,7 +1,6 @@
 """Bounds of the offline author's scenarios: a derived verifier errs nowhere, others are found out by the domain's own truth."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -10,11 +9,10 @@ from envmill.gates.base import Finding, Means, Posed
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.verify import measure_bounds
-from schemas.prompts import ScenarioReply
 from schemas.scenario import Check, Scenario
-from tests.author.questions import SEED, pose
+from tests.author.questions import SEED
 from tests.gates.specimens import pose as pose_studio
-from tests.trust.scenarios import build, make_environment
+from tests.trust.posing import Spot, find_clean, make_environment
 
 THEME = "tool_lending"
 
@@ -22,9 +20,8 @@ THEME = "tool_lending"
 async def measure_all() -> dict[str, Finding]:
     theme = THEME if THEME in dict(author.themes()) else sorted(dict(author.themes()))[0]
     environment = make_environment(theme, 0)
-    reply = ScenarioReply.model_validate(json.loads(author.answer("scenario", pose("scenario", theme, 0, number=0), SEED, 0, 0.0)))
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        scenario = await build(environment, reply, 0, sandbox)
+        scenario = await find_clean(Spot(theme, 0, 0), sandbox)
         assert isinstance(scenario, Scenario)
         verifier = scenario.verifier
         loose = verifier.model_copy(update={"goals": verifier.goals[:1], "frame": [[name] for name in scenario.initial_state]})
