@@ -26,6 +26,6 @@ def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[di
             spell(arguments)
         except NotJson as fault:
             return {}, f"arguments are not JSON {fault}"
-    if fault := interface.check(name)(arguments):
+    if fault := (interface.checks.get(name) or interface.check(name))(arguments):
         return {}, f"arguments{fault}"
     return (arguments if plainly else settle(interface.tools[name]["parameters"], arguments)), ""

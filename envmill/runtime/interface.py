@@ -26,13 +26,14 @@ class Interface:
         self.allowed = {tool["name"]: frozenset(tool.get("actors") or DEFAULT) for tool in tools}
         self.actors = frozenset(DEFAULT).union(*self.allowed.values())
         """Everybody a tool knows, and the agent."""
-        self._checks: dict[str, Check] = {}
+        self.checks: dict[str, Check] = {}
+        """The validators compiled so far."""
 
     def check(self, name: str) -> Check:
         """The validator of a tool's arguments."""
-        found = self._checks.get(name)
+        found = self.checks.get(name)
         if found is None:
-            found = self._checks[name] = compile_schema(self.tools[name]["parameters"])
+            found = self.checks[name] = compile_schema(self.tools[name]["parameters"])
         return found
 
     def compile(self) -> None:

@@ -29,6 +29,8 @@ TYPES: dict[str, Callable[[Json], bool]] = {
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
+_EXACT: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+"""A value of exactly this type needs no further look."""
 
 
 def check_schema(schema: Json, depth: int = MAX_DEPTH) -> None:
@@ -61,6 +63,9 @@ def compile_schema(schema: Schema) -> Check:
         checks.append(_check_object(schema))
     if len(checks) == 1:
         return checks[0]
+    if len(checks) == 2:
+        first, second = checks
+        return lambda value: first(value) or second(value)
 
     def check(value: Json) -> str:
         for one in checks:
@@ -113,8 +118,8 @@ def _check_type(schema: Schema) -> Check:
     types = _types(schema)
     spoken = " or ".join(types)
     if len(types) == 1:
-        holds = TYPES[types[0]]
-        return lambda value: "" if holds(value) else f" must be {spoken}, not {_type_of(value)}"
+        holds, exact = TYPES[types[0]], _EXACT.get(types[0])
+        return lambda value: "" if type(value) is exact or holds(value) else f" must be {spoken}, not {_type_of(value)}"
     all_hold = [TYPES[name] for name in types]
     return lambda value: "" if any(holds(value) for holds in all_hold) else f" must be {spoken}, not {_type_of(value)}"
 

@@ -1,6 +1,7 @@
 """Virtual time, ids and randomness of the running session: one instance per process, set back at every reset."""
 
 import datetime
+from functools import lru_cache
 from random import Random
 from typing import Any, Literal
 
@@ -115,6 +116,7 @@ def notify(actor: str, text: str, at: datetime.datetime | None = None) -> None:
     WORLD.outbox.post(WORLD.clock if at is None else max(WORLD.clock, to_micros(at)), actor, text)
 
 
+@lru_cache(64)
 def parse_clock(text: str) -> int:
     """Microseconds since 1970 UTC of an ISO 8601 text; one without an offset is taken as UTC."""
     return to_micros(datetime.datetime.fromisoformat(text))

@@ -77,13 +77,15 @@ class Loop:
         if not last:
             self._play_alone(steps[0], hashed=hashes != "none")
             return
+        each, end = hashes == "each", last if hashes == "last" else -1
         for place, step in enumerate(steps):
-            slow = step["op"] in CONSTRUCTIVE or (step["op"] in LOOKS and self._session.is_large())
+            name = step["op"]
+            slow = name != "call" and (name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large()))
             # Settling is waited for as long as a construction is, and need not be told before one.
             wait = slow and not (place == 1 and steps[0]["op"] == "settle")
             if self._kept and (wait or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
                 self._send(done=False)
-            self._keep(self._spell(self._observe(step, hashed=hashes == "each" or (hashes == "last" and place == last))))
+            self._keep(self._spell(self._observe(step, hashed=each or place == end)))
             if slow and place < last:
                 self._send(done=False)
         self._send(done=True)

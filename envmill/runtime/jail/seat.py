@@ -48,7 +48,7 @@ class Seat:
         if steps[0]["op"] not in CONSTRUCTIVE:
             return self._play_here(steps, until) if self._inmate else _lost(len(steps))
         answers = self._play_in_place(steps, until)
-        if answers and not has_failed(answers):
+        if answers and self._inmate:
             return answers
         fresh = self._play_afresh(steps, until)
         if answers and not has_failed(fresh):
@@ -154,6 +154,8 @@ class Seat:
 def _segments(steps: list[Message]) -> list[list[Message]]:
     """Cut before every reset: what follows a reset does not depend on what came before."""
     starts = sorted({0, *(place for place, step in enumerate(steps) if step["op"] == "reset")})
+    if len(starts) == 1:
+        return [steps]
     return [steps[start:end] for start, end in zip(starts, [*starts[1:], len(steps)], strict=True) if start < end]
 
 

@@ -23,6 +23,7 @@ from tests.bench.plane.timing import Row, Times, in_turns, row
 
 SESSIONS = 1024
 RESET = make_reset()
+LOOK: Message = {"op": "state"}
 
 
 def measure() -> list[Row]:
@@ -91,6 +92,12 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
 def _measure_episodes(place: Templates) -> Iterator[Row]:
     seat = _take_seat(place, "none")
 
+    def play() -> None:
+        _check(seat.play([RESET, *[CALL] * 20], _soon()))
+
+    def play_and_look() -> None:
+        _check(seat.play([RESET, *[CALL] * 20, LOOK], _soon()))
+
     def play_singly() -> None:
         seat.play([RESET], _soon())
         for _ in range(20):
@@ -100,8 +107,12 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
         _play_once(forked, [RESET, *[CALL] * 20])
 
     forked = _refuse_in_place(place)
-    single, fork = in_turns([play_singly, fork_and_play], 12)
-    yield row("episodes", "episodes of a reset and 20 single calls, one core", 1e6 / single.p50, unit="/s")
+    whole, blind, single, fork = in_turns([play_and_look, play, play_singly, fork_and_play], 12)
+    yield row(
+        "episodes", "episodes of a reset, 20 calls and the end's state for the reward, in one message, one core", 1e6 / whole.p50, unit="/s"
+    )
+    yield row("episodes_blind", "the same without the state", 1e6 / blind.p50, unit="/s")
+    yield row("episodes_single", "episodes of a reset and 20 calls, a message each", 1e6 / single.p50, unit="/s")
     yield row("episodes_forked", "episodes of a fork, a reset and 20 calls in one message, one core", 1e6 / fork.p50, unit="/s")
     forked.prepare()
     spare = Times()

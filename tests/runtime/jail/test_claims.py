@@ -44,6 +44,22 @@ def test_what_has_not_is_refused(change: Message) -> None:
         check([FULL | change])
 
 
+def test_what_says_nothing_but_its_parts_passes() -> None:
+    said: Message = {"parts": [{"type": "json", "value": {"a": 1}}]}
+    assert check([said]) == [EMPTY | said]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [7, "a", {"type": "json"}, {"0": {"type": "json", "value": 1}}, [7], [[]], [{}], [{"type": "json"}], [{"type": "text", "text": 7}],
+     [{"type": []}], [{"type": "picture", "value": 1}], [{"type": "blob", "hash": None}]],
+    ids=str,
+)  # fmt: skip
+def test_parts_alone_are_looked_at_no_less(parts: Any) -> None:
+    with pytest.raises(BadFrame):
+        check([{"parts": parts}])
+
+
 @pytest.mark.parametrize("field", list(EMPTY))
 def test_what_is_left_out_is_as_in_an_empty_one(field: str) -> None:
     assert check([{name: value for name, value in FULL.items() if name != field}]) == [FULL | {field: EMPTY[field]}]
