@@ -129,7 +129,7 @@ async def test_weather_actors_and_uses_are_stored_and_replay(sandbox: Sandbox) -
     spoilt = rollout.model_copy(update={"weather": None})
     assert await replay_rollout(spoilt, PICKY, SHED, sandbox) is not None
     clear = await play_scenario(POLICIES["reference"], PICKY, SHED, sandbox, "probe", 0)
-    assert clear.uses == {}
+    assert clear.uses == {"clock": 1, "ids": 1}
     assert {tuple(change["path"][:2]) for change in clear.changes or []} >= {("tools", "T1")}
 
 

@@ -158,7 +158,7 @@ async def test_an_estimate_tells_what_the_same_run_takes_again(settings: Setting
 
 async def test_each_kept_thing_has_its_line_and_its_cost(settings: Settings, metered: Metered) -> None:
     """Counted again from the ledger, by the names of what each was made of."""
-    await walk(settings, steps=8, environments=1, scenarios=1, mistakes=0.0, attempts=1)
+    await walk(settings, steps=8, environments=1, scenarios=1, mistakes=0.0, attempts=8)
     lake, question = Lake(settings.lake), dict(COSTS)["each kept environment and scenario, its own steps alone"]
     told = {str(item): (id, tokens, cost) for item, id, _, _, tokens, cost, *_ in fetch(lake, question, ["r1"])}
     asked = dict(fetch(lake, "select split_part(subject, '_', 1), count(*) from model_calls where not reused group by all"))

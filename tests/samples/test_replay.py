@@ -81,6 +81,6 @@ async def test_a_program_that_does_not_keep_its_state_cannot_be_restored(sandbox
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_sessions_own_account_of_changes_is_the_judges(sandbox: Sandbox, name: str) -> None:
     sample = load_sample(name)
-    *_, changes, look = await sandbox.play(sample.program, [sample.reset(), *draw_journey(sample, 3, 30), Changes(), Look()])
+    *_, changes, look = await sandbox.play(sample.program, [sample.reset(), *draw_journey(sample, 3, 120), Changes(), Look()])
     assert changes.parts[0]["value"]
     assert changes.parts[0]["value"] == [change.model_dump() for change in diff_states(sample.state, look.state)]

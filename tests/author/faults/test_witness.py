@@ -73,7 +73,7 @@ def test_a_witness_says_what_was_expected_and_what_was_seen() -> None:
     (witness,) = asyncio.run(search([next(list_faults("program", "silent_success"))]))
     assert witness is not None
     assert json.loads(witness.expected)[0] == "rejection"
-    assert json.loads(witness.seen)[0] == "ok"
+    assert json.loads(witness.seen)[0] in ("ok", "failure")  # what should have been refused goes on, and may stumble then
 
 
 def test_two_observations_of_one_play_agree() -> None:
