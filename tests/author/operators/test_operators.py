@@ -88,7 +88,7 @@ def test_mutants_parse_differ_and_come_again() -> None:
     assert all(ast.parse(each.source) for each in mutants)
     assert mutants[-20:] == list(list_mutants(source, [*OPERATORS][-5:]))[-20:]
     assert draw_mutants(source, 30, make_dice(1)) == draw_mutants(source, 30, make_dice(1))
-    assert len({each.operator for each in draw_mutants(source, 30, make_dice(1))}) >= 15
+    assert len({each.operator for each in draw_mutants(source, 30, make_dice(1))}) >= 10
 
 
 def compose(theme: str, number: int):
