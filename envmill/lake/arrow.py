@@ -54,11 +54,6 @@ def make_schema(table: str, version: int, shape: Shape) -> pa.Schema:
     return pa.schema([*columns, *stamped], metadata={"table": table, "schema_version": str(version)})
 
 
-def make_empty(record: type[Record]) -> object:
-    """A table without rows, in its one shape."""
-    return arrow_schema(record).empty_table()
-
-
 def to_arrow(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
     """Rows of one table, stamped."""
     schema = arrow_schema(record)
