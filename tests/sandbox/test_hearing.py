@@ -59,7 +59,7 @@ async def test_checks_say_yes_and_no(sandbox: Sandbox) -> None:
         pytest.param("def other(initial, final): return True\n", "build", id="has another name"),
         pytest.param("def check(initial, final) return True\n", "build", id="does not compile"),
         pytest.param(body("return [0] * (1 << 34) == []"), "crash", id="allocates at once"),
-        pytest.param(body("a = []", "while True: a.append(bytearray(1 << 24))"), "crash", id="allocates on and on"),
+        pytest.param(body("a = []", "while True: a.append(bytearray(1 << 24))"), "crash|timeout", id="allocates on and on"),
         pytest.param(body("print('x' * 1000000)"), "bad_verdict", id="prints and returns nothing"),
         pytest.param("def check(initial, final, rollout): return not rollout['said'].append(1)\n", "mutates", id="changes what was said"),
         pytest.param("def check(initial, final, rollout): return bool(rollout.clear())\n", "mutates", id="forgets the calls"),
@@ -71,7 +71,8 @@ async def test_checks_say_yes_and_no(sandbox: Sandbox) -> None:
 )  # fmt: skip
 async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict(sandbox: Sandbox, source: str, code: str) -> None:
     (said,) = await hear(sandbox, source)
-    assert (said.holds, said.code) == (None, code), said
+    assert said.holds is None, said
+    assert said.code in code.split("|"), said
     assert said.message, "what went wrong is said in words"
     assert [said.holds for said in await hear(sandbox, YES, NO)] == [True, False]
 

@@ -152,7 +152,8 @@ async def test_a_state_of_twenty_megabytes_is_played_and_seen(sandbox: Sandbox) 
     state = {"items": {f"i{number}": {"name": "n" * 900, "tags": ['"quoted"', number]} for number in range(21_000)}}
     # Hashed at its end, the state is at once held as objects, as bytes, in rows, and on its way out.
     reset, add, look = await sandbox.play(make_counter(), [Reset(state, CLOCK, 1), invoke("add", name="b"), Look()], hashes="last")
-    assert (reset.outcome, add.code, look.outcome) == ("ok", "bad_reply", "ok"), (reset, add.message, look.message)
+    assert (reset.outcome, look.outcome) == ("ok", "ok"), (reset, look.message)
+    assert add.code in ("bad_reply", "timeout"), f"a reply of so much is refused, if the machine is quick enough to have it: {add.message}"
     assert look.state is not None
     assert len(look.state["items"]) == 21_001
 
