@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from envmill.gates.base import Built
-from envmill.gates.rows import list_rows, list_told, spell_unordered
-from envmill.gates.stops import Echo, Stop, Tour
+from envmill.gates.rows import list_rows, list_told
+from envmill.gates.stops import Echo, Stop, Tour, is_alike
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, canonical_json, is_array
@@ -38,10 +38,9 @@ def reads_change_nothing(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa:
 def writes_are_visible(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
     """A read in the session that wrote says what a session says that starts from the state alone."""
     for echo in tour.echoes:
-        if echo.way == "written" and echo.write and _differ(echo):
-            yield Breach(
-                "stale_read", f"after {echo.write.call.name}, {echo.call.name} tells of another state than the one there is", _show(echo)
-            )
+        if echo.way == "written" and _differ(echo):
+            names = ", ".join(stop.call.name for stop in echo.moves)
+            yield Breach("stale_read", f"after {names}, {echo.call.name} tells of another state than the one there is", _show(echo))
 
 
 def order_of_rows_is_nothing(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
@@ -166,19 +165,16 @@ def rows_are_not_overwritten(built: Built, tour: Tour) -> Iterator[Breach]:  # n
 
 
 def _differ(echo: Echo) -> bool:
-    """Most answers are the same without a closer look."""
-    one, other = echo.one, echo.other
-    return (one.outcome, one.code, one.parts) != (other.outcome, other.code, other.parts) and _tell(one) != _tell(other)
-
-
-def _tell(seen: Observation) -> str:
-    """Without the order of lists: a session keeps its rows as they came, and one that starts from the state as they are spelled."""
-    return spell_unordered([seen.outcome, seen.code, seen.parts])
+    return not is_alike(echo.one, echo.other)
 
 
 def _show(echo: Echo) -> Json:
-    write = echo.write.call.model_dump() if echo.write else None
-    return {"write": write, "read": echo.call.model_dump(), "one": _brief(echo.one), "other": _brief(echo.other)}
+    return {
+        "writes": [stop.call.model_dump() for stop in echo.moves],
+        "read": echo.call.model_dump(),
+        "one": _brief(echo.one),
+        "other": _brief(echo.other),
+    }
 
 
 def _brief(seen: Observation) -> Json:
