@@ -1,7 +1,7 @@
 """Relations a tour is held against: each yields what breaks it, with both sides."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from envmill.gates.base import Built
@@ -59,25 +59,27 @@ def _may_pick(tool: Tool) -> bool:
 
 def list_agrees_with_get(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
     """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
-    told: dict[tuple[int, str], list[tuple[Echo, Json]]] = {}
+    told: dict[tuple[int, str], list[tuple[Echo, Mapping[str, Json]]]] = {}
     for echo in tour.echoes:
         if echo.one.outcome == "ok":
             for row in list_told(echo.one.parts):
                 told.setdefault((id(echo.state), row["id"]), []).append((echo, row))
-    for (_, key), tellings in told.items():
-        stored = next((row.value for row in list_rows(tellings[0][0].state) if row.key == key), None)
-        if stored is None:
+    states = {id(echo.state): echo.state for echo in tour.echoes}
+    rows = {place: {row.key: row.value for row in list_rows(state)} for place, state in states.items()}
+    for (state, key), tellings in told.items():
+        stored = rows[state].get(key)
+        if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
             continue
         for echo, row in tellings:
-            agreeing = [
-                other
-                for other, one in tellings
-                if other.call.name != echo.call.name and all(one.get(name) == stored[name] for name in stored)
-            ]
             wrong = [name for name in row if name in stored and row[name] != stored[name] and type(row[name]) is type(stored[name])]
-            if wrong and agreeing:
+            agreeing = [other for other, one in tellings if wrong and other.call.name != echo.call.name and _holds_all(one, stored)]
+            if agreeing:
                 seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
                 yield Breach("queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen)
+
+
+def _holds_all(told: Mapping[str, Json], stored: Mapping[str, Json]) -> bool:
+    return all(told.get(name) == value for name, value in stored.items())
 
 
 def filters_are_subsets(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001

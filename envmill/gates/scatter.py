@@ -21,6 +21,7 @@ _STARTS, _READS = 2, 48
 _TWISTS = ("", "0", "00", "000", "0000", "00000")
 """What ids are lengthened by: noughts leave them in order, by letters and by number."""
 _NAMES = frozenset(("set", "frozenset", "hash", "id"))
+_MAKERS = (ast.Set, ast.SetComp, ast.Name, ast.BinOp)
 _VIEWS = frozenset(("keys", "items"))
 _ORDERLESS = frozenset(("len", "sorted", "min", "max", "any", "all"))
 
@@ -31,8 +32,9 @@ def could_scatter(environment: Environment) -> bool:
 
 
 def _scatters(nodes: Sequence[ast.AST]) -> bool:
-    harmless = {id(part) for node in nodes for one in _list_orderless(node) for part in (one, getattr(one, "func", one))}
-    return any(_makes_set(node) for node in nodes if id(node) not in harmless)
+    makers = [node for node in nodes if isinstance(node, _MAKERS) and _makes_set(node)]
+    harmless = {id(part) for node in nodes if makers for one in _list_orderless(node) for part in (one, getattr(one, "func", one))}
+    return any(id(node) not in harmless for node in makers)
 
 
 def _list_orderless(node: ast.AST) -> Iterator[ast.AST]:
