@@ -26,10 +26,12 @@ async def look_around(tour: Tour, play: Play) -> None:
     """Every tool's changes, a few to a session, and the states the tour starts from."""
     writes = pick_writes(tour)
     rounds = [[stops[number] for stops in writes.values() if number < len(stops)] for number in range(WRITES)]
-    visits = await _visit(tour, [chain for taken in rounds for chain in _chain(tour, taken)], play)
+    # The first of each is made twice: what a change does to a total shows when it is made again.
+    chains = [chain for number, taken in enumerate(rounds) for chain in _chain(tour, taken, times=1 if number else 2)]
+    visits = await _visit(tour, chains, play)
     shown = {stop.call.name for visit in visits for stop in visit.moves}
     # What those before it forbade is looked at alone.
-    alone = [_make_chain(tour, stops[:1], ()) for name, stops in writes.items() if name not in shown]
+    alone = [_make_chain(tour, stops[:1], (), times=2) for name, stops in writes.items() if name not in shown]
     visits += await _visit(tour, alone, play)
     await _compare(tour, [*(Visit(state, _pick_reads(tour, state, ())) for state in tour.starts), *visits], play)
 
@@ -42,7 +44,7 @@ def pick_writes(tour: Tour) -> dict[str, list[Stop]]:
     return {name: stops[:WRITES] for name, stops in found.items()}
 
 
-def _chain(tour: Tour, writes: Sequence[Stop]) -> Iterator[Chain]:
+def _chain(tour: Tour, writes: Sequence[Stop], times: int) -> Iterator[Chain]:
     """Those that start from one state, in sessions of a few."""
     places: dict[int, list[Stop]] = {}
     for stop in writes:
@@ -51,11 +53,11 @@ def _chain(tour: Tour, writes: Sequence[Stop]) -> Iterator[Chain]:
     for stops in places.values():
         for at in range(0, len(stops), _CHAINED):
             taken = stops[at : at + _CHAINED]
-            yield _make_chain(tour, taken, seconds.take(taken))
+            yield _make_chain(tour, taken, seconds.take(taken), times)
 
 
-def _make_chain(tour: Tour, writes: Sequence[Stop], seconds: tuple[Call, ...]) -> Chain:
-    calls = tuple(call for stop in writes for call in (*stop.route, stop.call))
+def _make_chain(tour: Tour, writes: Sequence[Stop], seconds: tuple[Call, ...], times: int) -> Chain:
+    calls = tuple(call for stop in writes for call in (*stop.route, *(stop.call,) * times))
     return Chain(writes[0].start, calls, _pick_reads(tour, tour.states[writes[0].after], writes), seconds)
 
 
