@@ -18,12 +18,14 @@ from schemas.scenario import Change
 
 _TWO = re.compile(r"\b(two|twice|doubl\w+|both|2|2nd|second|half|halves|pairs?|each way|return)\b", re.IGNORECASE)
 """Words of a tool by which twice an amount may be meant."""
+ONE = "one"
+"""What a count goes by."""
 _FEWEST = 2
 """Different amounts that must show the same: one may be chance."""
 
 
 @dataclass(frozen=True)
-class _Booking:
+class Booking:
     """A number one change moved, and the numbers it may have taken that from, by where they stand."""
 
     stop: Stop
@@ -34,19 +36,37 @@ class _Booking:
     def amount(self) -> float:
         return abs(_delta(self.change))
 
+    @property
+    def row(self) -> str:
+        return self.change.path[1]
+
 
 def amounts_are_booked_once(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
     """Where a number moves by twice an amount whatever the amount, and by no amount there is, something was booked two times."""
-    for (name, column), bookings in _group_bookings(tour).items():
-        if len({one.amount for one in bookings}) < _FEWEST or _TWO.search(_read_words(tour.tools[name])):
-            continue
-        known = set.intersection(*(set(one.sources) for one in bookings))
-        if any(all(one.amount == one.sources[source] for one in bookings) for source in known):
-            continue
-        doubled = sorted(source for source in known if all(one.amount == 2 * one.sources[source] for one in bookings))
-        for source in doubled[:1]:
-            words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
-            yield Breach("booked_twice", words, [_tell(one.stop, one.change) for one in bookings[:3]])
+    for (name, column), bookings in group_bookings(tour).items():
+        for source in _find_doubled(bookings)[:1]:
+            # Once the same may be chance; to count by two, none of the rows it was seen on is.
+            varied = len({one.amount for one in bookings}) >= _FEWEST or (source == ONE and len({one.row for one in bookings}) >= _FEWEST)
+            if varied and not _TWO.search(_read_words(tour.tools[name])):
+                words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
+                yield Breach("booked_twice", words, [_tell(one.stop, one.change) for one in bookings[:3]])
+
+
+def find_unsure(tour: Tour) -> set[str]:
+    """Tools that moved a number by twice an amount, and were seen to do so with one amount or on one row only."""
+    return {
+        name
+        for (name, _), bookings in group_bookings(tour).items()
+        if _find_doubled(bookings) and len({one.amount for one in bookings}) < _FEWEST
+    }
+
+
+def _find_doubled(bookings: Sequence[Booking]) -> list[str]:
+    """What half of every amount is; nothing where some number is the amount each time."""
+    known = set.intersection(*(set(one.sources) for one in bookings))
+    if any(all(one.amount == one.sources[source] for one in bookings) for source in known):
+        return []
+    return sorted(source for source in known if all(one.amount == 2 * one.sources[source] for one in bookings))
 
 
 def totals_are_added_to(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
@@ -63,15 +83,15 @@ def totals_are_added_to(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
                 yield Breach("total_overwritten", words, _tell(stop, change))
 
 
-def _group_bookings(tour: Tour) -> dict[tuple[str, str], list[_Booking]]:
+def group_bookings(tour: Tour) -> dict[tuple[str, str], list[Booking]]:
     """Tool and column → what its changes did to one row of it; where more than one row moved, nobody knows which amount was meant."""
-    groups: dict[tuple[str, str], list[_Booking]] = {}
+    groups: dict[tuple[str, str], list[Booking]] = {}
     for stop in tour.writes():
         sets = [change for change in tour.diff(stop) if _is_set(change)]
         for change in sets:
             column = _column(change)
             if sum(_column(one) == column for one in sets) == 1:
-                groups.setdefault((stop.call.name, column), []).append(_Booking(stop, change, _list_sources(tour, stop, change)))
+                groups.setdefault((stop.call.name, column), []).append(Booking(stop, change, _list_sources(tour, stop, change)))
     return groups
 
 
@@ -87,7 +107,7 @@ def _list_sources(tour: Tour, stop: Stop, change: Change) -> dict[str, float]:
         f"{name} of {column}": value for column, name, value in _list_held(tour, stop, changes) if f"{column}.{name}" != _column(change)
     }
     products = {f"{one} times {other}": mine * value for one, mine in given.items() for other, value in held.items()}
-    return {name: value for name, value in (given | others | added | held | products).items() if value}
+    return {name: value for name, value in ({ONE: 1.0} | given | others | added | held | products).items() if value}
 
 
 def _list_held(tour: Tour, stop: Stop, changes: Sequence[Change]) -> Iterator[tuple[str, str, float]]:

@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from envmill.gates.amounts import find_unsure
 from envmill.gates.around import WRITES, fill_gaps, look_around
 from envmill.gates.base import Built, Means
 from envmill.gates.drills import SEED, Drilled, take_drills
@@ -22,7 +23,7 @@ from envmill.gates.starts import find_starts, name_built
 from envmill.gates.stops import Stop, Tour, Why
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Observation, Reset
-from schemas.base import Json
+from schemas.base import Json, canonical_json
 from schemas.environment import Call, Tool
 
 _STATES = 3
@@ -34,6 +35,8 @@ _AGAIN = 3
 _ODD = 12
 _DRAWN_TOGETHER, _ODD_TOGETHER = 2, 4
 """Calls of one tool that share a session with as many of every other; odd ones are mostly refused."""
+_SURER = 4
+"""Further changes of a tool of which something was seen once."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
 
@@ -72,6 +75,7 @@ class _Guide:
         await self.play(list(self._plan_again(odd, await self.play(odd))))
         await look_around(self.tour, self.play)
         await fill_gaps(self.tour, self.play)
+        await self.play(list(self._plan_surer()))
         return self.tour
 
     async def play(self, legs: Sequence[Leg]) -> list[list[Stop]]:
@@ -125,6 +129,16 @@ class _Guide:
         for name, count in known.items():
             lacking = [stop for stop in self.tour.moves(name) if not self.tour.is_looked_at(stop)]
             yield from (Leg(stop.start, stop.route, (("drawn", stop.call),), looks=True) for stop in lacking[: max(0, WRITES - count)])
+
+    def _plan_surer(self) -> Iterator[Leg]:
+        """Further changes of tools of which one amount showed something that it alone does not prove."""
+        for name in sorted(find_unsure(self.tour)):
+            known = {canonical_json(stop.call.arguments) for stop in self.tour.writes() if stop.call.name == name}
+            other = {canonical_json(stop.call.arguments): stop for stop in self.tour.moves(name)}
+            fresh = [stop for key, stop in other.items() if key not in known][:_SURER]
+            drawn = self.tour.offers.draw_some(self.tour.tools[name], self.tour.starts[0], self._dice, _SURER * 4)
+            yield from (Leg(stop.start, stop.route, (("drawn", stop.call),), looks=True) for stop in fresh)
+            yield Leg(self.tour.starts[0], (), tuple(("drawn", call) for call in drawn), looks=True)
 
     async def _search(self) -> None:
         """More calls, from further on, for tools that never succeeded or never changed anything."""

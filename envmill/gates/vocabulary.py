@@ -70,13 +70,24 @@ def transitions_are_made(built: Built, tour: Tour) -> Iterator[Breach]:
     writes = list(tour.writes())
     if {stop.call.name for stop in writes} != {name for name, tool in tour.tools.items() if tool.effect == "change"}:
         return
-    set_to = {str(value) for stop in writes for change in tour.diff(stop) for value in list_scalars(change.after)}
     for rule in built.environment.rules:
+        named = _find_named(rule, tour)
+        set_to = {
+            str(value) for stop in writes for change in tour.diff(stop) if change.path[0] in named for value in list_scalars(change.after)
+        }
         for word in _BECOMES.findall(rule):
             if word not in set_to:
                 yield Breach(
                     "transition_missing", f"the rules say: {rule} No change was seen to set {word!r}", {"rule": rule, "word": word}
                 )
+
+
+def _find_named(rule: str, tour: Tour) -> set[str]:
+    """Collections a rule speaks of, by the singular of their names; all of them where it names none."""
+    words = set(re.findall(r"[a-z]+", rule.casefold()))
+    known = {collection for state in tour.starts for collection in state}
+    named = {one for one in known if words & {one, one.removesuffix("s"), one.removesuffix("es"), re.sub("ies$", "y", one)}}
+    return named or known
 
 
 def _describe(tour: Tour) -> Iterator[str]:
