@@ -12,6 +12,7 @@ from envmill.gates.base import Built
 from envmill.gates.relations import Breach
 from envmill.gates.rows import list_rows, list_scalars
 from envmill.gates.stops import Stop, Tour
+from envmill.gates.syntax import holds_number
 from schemas.base import Json, is_object
 from schemas.environment import Tool
 from schemas.scenario import Change
@@ -41,15 +42,20 @@ class Booking:
         return self.change.path[1]
 
 
-def amounts_are_booked_once(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
-    """Where a number moves by twice an amount whatever the amount, and by no amount there is, something was booked two times."""
+def amounts_are_booked_once(built: Built, tour: Tour) -> Iterator[Breach]:
+    """Where a number moves by twice an amount whatever the amount, and neither words nor program speak of two, it was booked two times."""
     for (name, column), bookings in group_bookings(tour).items():
         for source in _find_doubled(bookings)[:1]:
-            # Once the same may be chance; to count by two, none of the rows it was seen on is.
-            varied = len({one.amount for one in bookings}) >= _FEWEST or (source == ONE and len({one.row for one in bookings}) >= _FEWEST)
-            if varied and not _TWO.search(_read_words(tour.tools[name])):
-                words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
-                yield Breach("booked_twice", words, [_tell(one.stop, one.change) for one in bookings[:3]])
+            if not _is_sure(bookings, source) or _TWO.search(_read_words(tour.tools[name])) or holds_number(built.environment, name, 2):
+                continue
+            words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
+            yield Breach("booked_twice", words, [_tell(one.stop, one.change) for one in bookings[:3]])
+
+
+def _is_sure(bookings: Sequence[Booking], source: str) -> bool:
+    """Different amounts, or a count of different rows; what comes to the same number each time was set, not moved."""
+    varied = {one.row if source == ONE else one.amount for one in bookings}
+    return len(varied) >= _FEWEST and len({one.change.after for one in bookings}) >= _FEWEST
 
 
 def find_unsure(tour: Tour) -> set[str]:
@@ -63,7 +69,7 @@ def find_unsure(tour: Tour) -> set[str]:
 
 def _find_doubled(bookings: Sequence[Booking]) -> list[str]:
     """What half of every amount is; nothing where some number is the amount each time."""
-    known = set.intersection(*(set(one.sources) for one in bookings))
+    known = [source for source in bookings[0].sources if all(source in one.sources for one in bookings)]
     if any(all(one.amount == one.sources[source] for one in bookings) for source in known):
         return []
     return sorted(source for source in known if all(one.amount == 2 * one.sources[source] for one in bookings))

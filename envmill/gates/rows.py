@@ -51,7 +51,8 @@ def list_scalars(value: Json) -> Iterator[Json]:
     left: list[Json] = [value]
     while left:
         one: Json = left.pop()
-        kind = type(one)  # whole states are walked: a function asked for each value would take as long as the rest
+        # Whole states are walked: a function asked for each value would take as long as the rest.
+        kind = type(one)  # pyright: ignore[reportUnknownVariableType]
         if kind is dict:
             yield from one
             left.extend(one.values())
@@ -82,7 +83,7 @@ def _walk(value: Json) -> Iterator[Json]:
     while left:
         one: Json = left.pop()
         yield one
-        kind = type(one)
+        kind = type(one)  # pyright: ignore[reportUnknownVariableType]
         if kind is dict:
             left.extend(one.values())
         elif kind is list:
