@@ -64,7 +64,8 @@ class Step:
 
 
 def _decide_duplicates(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
-    return find_duplicates([subject.record.environment for subject in subjects])
+    seen = subjects[0].record.seen if subjects else ()
+    return find_duplicates([subject.record.environment for subject in subjects], seen)
 
 
 def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from envmill.gates.base import Finding
+from envmill.gates.w10 import Seen
 from envmill.models.door import Door
 from envmill.models.embed import Embeddings
 from envmill.recipes.base import Recipe
@@ -48,6 +49,8 @@ class Tested:
 
     environment: Environment
     tests: tuple[Test, ...]
+    seen: tuple[Seen, ...] = ()
+    """What runs before this one kept, where that matters."""
 
 
 @dataclass(frozen=True)

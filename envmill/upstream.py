@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from envmill.gates import GATES
+from envmill.gates.w10 import Seen, read_seen
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
@@ -47,6 +48,13 @@ class Upstream:
     def _requires(self, gate: str) -> bool:
         return gate in GATES and (GATES[gate].required or (gate == "W4" and self.config.review))
 
+    def seen(self, step: str) -> tuple[Seen, ...]:
+        """What runs that began before this one kept of environments at a step; of one that came again, any sketch will do."""
+        runs = self._lake.runs()
+        earlier = runs[: runs.index(self.run)] if self.run in runs else runs
+        made = Mark(step, "")
+        return tuple(dict(found for run in earlier for found in read_seen(self._lake.read(Evidence, run, made))).items())
+
     def environments(self, step: str) -> list[Environment]:
         """Environments that a gate step kept."""
         kept = self.kept(step)
@@ -67,7 +75,9 @@ def enter_built(upstream: Upstream) -> list[Subject[Tested]]:
 
 
 def enter_verified(upstream: Upstream) -> list[Subject[Tested]]:
-    return _with_tests(upstream, upstream.environments("environments-verify"))
+    seen = upstream.seen("environments-filter")
+    tested = _with_tests(upstream, upstream.environments("environments-verify"))
+    return [replace(subject, record=replace(subject.record, seen=seen)) for subject in tested]
 
 
 def enter_places(upstream: Upstream) -> list[Subject[Place]]:

@@ -1,9 +1,10 @@
 """Legs of a tour: one session each, planned so that few sessions show much."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from envmill.gates.stops import Echo, Stop, Twin, Why
+from envmill.gates.stops import Echo, Stop, Twin, Why, is_alike
 from envmill.sandbox import Invoke, Look, Reset, Step
 from schemas.base import Json
 from schemas.environment import Call
@@ -40,50 +41,69 @@ class Leg:
     def looks_after(self, why: Why) -> bool:
         return self.looks and why not in READING
 
-    def split(self, stops: Sequence[Stop], most: int) -> "Iterator[Leg]":
-        """The calls that came behind a change, each in a session of its own."""
-        behind = next((number for number, stop in enumerate(stops, 1) if stop.moved), len(stops))
-        yield from (Leg(self.start, self.route, (one,), self.looks) for one in self.calls[behind : behind + most])
+
+@dataclass(frozen=True)
+class Chain:
+    """Changes of several tools one after the other, what is read before and after them, and changes made at the end."""
+
+    start: Json
+    calls: tuple[Call, ...]
+    reads: tuple[Call, ...]
+    seconds: tuple[Call, ...] = ()
+
+    def leg(self) -> Leg:
+        reads, ends = _as("read", self.reads), _as("drawn", self.seconds)
+        return Leg(self.start, (), (*reads, *_as("drawn", self.calls), *reads, *ends), looks=True)
+
+    def arrive(self, stops: Sequence[Stop], states: Mapping[str, Json]) -> "Visit | None":
+        """Where it came to; None when it changed nothing."""
+        first, last = len(self.reads), len(self.reads) + len(self.calls)
+        moves = tuple(stop for stop in stops[first:last] if stop.moved and stop.seen.outcome == "ok")
+        state = states.get(stops[last - 1].after)
+        if not moves or state is None:
+            return None
+        return Visit(state, self.reads, moves, stops[last : last + first], self.seconds, stops[last + first :])
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A state, come to by a write or known from the start, and what is asked and done there."""
+    """A state, come to by changes or known from the start, and what was asked and done there."""
 
     state: Json
-    turned: Json
-    """The same with its rows the other way round; None when that is not asked."""
     reads: tuple[Call, ...]
-    write: Stop | None = None
+    moves: tuple[Stop, ...] = ()
+    """What led there; nothing for a state that is known."""
+    told: Sequence[Stop] = ()
+    """What the reads were answered in the session that came there."""
     seconds: tuple[Call, ...] = ()
-    """Changes made there once more, after the reads."""
+    ends: Sequence[Stop] = ()
+    """What came there of the changes at the end."""
 
-    def legs(self) -> Iterator[Leg]:
-        reads: tuple[tuple[Why, Call], ...] = tuple(("read", call) for call in self.reads)
-        seconds: tuple[tuple[Why, Call], ...] = tuple(("drawn", call) for call in self.seconds)
-        yield Leg(self.state, (), (*reads, *seconds), looks=True)
-        if self.write:
-            yield Leg(self.write.start, self.write.route, (*reads, ("drawn", self.write.call), *reads, *seconds), looks=True)
-        if self.turned is not None:
-            yield Leg(self.turned, (), reads)
+    def begin(self, state: Json) -> Leg:
+        """The same in a session that starts there, or on a state that is equal as JSON."""
+        return Leg(state, (), (*_as("read", self.reads), *_as("drawn", self.seconds)), looks=True)
 
-    def echoes(self, played: Sequence[Sequence[Stop]]) -> Iterator[Echo]:
-        alone, count = played[0], len(self.reads)
-        if self.write:
-            yield from self._pair("written", alone, played[1][count + 1 :])
-        if self.turned is not None:
-            yield from self._pair("turned", alone, played[-1])
+    def echo(self, way: Literal["written", "turned"], one: Sequence[Stop], other: Sequence[Stop]) -> Iterator[Echo]:
+        for call, here, there in zip(self.reads, one, other, strict=False):
+            yield Echo(way, call, here.seen, there.seen, self.moves, self.state)
 
-    def twins(self, played: Sequence[Sequence[Stop]], states: Mapping[str, Json]) -> Iterator[Twin]:
+    def pair_ends(self, alone: Sequence[Stop], states: Mapping[str, Json]) -> Iterator[Twin]:
         """Pairs that drew on no chance, whose streams stand elsewhere in the two sessions; from the first that did on, none."""
-        if self.write is None:
-            return
-        count = len(self.reads)
-        for one, other in zip(played[1][2 * count + 1 :], played[0][count:], strict=True):
+        for one, other in zip(self.ends, alone[len(self.reads) :], strict=False):
             if one.seen.uses or other.seen.uses or one.after not in states or other.after not in states:
                 return
-            yield Twin(self.write, one.call, one.seen, other.seen, (states[one.after], states[other.after]))
+            yield Twin(self.moves[-1], one.call, one.seen, other.seen, (states[one.after], states[other.after]))
 
-    def _pair(self, way: str, alone: Iterable[Stop], there: Iterable[Stop]) -> Iterator[Echo]:
-        for call, one, other in zip(self.reads, alone, there, strict=False):
-            yield Echo("written" if way == "written" else "turned", call, one.seen, other.seen, self.write, self.state)
+    def agrees(self, alone: Sequence[Stop]) -> bool:
+        """Whether nothing came out otherwise than in the session that came there; what drew on chance may."""
+        if len(self.told) < len(self.reads):
+            return False
+        reads = all(is_alike(one.seen, other.seen) for one, other in zip(self.told, alone, strict=False))
+        ends = zip(self.ends, alone[len(self.reads) :], strict=False)
+        return reads and all(
+            bool(one.seen.uses) or (one.after, one.seen.outcome) == (other.after, other.seen.outcome) for one, other in ends
+        )
+
+
+def _as(why: Why, calls: Sequence[Call]) -> tuple[tuple[Why, Call], ...]:
+    return tuple((why, call) for call in calls)

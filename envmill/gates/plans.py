@@ -3,11 +3,20 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from envmill.gates.memory import Memory
 from envmill.sandbox import Observation, Program, Sandbox, Step
+from schemas.environment import Environment
 
-_FIRST, _LATER = 4, 96
+_FIRST, _LATER = 3, 96
 """Sessions in the first message and in those after it: when a jail has seen a program start a few times, it starts it over in place, which
 costs a tenth of a process of its own; it finds that out between messages."""
+
+_programs: Memory[Program] = Memory()
+
+
+def find_program(environment: Environment) -> Program:
+    """One for all gates of an environment: how it travels is computed once."""
+    return _programs.find(environment.id) or _programs.keep(environment.id, Program.of(environment))
 
 
 async def play_plans(program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox) -> list[list[Observation]]:

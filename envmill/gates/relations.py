@@ -1,12 +1,12 @@
 """Relations a tour is held against: each yields what breaks it, with both sides."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from envmill.gates.base import Built
-from envmill.gates.rows import list_rows, list_told, spell_unordered
-from envmill.gates.stops import Echo, Stop, Tour
+from envmill.gates.rows import list_rows, list_told
+from envmill.gates.stops import Echo, Stop, Tour, is_alike
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, canonical_json, is_array
@@ -38,10 +38,9 @@ def reads_change_nothing(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa:
 def writes_are_visible(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
     """A read in the session that wrote says what a session says that starts from the state alone."""
     for echo in tour.echoes:
-        if echo.way == "written" and echo.write and _differ(echo):
-            yield Breach(
-                "stale_read", f"after {echo.write.call.name}, {echo.call.name} tells of another state than the one there is", _show(echo)
-            )
+        if echo.way == "written" and _differ(echo):
+            names = ", ".join(stop.call.name for stop in echo.moves)
+            yield Breach("stale_read", f"after {names}, {echo.call.name} tells of another state than the one there is", _show(echo))
 
 
 def order_of_rows_is_nothing(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
@@ -60,25 +59,27 @@ def _may_pick(tool: Tool) -> bool:
 
 def list_agrees_with_get(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
     """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
-    told: dict[tuple[int, str], list[tuple[Echo, Json]]] = {}
+    told: dict[tuple[int, str], list[tuple[Echo, Mapping[str, Json]]]] = {}
     for echo in tour.echoes:
         if echo.one.outcome == "ok":
             for row in list_told(echo.one.parts):
                 told.setdefault((id(echo.state), row["id"]), []).append((echo, row))
-    for (_, key), tellings in told.items():
-        stored = next((row.value for row in list_rows(tellings[0][0].state) if row.key == key), None)
-        if stored is None:
+    states = {id(echo.state): echo.state for echo in tour.echoes}
+    rows = {place: {row.key: row.value for row in list_rows(state)} for place, state in states.items()}
+    for (state, key), tellings in told.items():
+        stored = rows[state].get(key)
+        if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
             continue
         for echo, row in tellings:
-            agreeing = [
-                other
-                for other, one in tellings
-                if other.call.name != echo.call.name and all(one.get(name) == stored[name] for name in stored)
-            ]
             wrong = [name for name in row if name in stored and row[name] != stored[name] and type(row[name]) is type(stored[name])]
-            if wrong and agreeing:
+            agreeing = [other for other, one in tellings if wrong and other.call.name != echo.call.name and _holds_all(one, stored)]
+            if agreeing:
                 seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
                 yield Breach("queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen)
+
+
+def _holds_all(told: Mapping[str, Json], stored: Mapping[str, Json]) -> bool:
+    return all(told.get(name) == value for name, value in stored.items())
 
 
 def filters_are_subsets(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
@@ -166,19 +167,16 @@ def rows_are_not_overwritten(built: Built, tour: Tour) -> Iterator[Breach]:  # n
 
 
 def _differ(echo: Echo) -> bool:
-    """Most answers are the same without a closer look."""
-    one, other = echo.one, echo.other
-    return (one.outcome, one.code, one.parts) != (other.outcome, other.code, other.parts) and _tell(one) != _tell(other)
-
-
-def _tell(seen: Observation) -> str:
-    """Without the order of lists: a session keeps its rows as they came, and one that starts from the state as they are spelled."""
-    return spell_unordered([seen.outcome, seen.code, seen.parts])
+    return not is_alike(echo.one, echo.other)
 
 
 def _show(echo: Echo) -> Json:
-    write = echo.write.call.model_dump() if echo.write else None
-    return {"write": write, "read": echo.call.model_dump(), "one": _brief(echo.one), "other": _brief(echo.other)}
+    return {
+        "writes": [stop.call.model_dump() for stop in echo.moves],
+        "read": echo.call.model_dump(),
+        "one": _brief(echo.one),
+        "other": _brief(echo.other),
+    }
 
 
 def _brief(seen: Observation) -> Json:

@@ -48,10 +48,17 @@ def list_told(parts: Json) -> Iterator[Mapping[str, Json]]:
 
 def list_scalars(value: Json) -> Iterator[Json]:
     """Texts, numbers and keys anywhere in a value."""
-    for one in _walk(value):
-        if is_object(one):
+    left: list[Json] = [value]
+    while left:
+        one: Json = left.pop()
+        # Whole states are walked: a function asked for each value would take as long as the rest.
+        kind = type(one)  # pyright: ignore[reportUnknownVariableType]
+        if kind is dict:
             yield from one
-        elif not is_array(one):
+            left.extend(one.values())
+        elif kind is list:
+            left.extend(one)
+        else:
             yield one
 
 
@@ -76,7 +83,8 @@ def _walk(value: Json) -> Iterator[Json]:
     while left:
         one: Json = left.pop()
         yield one
-        if is_object(one):
+        kind = type(one)  # pyright: ignore[reportUnknownVariableType]
+        if kind is dict:
             left.extend(one.values())
-        elif is_array(one):
+        elif kind is list:
             left.extend(one)

@@ -7,17 +7,19 @@ text ─► statements, each with its own names numbered ─► shingles: neighb
 import keyword
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
 
 from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
 
-from schemas.base import digest
+from schemas.base import Json, digest
 from schemas.environment import Environment
 
 PERMUTATIONS = 64
+_SHINGLE = 10
+"""Digits of a shingle: a program has some hundreds, and its sketch is stored."""
 _LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 
 
@@ -31,6 +33,14 @@ class Sketch:
     """Pairs of statements that follow each other in a method, wherever the method stands."""
     guards: str
     """Hash of the conditions that refuse, however often each comes and in whatever order."""
+
+    def tell(self) -> dict[str, Json]:
+        """For the lake: later runs hold theirs against it without reading the program again."""
+        return {"structure": self.structure, "shingles": sorted(self.shingles), "guards": self.guards}
+
+    @classmethod
+    def read(cls, told: Mapping[str, Json]) -> "Sketch":
+        return cls(told["structure"], frozenset(told["shingles"]), told["guards"])
 
     def hash_shingles(self) -> MinHash:
         """For finding those worth comparing."""
@@ -51,7 +61,7 @@ def draw_sketch(environment: Environment) -> Sketch:
     texts = [text for _, text in sorted(environment.files.items())]
     statements = [statement for text in texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
-    shingles = {digest(pair) for method in methods for pair in pairwise(["", *method, ""])}
+    shingles = {digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])}
     guards = Counter(
         " ".join(pair) for method in methods for pair in pairwise(method) if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
     )

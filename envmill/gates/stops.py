@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from envmill.gates.offers import Offers
-from envmill.gates.rows import list_scalars
+from envmill.gates.rows import list_rows, list_scalars, spell_unordered
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
@@ -47,12 +47,12 @@ class Echo:
     """One read asked twice of one state, in two ways that must not matter."""
 
     way: Literal["written", "turned"]
-    """In the session that wrote and in one that starts there; or with the rows in the other order."""
+    """In the session that wrote and in one that starts there, or only with the rows in the other order."""
     call: Call
     one: Observation
     other: Observation
-    write: Stop | None
-    """The write that led there."""
+    moves: tuple[Stop, ...]
+    """The changes that led there."""
     state: Json
 
 
@@ -80,6 +80,13 @@ class Gap:
     """Before and after."""
 
 
+def is_alike(one: Observation, other: Observation) -> bool:
+    """The same answer, up to the order of lists: a session keeps its rows as they came, and one that starts there as they are spelled."""
+    told, heard = (one.outcome, one.code, one.parts), (other.outcome, other.code, other.parts)
+    # Most answers are the same without a closer look.
+    return told == heard or spell_unordered(list(told)) == spell_unordered(list(heard))
+
+
 @dataclass
 class Tour:
     """All that was seen."""
@@ -93,8 +100,11 @@ class Tour:
     gaps: list[Gap] = field(default_factory=list[Gap])
     states: dict[str, Json] = field(default_factory=dict[str, Json])
     """Those that were looked at, by hash."""
+    sessions: list[Sequence[Stop]] = field(default_factory=list[Sequence[Stop]])
+    """Some that show much: whoever plays them elsewhere should see the same."""
     _by_tool: dict[str, list[Stop]] = field(default_factory=dict[str, list[Stop]])
     _moves: list[Stop] = field(default_factory=list[Stop])
+    _keys: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _diffs: dict[tuple[str, str], list[Change]] = field(default_factory=dict[tuple[str, str], list[Change]])
 
@@ -121,12 +131,26 @@ class Tour:
     def is_query(self, tool: str) -> bool:
         return tool in self.tools and self.tools[tool].effect == "query"
 
+    def keys(self, state_hash: str) -> frozenset[str]:
+        """Keys of the rows of a state that was looked at."""
+        if state_hash not in self._keys:
+            self._keys[state_hash] = frozenset(row.key for row in list_rows(self.states[state_hash]))
+        return self._keys[state_hash]
+
     def words(self, state_hash: str) -> frozenset[str]:
         """Everything a state that was looked at holds, as text: keys, texts, numbers."""
         if state_hash not in self._words:
             self._words[state_hash] = frozenset(map(str, list_scalars(self.states[state_hash])))
         return self._words[state_hash]
 
+    def moves(self, tool: str) -> Iterator[Stop]:
+        """Changes of one tool that were answered ok and moved the state."""
+        return (stop for stop in self._moves if stop.call.name == tool)
+
+    def is_looked_at(self, stop: Stop) -> bool:
+        """Whether the states before and after it are known."""
+        return stop.before in self.states and stop.after in self.states
+
     def writes(self) -> Iterator[Stop]:
         """Changes that were answered ok and moved a state both sides of which are known."""
-        return (stop for stop in self._moves if stop.before in self.states and stop.after in self.states)
+        return filter(self.is_looked_at, self._moves)

@@ -10,6 +10,10 @@ from envmill.gates.stops import Stop, Tour
 from schemas.base import Json
 from schemas.scenario import Change
 
+_BECOMES = re.compile(
+    r"\b(?:becomes?|moves? to|changes? to|is set to|goes to|turns?(?: into| to)?|marked(?: as)?) ['\"‘“]([^'\"’”\n]{2,40})['\"’”]",
+    re.IGNORECASE,
+)
 _PREFIXES = ("new_", "old_", "updated_", "current_")
 _MOST_WORDS, _FEWEST_ROWS = 12, 3
 """An attribute with more different values is no life cycle; one seen in fewer rows is not known well enough."""
@@ -59,6 +63,31 @@ def values_are_known(built: Built, tour: Tour) -> Iterator[Breach]:
             if near or (not change.after.islower() and all(map(str.islower, words))):
                 said = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known are {', '.join(sorted(words))}"
                 yield Breach("unknown_value", said, _tell(stop, change))
+
+
+def transitions_are_made(built: Built, tour: Tour) -> Iterator[Breach]:
+    """A word that the rules say something becomes, and that no change ever sets, though every change was seen to do something."""
+    writes = list(tour.writes())
+    if {stop.call.name for stop in writes} != {name for name, tool in tour.tools.items() if tool.effect == "change"}:
+        return
+    for rule in built.environment.rules:
+        named = _find_named(rule, tour)
+        set_to = {
+            str(value) for stop in writes for change in tour.diff(stop) if change.path[0] in named for value in list_scalars(change.after)
+        }
+        # What comes from itself may well stay as it is.
+        words = [word for word in _BECOMES.findall(rule) if len(re.findall(rf"\W{re.escape(word)}\W", rule)) == 1]
+        for word in (one for one in words if one not in set_to):
+            told = f"the rules say: {rule} No change was seen to set {word!r}"
+            yield Breach("transition_missing", told, {"rule": rule, "word": word})
+
+
+def _find_named(rule: str, tour: Tour) -> set[str]:
+    """Collections a rule speaks of, by the singular of their names; all of them where it names none."""
+    words = set(re.findall(r"[a-z]+", rule.casefold()))
+    known = {collection for state in tour.starts for collection in state}
+    named = {one for one in known if words & {one, one.removesuffix("s"), one.removesuffix("es"), re.sub("ies$", "y", one)}}
+    return named or known
 
 
 def _describe(tour: Tour) -> Iterator[str]:

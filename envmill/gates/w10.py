@@ -1,12 +1,13 @@
 """W10: not a program that was there before: a copy under other names, in another order, or with something idle added."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 from envmill.gates.base import Finding, drop, keep
 from envmill.gates.sketch import PERMUTATIONS, Sketch, draw_sketch
 from schemas.environment import Environment
+from schemas.ledger import Evidence
 
 GATE = "W10"
 
@@ -17,11 +18,15 @@ _WORTH = 0.6
 """Likeness from which two are compared closely: padding by a third brings a copy down to 0.75."""
 
 
-def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Environment] = ()) -> Mapping[str, Finding]:
+Seen = tuple[str, Sketch]
+"""An environment's id, and what is compared of it."""
+
+
+def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen] = ()) -> Mapping[str, Finding]:
     """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all."""
     index = _Index()
-    for environment in sorted(earlier, key=lambda one: one.id):
-        index.add(environment.id, draw_sketch(environment))
+    for name, sketch in sorted(earlier, key=lambda one: one[0]):
+        index.add(name, sketch)
     findings: dict[str, Finding] = {}
     for environment in sorted(environments, key=lambda one: one.id):
         sketch = draw_sketch(environment)
@@ -30,9 +35,16 @@ def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Envir
             words = f"same structure as {twin}" if reason == "duplicate" else f"{share:.0%} of it is in {twin}, and its rules are the same"
             findings[environment.id] = drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)})
         else:
-            findings[environment.id] = keep(GATE)
+            findings[environment.id] = keep(GATE, {"sketch": sketch.tell()})
             index.add(environment.id, sketch)
     return findings
+
+
+def read_seen(dossiers: Iterable[Evidence]) -> Iterator[Seen]:
+    """What this gate kept elsewhere, out of its own evidence; that of older versions holds no sketch."""
+    for row in dossiers:
+        if row.gate == GATE and "sketch" in row.finding:
+            yield row.subject, Sketch.read(row.finding["sketch"])
 
 
 class _Index:

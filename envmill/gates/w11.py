@@ -104,11 +104,16 @@ def _holds(rows: list[Mapping[str, Json]], name: str, value: Json) -> bool:
 
 def _find_lost(stop: Stop, tour: Tour) -> str:
     """The id of a row the answer tells of, which neither the state nor the caller has ever named."""
-    if stop.after not in tour.states or stop.before not in tour.states:
+    if not tour.is_looked_at(stop):
         return ""
-    given = set(map(str, list_scalars(stop.call.arguments)))
-    minted = (row["id"] for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]))
-    return next((one for one in minted if not any(one in held for held in (tour.words(stop.after), tour.words(stop.before), given))), "")
+    return next((row["id"] for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)), "")
+
+
+def _is_named(key: str, stop: Stop, tour: Tour) -> bool:
+    """Mostly as a row of the state; else somewhere in it, or by the caller."""
+    if key in tour.keys(stop.after) or key in tour.words(stop.after) or key in tour.words(stop.before):
+        return True
+    return key in set(map(str, list_scalars(stop.call.arguments)))
 
 
 def _find_stale(stop: Stop, tour: Tour) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from envmill.gates import relations, vocabulary
+from envmill.gates import amounts, relations, vocabulary
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.stops import Tour
 from envmill.gates.tour import take_tour
@@ -32,5 +32,8 @@ RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
     relations.rows_are_not_overwritten,
     vocabulary.attributes_are_spelt_alike,
     vocabulary.values_are_known,
+    vocabulary.transitions_are_made,
+    amounts.totals_are_added_to,
+    amounts.amounts_are_booked_once,
 )
 """In the order in which they are asked: the plainest word for a fault first."""

@@ -1,13 +1,14 @@
 """W3: every stored test gives what it expects: success, anticipated rejection, never an unexpected failure."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
-from envmill.gates.plans import play_plans
+from envmill.gates.drills import Drill, take_drills
+from envmill.gates.plans import find_program, play_plans
 from envmill.kinds.start import start_test
-from envmill.sandbox import Invoke, Observation, Program, Reset, Sandbox
+from envmill.sandbox import Invoke, Observation, Reset, Sandbox
 from schemas.base import Json
 from schemas.environment import Environment, Test
 
@@ -21,18 +22,37 @@ Begin: TypeAlias = Callable[[Test], Reset]
 
 
 async def look(built: Built, means: Means) -> Finding:
-    """All tests, each in a session of its own; too few tests is a fault of its own."""
+    """All tests; too few of them is a fault of its own."""
     environment, tests = built.environment, built.tests
     if not tests:
         return skip(GATE, "no_tests", "the environment came without stored tests: write some, three a tool")
     if lacking := find_untested(environment, tests):
         return drop(GATE, "too_few_tests", lacking[0], lacking)
-    played = await play_tests(environment, tests, means.sandbox)
+    played = await _play_drills(built, means)
     failures = list_failures(played)
     if not failures:
         unruled = find_unruled(environment, played)
         return drop(GATE, "no_rule_tested", unruled[0], unruled) if unruled else keep(GATE, {"tests": len(tests)})
     return drop(GATE, "test_failed", f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}", failures[:10])
+
+
+async def _play_drills(built: Built, means: Means) -> list[Played]:
+    """In few sessions; those that shared one, and of which the others may have spoilt what they saw, once more on their own."""
+    drilled = await take_drills(built, means)
+    seen = {test.id: played for drill, observed in drilled for test, played in drill.share(observed)}
+    doubtful = [test for drill, observed in drilled for test in _find_doubtful(drill, observed)]
+    alone = await play_tests(built.environment, doubtful, means.sandbox)
+    seen |= {test.id: played for test, played in alone}
+    return [(test, seen[test.id]) for test in built.tests]
+
+
+def _find_doubtful(drill: Drill, observed: Sequence[Observation]) -> Iterator[Test]:
+    """Red ones, and all that came after one that broke or changed the state."""
+    spoilt, alone = False, len(drill.tests) == 1
+    for test, seen in drill.share(observed):
+        if not alone and (spoilt or judge_test(test, seen)):
+            yield test
+        spoilt = spoilt or seen[-1].outcome == "failure" or seen[-1].state_hash != seen[0].state_hash
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
@@ -61,7 +81,7 @@ async def find_failures(environment: Environment, tests: Sequence[Test], sandbox
 async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
     """Each test in a session of its own, many sessions in a message."""
     plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call)] for test in tests]
-    return list(zip(tests, await play_plans(Program.of(environment), plans, sandbox), strict=True))
+    return list(zip(tests, await play_plans(find_program(environment), plans, sandbox), strict=True))
 
 
 def list_failures(played: Sequence[Played]) -> list[Json]:

@@ -42,8 +42,9 @@ def _tell(stop: Stop) -> Json:
 
 def _find_limits(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
     """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own name while its neighbours pass."""
+    told = {name: tour.offers.limits(tool) for name, tool in tour.tools.items()}
     for stop in tour.stops:
-        for name, limit in tour.offers.limits(tour.tools[stop.call.name]).items() if stop.call.name in tour.tools else ():
+        for name, limit in told.get(stop.call.name, {}).items():
             value = stop.call.arguments.get(name)
             if not isinstance(value, int | float) or isinstance(value, bool):
                 continue

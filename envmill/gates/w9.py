@@ -2,11 +2,11 @@
 
 import ast
 import re
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.gates.stops import Tour
+from envmill.gates.syntax import list_nodes
 from envmill.gates.tour import take_tour
 from schemas.base import Json
 
@@ -28,7 +28,8 @@ _DENIED = re.compile(
 
 async def look(built: Built, means: Means) -> Finding:
     """The text first: what a test never reaches, and what hides its failure, stands there all the same."""
-    read = [one for path, text in sorted(built.environment.files.items()) if path.endswith(".py") for one in _read(path, text)]
+    # What cannot be parsed here does not load there, or is met when it runs.
+    read = [one for path, nodes in list_nodes(built.environment) for one in _read(path, nodes or ())]
     if read:
         return drop(GATE, read[0]["reason"], f"{read[0]['where']} {read[0]['what']}", read[:10])
     tour = await take_tour(built, means)
@@ -37,15 +38,10 @@ async def look(built: Built, means: Means) -> Finding:
     return keep(GATE)
 
 
-def _read(path: str, text: str) -> list[dict[str, Json]]:
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(text)
-    except (SyntaxError, RecursionError, MemoryError, ValueError):
-        return []  # what cannot be parsed here does not load there, or is met when it runs
+def _read(path: str, nodes: Sequence[ast.AST]) -> list[dict[str, Json]]:
     return [
         {"reason": reason, "where": f"{path}, line {getattr(node, 'lineno', 0)}:", "what": what}
-        for node in ast.walk(tree)
+        for node in nodes
         for reason, what in _judge(node)
     ]
 

@@ -21,6 +21,7 @@ class Mark:
 
     step: str
     fingerprint: str
+    """Empty for the step however it was configured: of another run nobody knows."""
 
     @property
     def fp8(self) -> str:

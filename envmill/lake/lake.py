@@ -157,10 +157,13 @@ def group_rows(rows: Iterable[Record]) -> dict[str, list[Record]]:
 
 def _may_hold(stem: str, mark: Mark) -> bool:
     name = BatchName.parse(stem)
-    return (name.step, name.fp8) == (mark.step, mark.fp8) if name else MergedName.parse(stem) is not None
+    if name is None:
+        return MergedName.parse(stem) is not None
+    return name.step == mark.step and mark.fp8 in ("", name.fp8)
 
 
 def _keep_mark(table: pa.Table, mark: Mark) -> pa.Table:
     from pyarrow.compute import field
 
-    return table.filter((field("step") == mark.step) & (field("fingerprint") == mark.fingerprint))
+    made = field("step") == mark.step
+    return table.filter(made & (field("fingerprint") == mark.fingerprint) if mark.fingerprint else made)

@@ -1,4 +1,4 @@
-"""What a verdict costs: a state of a megabyte of which little changed, thirty checks, a procedure and facts; and what a search costs."""
+"""What a verdict costs: a state of a megabyte of which little changed, thirty checks, a procedure and facts; a search; an environment."""
 
 import asyncio
 import os
@@ -19,6 +19,7 @@ from envmill.verifiers.judge import judge
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Verifier
 from tests.gates.specimens import pose
+from tests.trust.costs import TOOLS, measure_environment_gates
 
 BYTES = 1_000_000
 CHECKS = 30
@@ -41,6 +42,7 @@ def rows() -> Iterator[dict[str, Any]]:
         measured = _time(lambda number, judged=judged: judge(verifier, judged[number % 8]))
         yield {"id": name, "what": f"{what}; beside spelling the state", "measured": measured, "baseline": baseline, "unit": "ms"}
     yield asyncio.run(_search())
+    yield _judge_environments()
 
 
 async def _search() -> dict[str, Any]:
@@ -57,6 +59,18 @@ async def _search() -> dict[str, Any]:
         "measured": spent,
         "baseline": 1.0,
         "unit": "s",
+    }
+
+
+def _judge_environments() -> dict[str, Any]:
+    """Medians of three."""
+    total, jail = measure_environment_gates()
+    return {
+        "id": "environment",
+        "what": f"all gates of an environment of {TOOLS} tools that want no model; of that in the jail",
+        "measured": total,
+        "baseline": jail,
+        "unit": "ms",
     }
 
 

@@ -11,7 +11,7 @@ from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.base import canonical_json
 from tests.gates.specimens import ground, vary
-from tests.gates.specimens.faults import DROPPED, KEPT, Swap
+from tests.gates.specimens.faults import CANCEL, DROPPED, KEPT, Swap
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -40,6 +40,17 @@ async def test_drops_the_specimen_for_its_reason(sandbox: Sandbox, gate: str, re
 async def test_keeps_the_near_miss(sandbox: Sandbox, gate: str, swaps: tuple[Swap, ...]) -> None:
     finding = await GATES[gate].look(vary(*swaps), Means(sandbox))
     assert finding.outcome == "kept", finding
+
+
+async def test_a_word_the_rules_speak_of_is_set_by_some_change(sandbox: Sandbox) -> None:
+    """With the line that sets it gone; a rule that speaks of what stays as it is asks for nothing."""
+    rule = "A booking becomes 'cancelled' once, from 'booked'."
+    told = vary((CANCEL, ""), rules=[rule])
+    finding = await GATES["W12"].look(told, Means(sandbox))
+    assert (finding.outcome, finding.reason) == ("dropped", "transition_missing"), finding
+    assert (await GATES["W12"].look(ground(rules=[rule]), Means(sandbox))).outcome == "kept"
+    still = vary((CANCEL, ""), rules=["A booking becomes 'kept' only from 'kept'."])
+    assert (await GATES["W12"].look(still, Means(sandbox))).outcome == "kept"
 
 
 @pytest.mark.parametrize("gate", sorted(DROPPED))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from envmill.gates.w10 import find_duplicates
+from envmill.gates.w10 import find_duplicates, read_seen
+from schemas.ledger import Evidence
 from tests.gates.specimens import make_studio
 from tests.gates.specimens.studio import PROGRAM as STUDIO
 from tests.specimens import PROGRAM, make_environment
@@ -65,8 +66,13 @@ def test_keeps_a_program_with_another_rule(other: str) -> None:
 
 
 def test_what_an_earlier_run_made_comes_first() -> None:
+    """Its evidence is all that is left of it."""
+    first = find_duplicates([make_studio()])
+    kept = [Evidence(gate="W10", subject=name, finding=finding.evidence) for name, finding in first.items()]
+    other = Evidence(gate="W3", subject="env_x", finding={"tests": 9})
+    seen = list(read_seen([*kept, other]))
     copy = make_studio(COPIES["in another order"])
-    (finding,) = find_duplicates([copy], earlier=[make_studio()]).values()
+    (finding,) = find_duplicates([copy], seen).values()
     assert (finding.outcome, finding.evidence["twin"]) == ("dropped", make_studio().id)
-    (again,) = find_duplicates([copy], earlier=[copy]).values()
+    (again,) = find_duplicates([make_studio()], seen).values()
     assert again.outcome == "kept"

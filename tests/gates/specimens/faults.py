@@ -14,7 +14,9 @@ _GET = 'return dict(self._find(self.bookings, booking_id, "booking"))'
 _LIST = 'return [dict(row) for row in self.classes.values() if day is None or row["day"] == day]'
 _FOUND = 'found = [dict(row) for row in self.members.values() if wanted in row["name"].lower()]'
 _INIT = '        self.bookings = state["bookings"]'
-_CANCEL = '        booking["status"] = "cancelled"'
+CANCEL = '        booking["status"] = "cancelled"'
+_SEATS = '        course["free"] -= seats'
+_PAY = '        member["balance"] -= price'
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     "W5": [
@@ -209,8 +211,10 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             ),
         ),
         ("ids that are counted", "row_overwritten", (('"id": new_id("booking")', '"id": f"B{len(self.bookings) + 1}"'),)),
-        ("a misspelt attribute", "misspelt_attribute", ((_CANCEL, '        booking["new_status"] = "cancelled"'),)),
-        ("a word nobody knows", "unknown_value", ((_CANCEL, '        booking["status"] = "Cancelled"'),)),
+        ("a misspelt attribute", "misspelt_attribute", ((CANCEL, '        booking["new_status"] = "cancelled"'),)),
+        ("a word nobody knows", "unknown_value", ((CANCEL, '        booking["status"] = "Cancelled"'),)),
+        ("seats taken two times", "booked_twice", ((_SEATS, f"{_SEATS}\n{_SEATS}"),)),
+        ("a price in the place of the balance", "total_overwritten", ((_PAY, '        member["balance"] = price'),)),
     ],
     "W13": [
         ("nothing comes back", "empty_reply", ((_TOP, '        member["balance"] += amount\n        return {}'),)),
@@ -341,7 +345,12 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
                 (_LIST, f"self._cache = {_LIST.removeprefix('return ')}\n        return self._cache"),
             ),
         ),
-        ("an attribute that is new", ((_CANCEL, f'{_CANCEL}\n        booking["cancelled_on"] = "today"'),)),
+        (
+            "a second seat for the companion",
+            ((_SEATS, '        course["free"] -= 2 * seats'), ("if seats > course", "if 2 * seats > course")),
+        ),
+        ("a total that is told", ((_PAY, f'{_PAY}\n        member["spent"] = price'),)),
+        ("an attribute that is new", ((CANCEL, f'{CANCEL}\n        booking["cancelled_on"] = "today"'),)),
         (
             "ids that are counted from the highest",
             (('"id": new_id("booking")', '"id": f"B{max(int(key[1:]) for key in self.bookings) + 1}"'),),

@@ -1,0 +1,67 @@
+"""Drills: the stored tests, played once for all gates that want to know what came of them.
+
+a change that succeeds, a test with calls before it ─► a session of its own, with the state looked at
+queries and refusals of one state                   ─► one session: what changes nothing spoils nothing
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from envmill.gates.base import Built, Means
+from envmill.gates.legs import Leg
+from envmill.gates.memory import Memory
+from envmill.gates.plans import find_program, play_plans
+from envmill.gates.starts import find_starts, name_built
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Look, Observation, Reset, Step
+from schemas.environment import Test
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Drill:
+    """One session of tests."""
+
+    leg: Leg
+    tests: tuple[Test, ...]
+
+    def plan(self, clock: str = CLOCK, seed: int = SEED) -> list[Step]:
+        return list(self.leg.steps(Reset(self.leg.start, clock, seed)))
+
+    def share(self, seen: Sequence[Observation]) -> Iterator[tuple[Test, list[Observation]]]:
+        """What each test saw: the start, the calls before its own, its own."""
+        first, *rest = (one for one, step in zip(seen, self.plan(), strict=True) if not isinstance(step, Look))
+        calls = iter(rest)
+        for test in self.tests:
+            yield test, [first, *(next(calls) for _ in (*test.setup, test.call))]
+
+
+Drilled = Sequence[tuple[Drill, list[Observation]]]
+
+_played: Memory[Drilled] = Memory()
+
+
+async def take_drills(built: Built, means: Means) -> Drilled:
+    """Every test's session with what was seen of it, played once per process."""
+    key = name_built(built)
+    known = _played.find(key)
+    if known is not None:
+        return known
+    drills = list(list_drills(built))
+    played = await play_plans(find_program(built.environment), [drill.plan() for drill in drills], means.sandbox)
+    return _played.keep(key, list(zip(drills, played, strict=True)))
+
+
+def list_drills(built: Built) -> Iterator[Drill]:
+    """Those that have a session of their own first."""
+    starts, still = find_starts(built), dict[int, list[Test]]()
+    changes = {tool.name for tool in built.environment.tools if tool.effect == "change"}
+    for test in built.tests:
+        writes = test.expect == "success" and test.call.name in changes
+        if writes or test.setup:
+            yield Drill(Leg(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes), (test,))
+        else:
+            still.setdefault(id(starts.of(test)), []).append(test)
+    for tests in still.values():
+        yield Drill(Leg(starts.of(tests[0]), (), tuple(("test", test.call) for test in tests)), tuple(tests))

@@ -1,0 +1,45 @@
+"""States an environment is known to start from, each once: a test's own is found again without being spelled anew."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from envmill.gates.base import Built
+from envmill.gates.memory import Memory
+from schemas.base import Json, canonical_json, digest
+from schemas.environment import Test
+
+State = dict[str, Json]
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Distinct initial states: those of the tests, then those of the examples."""
+
+    distinct: tuple[State, ...]
+    _tested: Mapping[str, State]
+
+    def of(self, test: Test) -> State:
+        """The test's state: one and the same object for all tests that start from an equal one."""
+        return self._tested[test.id]
+
+
+_known: Memory[Starts] = Memory()
+
+
+def name_built(built: Built) -> Hashable:
+    """What tells an environment with its tests and examples from every other."""
+    return (built.environment.id, tuple(test.id for test in built.tests), tuple(map(digest, built.examples)))
+
+
+def find_starts(built: Built) -> Starts:
+    """Spelled once for all the gates of an environment."""
+    key = name_built(built)
+    return _known.find(key) or _known.keep(key, _gather(built))
+
+
+def _gather(built: Built) -> Starts:
+    distinct: dict[str, State] = {}
+    tested = {test.id: distinct.setdefault(canonical_json(test.initial_state), test.initial_state) for test in built.tests}
+    for state in built.examples:
+        distinct.setdefault(canonical_json(state), state)
+    return Starts(tuple(distinct.values()), tested)
