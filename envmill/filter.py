@@ -11,7 +11,6 @@ from envmill.gates.s13 import replay_library
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
 from schemas.base import canonical_json
-from schemas.environment import Call
 from schemas.ledger import Attack
 from schemas.scenario import Scenario
 
@@ -33,12 +32,7 @@ async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     return Result(tuple(probes), (replayed, require_solved(probes), require_variance(probes, scripted=True)))
 
 
-def list_library(scenario: Scenario, attacks: Sequence[Attack]) -> tuple[tuple[Call, ...], ...]:
+def list_library(scenario: Scenario, attacks: Sequence[Attack]) -> tuple[Attack, ...]:
     """Attacks of its siblings, each once."""
-    return tuple(
-        {
-            canonical_json([call.model_dump() for call in one.calls]): tuple(one.calls)
-            for one in attacks
-            if one.calls and one.scenario != scenario.id
-        }.values()
-    )
+    others = [one for one in attacks if one.scenario != scenario.id]
+    return tuple({canonical_json([[call.model_dump() for call in one.calls], one.said]): one for one in others}.values())

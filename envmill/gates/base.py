@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 from envmill.models.door import Account
 from envmill.sandbox import Sandbox
 from schemas.base import Json
-from schemas.environment import Call, Environment, Test
-from schemas.ledger import GateOutcome, Lap
+from schemas.environment import Environment, Test
+from schemas.ledger import Attack, GateOutcome, Lap
 from schemas.scenario import Scenario
 
 
@@ -36,7 +36,7 @@ class Posed:
     environment: Environment
     siblings: tuple[Scenario, ...] = ()
     """Other scenarios of the environment."""
-    library: tuple[tuple[Call, ...], ...] = ()
+    library: tuple[Attack, ...] = ()
     """Attacks that were once paid here or on a sibling."""
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import orjson
 
-from envmill.agents.attackers.base import View
+from envmill.agents.attackers.base import View, recite
 from envmill.agents.search import GENERATION, Episode, Pool, Searcher, speak
 from envmill.agents.trial import Trial, find_breakdown
 from envmill.errors import BuildError
@@ -25,6 +25,7 @@ from envmill.verifiers.diff import diff_states, spell_state
 from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.judge import judge, make_error
 from schemas.environment import Call
+from schemas.ledger import Attack
 from schemas.rollout import Verdict
 from schemas.scenario import Verifier
 
@@ -50,6 +51,11 @@ class Catch:
     def exploit(self) -> bool:
         """Whether it passes without doing what is asked."""
         return self.trial.verdict.outcome == "pass" and self.right is False
+
+
+def recite_all(seen: Sequence[Observation]) -> list[str]:
+    """What replies said: a recital of a sibling's rows is about other rows here."""
+    return [recite(seen)]
 
 
 @dataclass
@@ -101,13 +107,12 @@ class Hunt:
                 break
         return tally
 
-    async def replay(self, library: Sequence[Sequence[Call]]) -> list[Catch]:
-        """Attacks that were paid on a sibling; those that are paid here."""
-        trials = await self.trials.play(
-            [Attempt("library", tuple(calls), ("Done: everything you asked for is in place.",)) for calls in library]
-        )
-        paid = [(calls, trial) for calls, trial in zip(library, trials, strict=True) if trial.verdict.reward and trial.ending]
-        return [await self._catch("library", calls, trial.ending) for calls, trial in paid if trial.ending]
+    async def replay(self, library: Sequence[Attack]) -> list[Catch]:
+        """Attacks that were paid on a sibling; those that are paid here, with the words of then or with what is answered here."""
+        attempts = [Attempt("library", tuple(one.calls), words) for one in library for words in (tuple(one.said), recite_all)]
+        trials = await self.trials.play(attempts)
+        paid = [(attempt, trial.ending) for attempt, trial in zip(attempts, trials, strict=True) if trial.verdict.reward and trial.ending]
+        return [await self._catch("library", attempt.calls, ending) for attempt, ending in paid]
 
     def earn(self, verdict: Verdict) -> float:
         """What the search maximises: the reward where it pays in part; else the share of goals and facts, halved for each broken gate."""

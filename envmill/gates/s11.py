@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import orjson
+
 from envmill.agents.attackers import ATTACKERS, View
 from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
@@ -40,7 +42,7 @@ def find_difference(one: Trial, other: Trial) -> tuple[str, str] | None:
     """(reason code, words) when two plays of one attempt part."""
     if one.verdict.outcome != other.verdict.outcome or one.verdict.reward != other.verdict.reward:
         return "verdict_differs", f"judged {one.verdict.outcome}, then {other.verdict.outcome}"
-    if one.seen[-1].state_hash != other.seen[-1].state_hash:
+    if orjson.dumps(one.seen[-1].state) != orjson.dumps(other.seen[-1].state):
         return "end_differs", "the same calls end in another state in another process"
     if [reply.parts for reply in one.replies] != [reply.parts for reply in other.replies]:
         return "reply_differs", "the same calls are answered otherwise in another process"

@@ -6,12 +6,16 @@ attempt                     ─┘
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TypeVar
 
+import orjson
+
 from envmill.agents.attackers import ATTACKERS, View
+from envmill.agents.attackers.base import Mute
 from envmill.agents.trial import Trial, Words, find_breakdown, make_error
 from envmill.gates.base import Means, Posed
 from envmill.kinds.start import start
@@ -19,7 +23,7 @@ from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Step
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import spell_state
 from envmill.verifiers.ending import Deed, Ending
-from envmill.verifiers.judge import glance
+from envmill.verifiers.judge import glance, has_lost
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.rollout import Verdict
@@ -30,6 +34,8 @@ SEEDS = 8
 _SCENARIOS = 64
 _STEPS = 400
 """Steps of one message: a plan has a time limit as a whole."""
+_LOST = 2
+"""Attempts of an attacker that has lost before it begins: they show what breaks, and no luck is to be had."""
 
 T = TypeVar("T")
 
@@ -59,6 +65,7 @@ class Trials:
         self._program = Program.of(posed.environment)
         self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
+        self._seen: dict[bytes, list[Observation]] = {}
         self._verdicts: dict[str, Verdict] = {}
         self._spelled = spell_state(posed.scenario.initial_state)
 
@@ -86,8 +93,7 @@ class Trials:
 
     async def oracle(self) -> list[Trial]:
         """The reference path, twice; the second time the way a third party would begin: after somebody else's session."""
-        path = self.path()
-        return await self.once("oracle", lambda: self.play([path, path]))
+        return await self.once("oracle", self._play_twice)
 
     async def elsewhere(self) -> Trial:
         """The reference path under another clock and seed."""
@@ -103,8 +109,17 @@ class Trials:
         return self._means.seed * SEEDS
 
     def plan_attack(self, name: str, view: View, seed: int) -> Attempt:
+        """Every other one goes on from where the one before it ends: what lies about has changed by then."""
         attacker = ATTACKERS[name]
-        return Attempt(f"{name} (seed {seed})", tuple(attacker.plan(view, seed)), lambda seen: attacker.speak(view, seen), brief=True)
+        first = seed - (seed - self.first_seed) % 2
+        calls = [call for each in range(first, seed + 1) for call in attacker.plan(view, each)]
+        return Attempt(f"{name} (seed {seed})", tuple(calls), lambda seen: attacker.speak(view, seen), brief=True)
+
+    def list_seeds(self, name: str) -> range:
+        """One where nothing is left to chance; few where what it says in the end, the same whatever happens, leaves a fact untold."""
+        attacker, verifier = ATTACKERS[name], self.scenario.verifier
+        lost = isinstance(attacker, Mute) and has_lost(verifier, attacker.words)
+        return range(self.first_seed, self.first_seed + (1 if not attacker.random else _LOST if lost else SEEDS))
 
     def path(self) -> Attempt:
         return Attempt("oracle", tuple(self.scenario.oracle), self.last_words())
@@ -113,29 +128,37 @@ class Trials:
         return (self.scenario.say,) if self.scenario.say else ()
 
     async def play(self, attempts: Sequence[Attempt], *, elsewhere: bool = False) -> list[Trial]:
-        """All of them, in as few messages as their length allows; `elsewhere` is a jail with another hash seed, and judges anew."""
-        trials: list[Trial] = []
-        batch: list[Attempt] = []
-        for attempt in attempts:
-            if batch and sum(len(each.calls) + 2 for each in batch) + len(attempt.calls) > _STEPS:
-                trials += await self._play(batch, elsewhere)
-                batch = []
-            batch.append(attempt)
-        return trials + (await self._play(batch, elsewhere) if batch else [])
+        """All of them, in as few messages as their length allows; what was played is not played again for other words.
+
+        `elsewhere` is a jail with another hash seed: there all is played, and judged, anew.
+        """
+        if elsewhere:
+            seen = await self._observe(attempts, elsewhere)
+            return [await self._conclude(each, one, elsewhere) for each, one in zip(attempts, seen, strict=True)]
+        keys = [_key(each) for each in attempts]
+        lacking = {key: each for key, each in zip(keys, attempts, strict=True) if key not in self._seen}
+        self._seen.update(zip(lacking, await self._observe(list(lacking.values())), strict=True))
+        return [await self._conclude(each, self._seen[key], elsewhere) for each, key in zip(attempts, keys, strict=True)]
 
     async def judge(self, ending: Ending) -> Verdict:
         """The verdict on an ending of one's own making."""
         return await decide(self._means.sandbox, self.scenario.verifier, ending, self.scenario.clock)
 
-    async def _play(self, batch: Sequence[Attempt], elsewhere: bool) -> list[Trial]:
-        plans: list[list[Step]] = [[each.reset or self._start, *map(Invoke, each.calls), Look()] for each in batch]
-        sandbox = self.sandbox.elsewhere if elsewhere else self.sandbox
-        seen = await sandbox.play(self._program, [step for plan in plans for step in plan], hashes="last")
-        trials: list[Trial] = []
-        for attempt, plan in zip(batch, plans, strict=True):
-            trials.append(await self._conclude(attempt, seen[: len(plan)], elsewhere))
-            seen = seen[len(plan) :]
-        return trials
+    async def _play_twice(self) -> list[Trial]:
+        """And in the same message what nearly every gate asks for besides: nothing done."""
+        path, nothing = self.path(), Attempt("do_nothing")
+        one, other, self._seen[_key(nothing)] = await self._observe([path, path, nothing])
+        self._seen[_key(path)] = one
+        return [await self._conclude(path, seen, elsewhere=False) for seen in (one, other)]
+
+    async def _observe(self, attempts: Sequence[Attempt], elsewhere: bool = False) -> list[list[Observation]]:
+        """What came of each: the reset, one observation per call, the look."""
+        sandbox, found = self.sandbox.elsewhere if elsewhere else self.sandbox, list[list[Observation]]()
+        for batch in _cut(list(_chain(attempts))):
+            plan = [step for chain in batch for step in _plan(chain, self._start)]
+            seen = iter(await sandbox.play(self._program, plan, hashes="last"))
+            found += [one for chain in batch for one in _unchain(chain, seen)]
+        return found
 
     async def _conclude(self, attempt: Attempt, seen: list[Observation], elsewhere: bool) -> Trial:
         if fault := find_breakdown(seen):
@@ -158,11 +181,7 @@ class Trials:
 
     async def _attack(self) -> dict[str, list[Trial]]:
         view = View.of(self.scenario, self.environment)
-        named = [
-            (name, self.plan_attack(name, view, seed))
-            for name, attacker in ATTACKERS.items()
-            for seed in range(self.first_seed, self.first_seed + (SEEDS if attacker.random else 1))
-        ]
+        named = [(name, self.plan_attack(name, view, seed)) for name in ATTACKERS for seed in self.list_seeds(name)]
         trials = await self.play([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}
         for (name, _), trial in zip(named, trials, strict=True):
@@ -171,6 +190,65 @@ class Trials:
 
 
 _KEPT: OrderedDict[tuple[str, str, int, int], Trials] = OrderedDict()
+
+
+def _key(attempt: Attempt) -> bytes:
+    """Equal for attempts that make the same calls from the same start."""
+    calls = [[call.name, call.arguments, call.actor] for call in attempt.calls]
+    start = attempt.reset and [attempt.reset.clock, attempt.reset.seed, attempt.reset.state]
+    try:
+        return orjson.dumps([calls, start])
+    except TypeError:
+        return repr([calls, start]).encode()
+
+
+def _chain(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
+    """Attempts that go on from where the one before ends share its session: a reset takes as long as twenty calls."""
+    chain: list[Attempt] = []
+    for attempt in attempts:
+        if chain and not _goes_on(chain[-1], attempt):
+            yield chain
+            chain = []
+        chain.append(attempt)
+    if chain:
+        yield chain
+
+
+def _goes_on(before: Attempt, attempt: Attempt) -> bool:
+    made = len(before.calls)
+    return before.reset is attempt.reset and made < len(attempt.calls) and attempt.calls[:made] == before.calls
+
+
+def _plan(chain: Sequence[Attempt], start: Reset) -> Iterator[Step]:
+    """One session, with a look at the end of each."""
+    yield chain[0].reset or start
+    made = 0
+    for attempt in chain:
+        yield from map(Invoke, attempt.calls[made:])
+        yield Look()
+        made = len(attempt.calls)
+
+
+def _unchain(chain: Sequence[Attempt], seen: Iterator[Observation]) -> Iterator[list[Observation]]:
+    """For each, what it would have been shown in a session of its own."""
+    so_far = [next(seen)]
+    for attempt in chain:
+        so_far += islice(seen, len(attempt.calls) + 1 - len(so_far))
+        yield [*so_far, next(seen)]
+
+
+def _cut(chains: Sequence[list[Attempt]]) -> Iterator[list[list[Attempt]]]:
+    """Sessions for one message each."""
+    batch, steps = list[list[Attempt]](), 0
+    for chain in chains:
+        more = len(chain[-1].calls) + len(chain) + 1
+        if batch and steps + more > _STEPS:
+            yield batch
+            batch, steps = [], 0
+        batch.append(chain)
+        steps += more
+    if batch:
+        yield batch
 
 
 def looks_at_states_only(scenario: Scenario) -> bool:

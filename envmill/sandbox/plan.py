@@ -12,6 +12,7 @@ from envmill.runtime.jail.operations import EMPTY
 from envmill.runtime.jail.stock import LARGE
 from envmill.runtime.profiles import check_profile, find_profile
 from envmill.runtime.world import parse_clock
+from envmill.sandbox.looking import Start
 from schemas.base import Json, digest
 from schemas.environment import Call, Environment, Tool
 
@@ -71,6 +72,11 @@ class Reset:
         except TypeError:
             return {}
         return {"key": fingerprint(spelled), **({"large": True} if len(spelled) > LARGE else {})}
+
+    @cached_property
+    def start(self) -> Start:
+        """What states of the session are read against."""
+        return Start(self.state)
 
     def message(self) -> dict[str, Json]:
         more = {name: value for name, value in (("weather", self.weather), ("shaken", self.shaken)) if value}

@@ -12,10 +12,9 @@ from envmill.runtime.jail.wire import Message
 from envmill.sandbox.hearing import Hearing, Statement
 from envmill.sandbox.launch import check_system
 from envmill.sandbox.link import Link
-from envmill.sandbox.plan import Observation, Program, Step
+from envmill.sandbox.plan import Observation, Program, Reset, Step
 from envmill.sandbox.pool import Pool
 from envmill.settings import Settings
-from schemas.base import Json
 
 Hashes: TypeAlias = Literal["each", "last", "none"]
 """After which steps the state is hashed: a large state takes longer to hash than a call takes."""
@@ -26,17 +25,21 @@ class Session:
 
     def __init__(self, link: Link, program: Program, number: int, hashes: Hashes) -> None:
         self.link = link
+        self._reset: Reset | None = None
         self._request: Message = {"op": "step", "session": number, "program": program.message, "hashes": hashes}
         self.number = number
 
     async def step(self, step: Step) -> Observation:
         """Play one step. The first one that matters is a Reset."""
-        (observation,) = _read(await self.link.ask(self._request | {"steps": [step.message()]}))
+        (observation,) = await self.play([step])
         return observation
 
     async def play(self, steps: Sequence[Step]) -> list[Observation]:
         """Play several steps in one message."""
-        return _read(await self.link.ask(self._request | {"steps": [step.message() for step in steps]}))
+        messages = await self.link.ask(self._request | {"steps": [step.message() for step in steps]})
+        observations = _read_all(messages, steps, self._reset)
+        self._reset = next((step for step in reversed(steps) if isinstance(step, Reset)), self._reset)
+        return observations
 
     async def branch(self, session: "Session") -> Observation:
         """Make another open session of the same driver go on from here, in a process of its own."""
@@ -83,7 +86,7 @@ class Sandbox:
 
     async def inspect(self, program: Program) -> None:
         """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong."""
-        (loaded,) = await self._play(program, [{"op": "load"}], "none", fresh=True)
+        (loaded,) = _read(await self._play(program, [{"op": "load"}], "none", fresh=True))
         if loaded.outcome != "ok":
             raise BuildError(f"{loaded.message}", code=loaded.code)
 
@@ -92,7 +95,8 @@ class Sandbox:
 
         `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good.
         """
-        return await self._play(program, [step.message() for step in steps], hashes, fresh=fresh)
+        messages = await self._play(program, [step.message() for step in steps], hashes, fresh=fresh)
+        return _read_all(messages, steps)
 
     @asynccontextmanager
     async def session(self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None) -> AsyncGenerator[Session]:
@@ -115,15 +119,22 @@ class Sandbox:
         """What each driver holds: templates, sessions, processes kept ready, forks, and what is known about resets in place."""
         return [row for link in self._pool.links() for row in await link.ask({"op": "count"})]
 
-    async def _play(self, program: Program, steps: list[Message], hashes: Hashes, *, fresh: bool) -> list[Observation]:
+    async def _play(self, program: Program, steps: list[Message], hashes: Hashes, *, fresh: bool) -> list[Message]:
         link = await self._pool.find(program.message)
         request: Message = {"op": "play", "program": program.message, "steps": steps, "hashes": hashes}
-        return _read(await link.ask(request | {"fresh": True} if fresh else request))
+        return await link.ask(request | {"fresh": True} if fresh else request)
 
 
 def _read(messages: list[Message]) -> list[Observation]:
-    return [Observation.read(message, _read_state(message)) for message in messages]
+    """Where no state is looked at."""
+    return [Observation.read(message, None) for message in messages]
 
 
-def _read_state(message: Message) -> dict[str, Json] | None:
-    return None if message["state"] is None else orjson.loads(message["state"])
+def _read_all(messages: list[Message], steps: Sequence[Step], reset: Reset | None = None) -> list[Observation]:
+    """A state is read against the one its session began with."""
+    observations: list[Observation] = []
+    for message, step in zip(messages, steps, strict=True):
+        reset = step if isinstance(step, Reset) else reset
+        text: str | None = message["state"]
+        observations.append(Observation.read(message, None if text is None else reset.start.read(text) if reset else orjson.loads(text)))
+    return observations

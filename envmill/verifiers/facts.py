@@ -4,6 +4,7 @@ last words ──► mentions of the fact ──► one that is not taken back, 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from envmill.errors import BuildError
@@ -71,7 +72,7 @@ def _judge_message(fact: Fact, message: str) -> Shortfall:
     text = normalise(message)
     if not _is_mentioned(fact, message, text):
         return {"found": message[:500]}
-    rival = next((rival for rival in fact.rivals if _says_rival(fact, rival, message, text)), None)
+    rival = _find_rival(fact, message, text) if fact.rivals else None
     return None if rival is None else {"found": message[:500], "rival": rival}
 
 
@@ -91,14 +92,23 @@ def _join_lines(message: str) -> str:
     return " ".join(message.split())
 
 
-def _says_rival(fact: Fact, rival: Json, message: str, text: str) -> bool:
-    """A rival that is part of the fact is said with it; one that the fact is part of is another thing."""
+def _find_rival(fact: Fact, message: str, text: str) -> Json:
+    """The first that is said and not taken back. One that is part of the fact is said with it; one that the fact is part of is not."""
     if fact.kind == "pattern":
-        text, own = normalise(regex.drop(str(fact.value), _join_lines(message))), []
+        text, own, kind = _leave_out(str(fact.value), message), list[Span](), "text"
     else:
-        own = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)]
-    said = _find("text" if fact.kind == "pattern" else fact.kind, rival, text)
-    return any(not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own) for span in said)
+        own, kind = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)], fact.kind
+    for rival in fact.rivals:
+        for span in _find(kind, rival, text):
+            if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
+                return rival
+    return None
+
+
+@lru_cache(16)
+def _leave_out(pattern: str, message: str) -> str:
+    """A normalised message without what a pattern finds in it: facts of one reason, and verdicts on one message, ask again and again."""
+    return normalise(regex.drop(pattern, _join_lines(message)))
 
 
 def _find(kind: str, value: Json, text: str) -> list[Span]:

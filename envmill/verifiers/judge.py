@@ -46,7 +46,7 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
 
     For those who judge many endings that are meant to fail: its evidence is that one thing.
     """
-    if verifier.partial or any(check.op == "generated" for check in (*verifier.goals, *verifier.guards)):
+    if verifier.partial or _hears(verifier):
         return None
     plain = [goal for goal in verifier.goals if goal.op != "present"]
     missed = next((goal for goal in plain if not holds(goal, ending.initial, ending.final, {}, NOTHING)), None)
@@ -58,6 +58,21 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
     except ValueError:
         return None
     return _lose(untold) if untold else None
+
+
+def has_lost(verifier: Verifier, said: Sequence[str]) -> bool:
+    """Whether whoever says this, and nothing else, has failed wherever it ends: a fact is untold, and no part of the rest is paid."""
+    if verifier.partial or _hears(verifier):
+        return False
+    try:
+        return any(find_shortfall(fact, said) is not None for fact in verifier.facts)
+    except ValueError:
+        return False
+
+
+def _hears(verifier: Verifier) -> bool:
+    """Whether a generated check has a say: it may break down, and then there is no verdict."""
+    return any(check.op == "generated" for check in (*verifier.goals, *verifier.guards))
 
 
 def _lose(failing: Failing) -> Verdict:

@@ -12,35 +12,40 @@ import orjson
 from envmill.gates import s13
 from envmill.gates.base import Means
 from envmill.sandbox import Sandbox
+from envmill.sandbox.looking import Start
 from envmill.settings import Settings
-from envmill.verifiers.diff import spell_state
 from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call
+from schemas.rollout import Verdict
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Verifier
 from tests.gates.specimens import pose
 from tests.trust.costs import TOOLS, measure_environment_gates
 
 BYTES = 1_000_000
 CHECKS = 30
+SAID = ["All three are lent until 14 March 2026; the fee is 12.50."]
 TIMES = 200
 """Verdicts a median is taken of, in processor time: a busy machine must not slow it."""
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """A verdict on an end that was looked at in the jail, with the start spelled once or each time."""
+    """A verdict on an end as its text leaves the jail, reading it included, where the start is known and where it is met first."""
     state, verifier = _make_state(), _make_verifier()
-    endings = [_play(state, number) for number in range(8)]
-    baseline = _time(lambda number: orjson.dumps(endings[number % 8].final))
-    known = spell_state(state)
-    for name, what, spelled in (
-        ("verdict", "verdict on 1 MB with 30 checks, one of many on a scenario", known),
-        ("first_verdict", "the same, the first on its scenario", None),
+    plays = [_play(state, number) for number in range(8)]
+    baseline = _time(lambda number: orjson.dumps(state))
+    known = Start(state)
+    for name, what, start in (
+        ("verdict", "end of 1 MB read and judged by 30 checks, one of many on a scenario", lambda: known),
+        ("first_verdict", "the same, the first on its scenario", lambda: Start(state)),
     ):
-        judged = [Ending(one.initial, one.final, one.deeds, one.said, spelled) for one in endings]
-        assert all(judge(verifier, one).outcome == "pass" for one in judged)
-        measured = _time(lambda number, judged=judged: judge(verifier, judged[number % 8]))
-        yield {"id": name, "what": f"{what}; beside spelling the state", "measured": measured, "baseline": baseline, "unit": "ms"}
+
+        def decide(number: int, start: Callable[[], Start] = start) -> Verdict:
+            text, deeds = plays[number % 8]
+            return judge(verifier, Ending(state, start().read(text), deeds, SAID))
+
+        assert all(decide(number).outcome == "pass" for number in range(8))
+        yield {"id": name, "what": f"{what}; beside spelling the state", "measured": _time(decide), "baseline": baseline, "unit": "ms"}
     yield asyncio.run(_search())
     yield _judge_environments()
 
@@ -95,13 +100,13 @@ def _make_verifier() -> Verifier:
     )
 
 
-def _play(state: dict[str, Any], number: int) -> Ending:
-    final = orjson.loads(orjson.dumps(state, option=orjson.OPT_SORT_KEYS))
+def _play(state: dict[str, Any], number: int) -> tuple[str, list[Deed]]:
+    final = orjson.loads(orjson.dumps(state))
     for place in range(3):
         final["items"][f"item_{place:02d}"]["free"] = False
     part = {"type": "json", "value": {"id": "item_00", "name": "item 0", "number": number}}
     deeds = [Deed(Call(name="get", arguments={"id": f"item_{place:02d}"}), "ok", "", [part]) for place in range(20)]
-    return Ending(state, final, deeds, ["All three are lent until 14 March 2026; the fee is 12.50."])
+    return orjson.dumps(final, option=orjson.OPT_SORT_KEYS).decode(), deeds
 
 
 def _time(work: Callable[[int], Any]) -> float:

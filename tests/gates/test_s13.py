@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -15,8 +16,9 @@ from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.verify import list_attacks
 from schemas.environment import Call
-from schemas.scenario import Check
-from tests.gates.cases import ANY_BOOKING, SIXTY, Case, answer, check, derived, judge_cases, loose
+from schemas.ledger import Attack
+from schemas.scenario import Check, Fact
+from tests.gates.cases import ANY_BOOKING, LOOK_UP, SIXTY, Case, answer, check, derived, judge_cases, loose
 from tests.gates.specimens import pose
 
 ACTIVE = Check(name="Ada is active", op="equals", path=["members", "M1", "status"], value="active")
@@ -58,7 +60,13 @@ def test_an_attack_is_stored_without_the_calls_it_does_not_need() -> None:
     (attack,) = list_attacks(posed.scenario, [find_all()["any booking will do"]])
     assert ([call.name for call in attack.calls], attack.reward, attack.solves) == (["book_seats"], 1.0, False)
     assert list_library(posed.scenario, [attack]) == ()
-    assert list_library(pose(request="Another.").scenario, [attack]) == (tuple(attack.calls),)
+    assert list_library(pose(request="Another.").scenario, [attack, attack]) == (attack,)
+
+
+def take(*calls: Call, said: Sequence[str] = ()) -> Attack:
+    """An attack that was paid somewhere else."""
+    told = {"reward": 1.0, "solves": False, "final_state_hash": ""}
+    return Attack.model_validate({"environment": "env_x", "scenario": "scn_x", "manner": "blind", "calls": calls, "said": said} | told)
 
 
 async def judge(posed: Posed, episodes: int = 20, seed: int = 0) -> Finding:
@@ -71,9 +79,24 @@ async def judge(posed: Posed, episodes: int = 20, seed: int = 0) -> Finding:
 @pytest.mark.parametrize(("verifier", "outcome"), [(loose(ANY_BOOKING), "dropped"), (derived(), "kept")])
 def test_what_was_paid_on_a_sibling_is_tried_here(verifier: object, outcome: str) -> None:
     posed = pose(verifier=verifier)
-    finding = asyncio.run(judge(Posed(posed.scenario, posed.environment, library=((BOOK_BO,),))))
+    finding = asyncio.run(judge(Posed(posed.scenario, posed.environment, library=(take(BOOK_BO),))))
     assert (finding.outcome, finding.reason) == (outcome, "exploit" if outcome == "dropped" else "")
     assert finding.detail.startswith("library: book_seats") is (outcome == "dropped")
+
+
+WORDS = answer(Fact(name="the balance", kind="number", value=60), procedure=[], harm=[], say="It is 60.")
+
+
+@pytest.mark.parametrize(("attack", "caught"), [(take(said=["60"]), True), (take(LOOK_UP), True), (take(said=["Done."]), False)])
+def test_an_attack_says_what_it_said_or_what_it_is_told(attack: Attack, caught: bool) -> None:
+    """Words alone pay here, and a recital of what is answered; neither ends elsewhere, so neither is more than paid."""
+    finding = asyncio.run(replay(Posed(WORDS.scenario, WORDS.environment, library=(attack,))))
+    assert bool(finding.evidence["attacks"]) is caught
+
+
+async def replay(posed: Posed) -> Finding:
+    async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
+        return await s13.replay_library(posed, Means(sandbox))
 
 
 def test_without_a_search_nothing_is_measured() -> None:

@@ -57,9 +57,10 @@ class Mute:
     """What attackers share that have nothing to say."""
 
     random = False
+    words = ("Done: everything you asked for is in place.",)
 
     def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
-        return ["Done: everything you asked for is in place."]
+        return list(self.words)
 
 
 def recite(seen: Sequence[Observation]) -> str:
