@@ -1,4 +1,4 @@
-"""Whether what is to be told follows from what was read: nothing else it could be, or what the question's words fit better, is another answer.
+"""Whether what is to be told follows from what was read, or the words of the question fit another value better.
 
 told value ─► readings that give it ─┐
 all readings ────────────────────────┴─► none gives it ─► underivable    each is outdone by another value's ─► wrong
@@ -26,7 +26,7 @@ Standing = Literal["read", "unknown", "underivable", "outdone"]
 
 _MOST_WORDS = 0.6
 """Share of a text's words that have to be read for the text to be somebody's own summary."""
-_YES_OR_NO = frozenset("yes no true false none nothing".split())
+_YES_OR_NO = frozenset(["yes", "no", "true", "false", "none", "nothing"])
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,10 @@ class Answer:
 
     @property
     def words(self) -> str:
+        told = f"the user is to be told {self.fact.value!r} ({self.fact.name})"
         if self.standing == "outdone":
-            return f"the user is to be told {self.fact.value!r} ({self.fact.name}); by the words of the request it is {self.how}"
-        return f"the user is to be told {self.fact.value!r} ({self.fact.name}), which no reply shows and no count, sum or extreme of what was read gives"
+            return f"{told}; by the words of the request it is {self.how}"
+        return f"{told}, which no reply shows and no count, sum or extreme of what was read gives"
 
     def tell(self) -> Json:
         return {"fact": self.fact.name, "value": self.fact.value, "standing": self.standing, "how": self.how}

@@ -4,7 +4,7 @@ request, name of the fact, sentence of the last words ─► words, each a bit �
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -31,11 +31,17 @@ OPERATIONS: dict[str, str] = {
 """What is asked to be done with rows → how people ask for it."""
 
 _ARITHMETIC = re.compile(
-    r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|higher|lower) than|left over|remain(?:s|ing)?"
-    r"|how (?:long|old|far)|days? (?:between|from|until)|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
+    r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|higher|lower) than"
+    r"|left over|remain(?:s|ing)?|how (?:long|old|far)|days? (?:between|from|until)"
+    r"|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
 )
 """Signs of a calculation of more than one step."""
-EMPTY = frozenset("a an and are as at be by do for from has have id in is it its key no not of on or that the to value was what which who with yes".split())
+EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be by do for from has have id in is it its key no not of on or that the to value was what which who with yes",
+    )
+)
 """Words that describe nothing."""
 
 
@@ -56,7 +62,7 @@ class Question:
 
     def mark_name(self, name: str) -> Mask:
         """Words that a field, a tool or a collection is called by, in whatever number."""
-        return self._join(bit for word in _cut_name(name) for bit in self._stems.get(stem(word), ()))
+        return self._join(bit for word in cut_name(name) for bit in self._stems.get(stem(word), ()))
 
     def mark_value(self, value: Json) -> Mask:
         """Words that say a value; none where it is a yes, a no, or a letter."""
@@ -69,7 +75,7 @@ class Question:
         words = split_words(str(value))
         if not words or words[0] not in self._places or (len(words) == 1 and not self._describes(str(value))):
             return 0
-        starts = (place for place in self._places[words[0]] if self._words[place : place + len(words)] == words)
+        starts = (place for place in self._places[words[0]] if self.words[place : place + len(words)] == words)
         return self._join(place + step for place in starts for step in range(len(words)))
 
     def _describes(self, word: str) -> bool:
@@ -85,7 +91,7 @@ class Question:
 
     def tell(self, mask: Mask) -> str:
         """The words of a mask."""
-        return " ".join(word for place, word in enumerate(self._words) if mask >> place & 1)
+        return " ".join(word for place, word in enumerate(self.words) if mask >> place & 1)
 
     def is_plain(self, mask: Mask) -> bool:
         """Whether it holds nothing but numbers and words that describe nothing."""
@@ -96,20 +102,21 @@ class Question:
         return [found.span() for found in re.finditer(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*", self.text)]
 
     @cached_property
-    def _words(self) -> list[str]:
+    def words(self) -> list[str]:
+        """In order."""
         return [self.text[start:end] for start, end in self._spans]
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
         places: dict[str, list[int]] = {}
-        for place, word in enumerate(self._words):
+        for place, word in enumerate(self.words):
             places.setdefault(word, []).append(place)
         return places
 
     @cached_property
     def _stems(self) -> dict[str, list[int]]:
         stems: dict[str, list[int]] = {}
-        for place, word in enumerate(self._words):
+        for place, word in enumerate(self.words):
             if word not in EMPTY:
                 stems.setdefault(stem(word), []).append(place)
         return stems
@@ -165,7 +172,7 @@ def find_told(fact: Fact, text: str) -> list[Span]:
 
 def split_sentences(text: str) -> Sequence[str]:
     """Roughly: a name with a full stop in it may be cut."""
-    return [one for one in re.split(r"(?<=[.!?;:])\s+|\n+", text) if one.strip()]
+    return [one for one in re.split(r"(?<=[.!?;])\s+|\n+", text) if one.strip()]
 
 
 def stem(word: str) -> str:
@@ -176,7 +183,7 @@ def stem(word: str) -> str:
     return word
 
 
-def _cut_name(name: str) -> Iterator[str]:
+def cut_name(name: str) -> list[str]:
     """`late_fee`, `lateFee` and `late-fee` are two words."""
     spread = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    yield from (word for word in split_words(spread.replace("_", " ")) if word not in EMPTY)
+    return [word for word in split_words(spread.replace("_", " ")) if word not in EMPTY]

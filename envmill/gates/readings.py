@@ -158,26 +158,29 @@ def _read_together(question: Question, table: Table, rows: list[Row]) -> Iterato
     for name in rows[0].fields:
         values = [row.fields.get(name) for row in rows]
         named = question.mark_name(name)
-        numbers = [value for value in values if _is_number(value)]
+        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
         if len(numbers) == len(rows):
             for operation, value in (("sum", round(sum(numbers), 6)), ("mean", sum(numbers) / len(numbers))):
-                own = named | question.mark_operation(operation)
+                asked = question.mark_operation(operation)
+                own = named | asked if asked else 0
                 yield Reading(value, words | own, own, f"{operation} of {name}", table.name)
         if len(numbers) == len(rows) or all(read_day(value) for value in values):
             yield from _read_extremes(question, table, rows, name, words)
 
 
 def _read_extremes(question: Question, table: Table, rows: list[Row], name: str, words: Mask) -> Iterator[Reading]:
+    """The most and the least of a field, and, where that is asked for, what else is said of the row that has it."""
     pairs: list[tuple[float | str, Row]] = [(_rank(row.fields[name]), row) for row in rows]
-    numbers = _is_number(rows[0].fields[name])
-    for best, operations in ((max, ("highest", "last")), (min, ("lowest", "first"))):
+    timely = not _is_number(rows[0].fields[name])
+    for best, often, of_days in ((max, "highest", "last"), (min, "lowest", "first")):
         top = best(rank for rank, _ in pairs)
         holders = [row for rank, row in pairs if rank == top]
-        own = question.mark_name(name) | question.mark_operation(operations[0]) | (0 if numbers else question.mark_operation(operations[1]))
-        yield Reading(holders[0].fields[name], words | own, own, f"{operations[0]} {name}", table.name)
-        for other, value in holders[0].fields.items() if len(holders) == 1 else ():
+        asked = question.mark_operation(often) | (question.mark_operation(of_days) if timely else 0)
+        own = question.mark_name(name) | asked if asked else 0
+        yield Reading(holders[0].fields[name], words | own, own, f"{often} {name}", table.name)
+        for other, value in holders[0].fields.items() if asked and len(holders) == 1 else ():
             if other != name and _is_plain(value):
-                yield Reading(value, words | own, own, other, f"the row of {table.name} with the {operations[0]} {name}")
+                yield Reading(value, words | own, own, other, f"the row of {table.name} with the {often} {name}")
 
 
 def _rank(value: Json) -> float | str:
