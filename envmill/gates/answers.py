@@ -71,7 +71,8 @@ def judge(fact: Fact, subject: Posed, replies: Sequence[Observation], stock: Sto
     others = find_sure([one for one in readings if not question.mark_value(one.value)])
     # Who wishes for something has named no field that he wants to be told: only the row can be a wrong one.
     if subject.scenario.polarity != "answer":
-        others = [one for one in others if any(one.what == each.what for each in given)]
+        alike = {(one.what, one.table) for one in given}
+        others = [one for one in others if (one.what, one.table) in alike]
     better = [find_better(one, others, question, fact) for one in given]
     if all(better):
         best = max((one for one in better if one), key=lambda one: one.words.bit_count())

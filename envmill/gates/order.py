@@ -135,10 +135,11 @@ def list_signs(subject: Posed, place: int, stock: Stock) -> dict[tuple[str, Json
 
 
 def score(signs: dict[tuple[str, Json], float], texts: Sequence[Question]) -> list[float]:
-    """How much each sentence says; a sign counts the less the more sentences show it."""
-    scores = [0.0] * len(texts)
+    """How much each sentence says; a sign counts the less the more sentences show it. Where a value is said, a tool's name alone is chance."""
+    scores, said = [0.0] * len(texts), [False] * len(texts)
     for (sort, sign), weight in signs.items():
         shown = [bool(text.mark_name(str(sign)) if sort == "name" else text.mark_value(sign)) for text in texts]
         for number in (number for number, one in enumerate(shown) if one):
             scores[number] += weight / sum(shown)
-    return [round(one, 6) for one in scores]
+            said[number] |= sort == "value"
+    return [round(one, 6) if known or not any(said) else 0.0 for one, known in zip(scores, said, strict=True)]

@@ -30,6 +30,8 @@ class Reading:
     """Operation and field."""
     where: str
     """Table, or row."""
+    table: str
+    """Table."""
 
 
 @dataclass
@@ -130,7 +132,7 @@ def _read_cells(question: Question, table: Table, row: Row) -> Iterator[Reading]
         for one in value if is_array(value) else [value]:
             if _is_plain(one):
                 # A value does not describe itself: who asks for it has not said it.
-                yield Reading(one, table.words | row.words | own, own, name, f"one of {table.name}")
+                yield Reading(one, table.words | row.words | own, own, name, f"one of {table.name}", table.name)
 
 
 def _list_subsets(table: Table) -> Iterator[list[Row]]:
@@ -154,7 +156,7 @@ def _read_together(question: Question, table: Table, rows: list[Row]) -> Iterato
         common &= row.words
     words |= common
     counted = question.mark_operation("count")
-    yield Reading(len(rows), words | counted, counted, "count", table.name)
+    yield Reading(len(rows), words | counted, counted, "count", table.name, table.name)
     for name in rows[0].fields:
         values = [row.fields.get(name) for row in rows]
         named = question.mark_name(name)
@@ -163,7 +165,7 @@ def _read_together(question: Question, table: Table, rows: list[Row]) -> Iterato
             for operation, value in (("sum", round(sum(numbers), 6)), ("mean", sum(numbers) / len(numbers))):
                 asked = question.mark_operation(operation)
                 own = named | asked if asked else 0
-                yield Reading(value, words | own, own, f"{operation} of {name}", table.name)
+                yield Reading(value, words | own, own, f"{operation} of {name}", table.name, table.name)
         if len(numbers) == len(rows) or all(read_day(value) for value in values):
             yield from _read_extremes(question, table, rows, name, words)
 
@@ -177,10 +179,10 @@ def _read_extremes(question: Question, table: Table, rows: list[Row], name: str,
         holders = [row for rank, row in pairs if rank == top]
         asked = question.mark_operation(often) | (question.mark_operation(of_days) if timely else 0)
         own = question.mark_name(name) | asked if asked else 0
-        yield Reading(holders[0].fields[name], words | own, own, f"{often} {name}", table.name)
+        yield Reading(holders[0].fields[name], words | own, own, f"{often} {name}", table.name, table.name)
         for other, value in holders[0].fields.items() if asked and len(holders) == 1 else ():
             if other != name and _is_plain(value):
-                yield Reading(value, words | own, own, other, f"the row of {table.name} with the {often} {name}")
+                yield Reading(value, words | own, own, other, f"the row of {table.name} with the {often} {name}", table.name)
 
 
 def _rank(value: Json) -> float | str:
