@@ -33,6 +33,8 @@ PAGE = ROOT / "docs/audit/confusion.md"
 ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
 PATIENCE = 8
 """Places tried per fault that is wanted, before a kind is called rare."""
+MAKERS = ("table", "jobs", "making", "posing", "kept")
+"""Modules beside this one that decide what comes of a job."""
 VARIATIONS = 10
 """Environments of a theme that scenarios are drawn from."""
 
@@ -123,7 +125,7 @@ async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
 @cache
 def take_fingerprint() -> str:
     """Of the engine, its seeds and these jobs: an outcome of other code is none."""
-    paths = [*(ROOT / "envmill").rglob("*.py"), *(ROOT / "data/seeds").rglob("*.toml"), *Path(__file__).parent.glob("*.py")]
+    paths = [*(ROOT / "envmill").rglob("*.py"), *(ROOT / "data/seeds").rglob("*.toml"), *(Path(__file__).with_stem(name) for name in MAKERS)]
     told = hashlib.sha256()
     for path in sorted(paths):
         told.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
