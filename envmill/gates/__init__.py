@@ -53,7 +53,9 @@ SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     Gate("S1", "scenarios", "Does the reference path replay without a rejection, and pass, twice?", s1.look),
     Gate("S9", "scenarios", "Does the request keep tools, hidden ids and expected values to itself?", s9.look),
     Gate("S10", "scenarios", "Do text and structure agree on dates, amounts and references?", s10.look),
-    Gate("S8", "scenarios", "Could every argument of the reference path be known before it is used?", s8.look),
+    Gate(
+        "S8", "scenarios", "Could every argument of the reference path be known before it is used, and does what is told follow?", s8.look
+    ),
     Gate("S3", "scenarios", "Does leaving out any write, required read or fact lose?", s3.look),
     Gate("S14", "scenarios", "Do the reference paths of siblings fail here?", s14.look),
     Gate("S15", "scenarios", "Does the request select one row for each thing it speaks of?", s15.look),

@@ -8,11 +8,12 @@ from decimal import Decimal
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep
 from envmill.gates.likeness import is_same_end
+from envmill.gates.order import order_as_asked
 from envmill.gates.s15 import describe_row, list_targets
 from envmill.gates.sources import COUNTED, Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
 from envmill.gates.trials import Attempt, Trials, list_writes
 from envmill.verifiers.numbers import find_numbers
-from envmill.verifiers.words import find_words, normalise
+from envmill.verifiers.words import normalise
 from schemas.base import Json
 
 GATE = "S10"
@@ -21,8 +22,6 @@ _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
 _ITEM = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+\S")
-_TURNS_ROUND = re.compile(r"\b(?:before|first|once|prior|earlier|until|unless|as soon as|after (?!that\b|which\b|this\b))")
-"""Words that ask for another order than they stand in."""
 _NEAR = 400
 """Days from the clock within which a date may be one that the user has in mind."""
 
@@ -87,39 +86,18 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
 
 async def list_disorder(subject: Posed, means: Means) -> list[tuple[str, str]]:
     """Wishes in another order than the reference path carries them out in, where the order asked for is refused or ends elsewhere."""
-    scenario, asked = subject.scenario, order_as_asked(subject)
-    writes = list_writes(subject)
-    if asked in (None, writes) or _TURNS_ROUND.search(normalise(scenario.request)):
+    oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject), list_writes(subject)
+    if asked is None:
         return []
-    reads = [call for place, call in enumerate(scenario.oracle) if place not in writes]
+    reads = [call for place, call in enumerate(oracle) if place not in writes]
     trials = Trials.of(subject, means)
-    attempt = Attempt("as asked", (*reads, *(scenario.oracle[place] for place in asked)), trials.last_words())
+    attempt = Attempt("as asked", (*reads, *(oracle[place] for place in asked)), trials.last_words())
     (trial,) = await trials.once("as_asked", lambda: trials.play([attempt]))
     right = (await trials.oracle())[0].ending
     if trial.ending is None or right is None or is_same_end(right.initial, trial.ending.final, right.final):
         return []
-    names = ", ".join(scenario.oracle[place].name for place in asked)
+    names = ", ".join(oracle[place].name for place in asked)
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]
-
-
-def order_as_asked(subject: Posed) -> list[int] | None:
-    """Places of the writes by where the request first speaks of what is theirs alone; None where it does not of each."""
-    stock, writes = Stock.of(subject.scenario.initial_state), list_writes(subject)
-    targets, text = list_targets(subject), normalise(subject.scenario.request)
-    words: dict[int, set[str]] = {place: set() for place in writes}
-    for place in writes:
-        words[place] |= {str(leaf) for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
-        for target in targets:
-            if target.place == place:
-                words[place] |= {str(value) for _, value in describe_row(stock, target.collection, target.key, 2)}
-    found: dict[int, int] = {}
-    for place in writes:
-        own = words[place] - {word for other in writes if other != place for word in words[other]}
-        starts = [spans[0][0] for word in own if len(word) > 1 and (spans := find_words(text, word))]
-        if not starts:
-            return None
-        found[place] = min(starts)
-    return sorted(writes, key=found.__getitem__)
 
 
 def describe_targets(subject: Posed) -> Knowledge:

@@ -1,7 +1,8 @@
-"""S8: facts closure: whoever follows the reference path could know every argument of it before the call.
+"""S8: facts closure: whoever follows the reference path could know every argument before its call, and at the end what is to be told.
 
 request, facts, policy ─┐
 replies to earlier calls ┴─► does anything hold this argument?  no ─► computed from what is known?  no ─► dropped
+all replies ─────────────► does what is to be told follow?      no, or the request's words fit another value better ─► dropped
 """
 
 import re
@@ -12,6 +13,7 @@ from decimal import Decimal
 from typing import Literal
 
 from envmill.agents.attackers.stock import Stock
+from envmill.gates.answers import judge_answers
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
 from envmill.gates.trials import Trials
@@ -55,7 +57,11 @@ async def look(subject: Posed, means: Means) -> Finding:
         worst, reason = (hidden, "unseen_id") if hidden else (lost[0], "underivable_argument")
         words = f"call {worst.place + 1}, {worst.tool}: nobody said {worst.name} = {worst.value!r}, and no reply before it shows it"
         return drop(GATE, reason, words, {"nowhere": [tell(each) for each in lost], "unknown": unknown})
-    return keep(GATE, {"arguments": len(arguments), "unknown": unknown})
+    answers = await judge_answers(subject, means)
+    told: list[Json] = [each.tell() for each in answers]
+    if wrong := next((each for each in answers if each.standing in ("outdone", "underivable")), None):
+        return drop(GATE, "wrong_answer" if wrong.standing == "outdone" else "underivable_answer", wrong.words, told)
+    return keep(GATE, {"arguments": len(arguments), "unknown": unknown, "answers": told})
 
 
 async def trace(subject: Posed, means: Means) -> list[Argument]:

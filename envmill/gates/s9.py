@@ -8,8 +8,10 @@ from envmill.gates.base import Finding, Means, Posed, drop, keep
 from envmill.gates.likeness import list_generated
 from envmill.gates.sources import list_leaves
 from envmill.gates.trials import Trials
+from envmill.verifiers.compose import GIVEN
 from envmill.verifiers.facts import says
 from schemas.base import Json, is_array, is_object
+from schemas.scenario import Scenario
 
 GATE = "S9"
 
@@ -46,6 +48,15 @@ def list_leaks(subject: Posed) -> Iterator[tuple[str, str]]:
     for fact in scenario.verifier.facts:
         if fact.kind != "pattern" and says(fact.model_copy(update={"rivals": []}), scenario.request[:4000]):
             yield "answer", str(fact.value)
+    yield from (("answer", name) for name in list_given(scenario))
+
+
+def list_given(scenario: Scenario) -> Iterator[str]:
+    """Facts that no verifier asks for because the user says them. Who wants something done may say more than he must; else nothing is left
+    to find out."""
+    refused: Json = scenario.features.get("facts_refused", [])
+    if scenario.polarity != "achieve" and is_array(refused):
+        yield from (name for each in refused for name, _, reason in [str(each).rpartition(": ")] if reason == GIVEN)
 
 
 async def list_expected(subject: Posed, means: Means) -> list[str]:

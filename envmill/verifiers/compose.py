@@ -23,6 +23,8 @@ from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifi
 _MOST_KEYS = 8
 """Of one collection: an attacker that reads everything lists the first rows, too."""
 _SHORTEST_KEY = 4
+GIVEN = "it stands in the request"
+"""Why a fact is refused that the user says himself."""
 _ANYBODY = "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not allowed."
 
 
@@ -65,7 +67,7 @@ def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Run,
     if not says(fact, draft.say):
         raise BuildError(f"The reference path does not say the fact {fact.name!r}.")
     if is_given(fact, draft.request):
-        return "it stands in the request"
+        return GIVEN
     if is_given(fact, environment.policy_document):
         return "it stands in the policy document"
     if fact.kind == "pattern" and draft.polarity != "achieve" and is_given(fact, _ANYBODY):

@@ -22,6 +22,16 @@ CASES = {
     "asked the other way round": Case(
         ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern."), "wrong_order"
     ),
+    "asked for before what makes it possible": Case(
+        ask("Please book one seat in the Tuesday wheel class for Ada Kern. Hello, also this: put 25 on the account of Ada Kern."),
+        "wrong_order",
+    ),
+    "asked for first, to be done when that is through": Case(
+        ask("Book one seat in the Tuesday wheel class for Ada Kern when the money is there. Put 25 on the account of Ada Kern.")
+    ),
+    "asked for first, the other before that": Case(
+        ask("Book one seat in the Tuesday wheel class for Ada Kern. But before that, put 25 on the account of Ada Kern.")
+    ),
     "the other way round, and said so": Case(
         ask("Please book one seat in the Tuesday wheel class, but before that put 25 there for Ada Kern.")
     ),

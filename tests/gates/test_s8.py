@@ -5,9 +5,10 @@ from functools import cache
 import pytest
 
 from envmill.gates import s8
-from envmill.gates.base import Finding
-from schemas.scenario import UserContract
-from tests.gates.cases import BOOK, FIND, LIST, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
+from envmill.gates.base import Finding, Posed
+from schemas.environment import Call
+from schemas.scenario import Fact, UserContract
+from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
 from tests.gates.specimens import pose
 
 USUAL = "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday wheel class."
@@ -15,12 +16,34 @@ SPELLED = "Please put € 25.00 on ADA KERN's account; after that, 1 seat for he
 SUM = "Please put 20 and another 5 on Ada Kern's account and book her one seat in the Tuesday wheel class."
 KNOWN = UserContract(opening=USUAL, facts={"usual amount": 25})
 
+ALL = Call(name="list_classes", arguments={})
+BOOKED = [LOOK_UP, Call(name="list_bookings", arguments={"member_id": "M2"})]
+TWO = [Call(name="find_members", arguments={"query": name}) for name in ("Ada Kern", "Bo Lind")]
+
+
+def told(value: str | int, request: str, oracle: list[Call]) -> Posed:
+    """A question, and what the reference path answers."""
+    fact = Fact(name="the answer", kind="number" if isinstance(value, int) else "text", value=value)
+    return answer(fact, request=request, oracle=oracle, procedure=[], say=f"It is {value}.")
+
+
 CASES = {
     "ids out of nowhere": Case(pose(oracle=[TOP_UP, BOOK]), "unseen_id"),
     "one lookup is missing": Case(pose(oracle=[FIND, TOP_UP, BOOK]), "unseen_id"),
     "looked up too late": Case(pose(oracle=[FIND, TOP_UP, BOOK, LIST]), "unseen_id"),
     "an amount nobody says": Case(ask(USUAL), "underivable_argument"),
     "a name nobody says": Case(answer(oracle=[FIND]), "underivable_argument"),
+    "an answer from another row": Case(told(40, "What did Bo Lind pay for his seat in Glazing?", BOOKED), "wrong_answer"),
+    "an answer from another field": Case(told(12, "How many free seats does Glazing have?", [ALL]), "wrong_answer"),
+    "all are counted": Case(told(4, "How many classes are on Tuesday?", [ALL]), "wrong_answer"),
+    "a sum that is none": Case(told(78, "What is the total price of all classes?", [ALL]), "underivable_answer"),
+    "a status that nobody read": Case(told("cancelled", "What is the status of Bo Lind?", [LOOK_UP]), "underivable_answer"),
+    "not the cheapest": Case(told("Wheel", "Which class has the lowest price?", [ALL]), "wrong_answer"),
+    "a count": Case(told(2, "How many classes are on Tuesday?", [ALL])),
+    "a sum": Case(told(77, "What is the total price of all classes?", [ALL])),
+    "an extreme": Case(told("Glazing", "Which class has the lowest price?", [ALL])),
+    "a difference": Case(told(55, "What is the difference between the balances of Ada Kern and Bo Lind?", TWO)),
+    "an answer in words of one's own": Case(told("yes", "Is Bo Lind an active member?", [LOOK_UP])),
     "no reference path": Case(pose(oracle=[]), outcome="not_measured"),
     "as it is": Case(pose()),
     "spelled otherwise": Case(ask(SPELLED)),

@@ -6,6 +6,7 @@ import pytest
 
 from envmill.gates import s9
 from envmill.gates.base import Finding
+from envmill.verifiers.compose import GIVEN
 from schemas.scenario import UserContract
 from tests.gates.cases import Case, answer, ask, check, judge_cases
 from tests.gates.specimens import REQUEST, pose
@@ -19,6 +20,11 @@ CASES = {
     "names a field": Case(ask(f"{REQUEST} Check the member_id."), "state_key"),
     "a fact bears the name of a field": Case(pose(user=UserContract(opening=REQUEST, facts={"class_id": "the wheel class"})), "state_key"),
     "asks with the answer": Case(answer(request="Is it right that Bo Lind has 60 euros on his account?"), "answer"),
+    "what should be found out is said, and nobody asks for it": Case(
+        answer(features={"facts_refused": [f"the balance: {GIVEN}"]}), "answer"
+    ),
+    "what is done is said, too": Case(pose(features={"facts_refused": [f"the balance: {GIVEN}"]})),
+    "a fact is refused for another reason": Case(answer(features={"facts_refused": ["the balance: it hangs on chance"]})),
     "as it is": Case(pose()),
     "an id that stands on a card": Case(ask(f"{REQUEST} Her card says M1.")),
     "a tool's words as words": Case(ask(f"{REQUEST} You book seats, I know, and top up accounts.")),

@@ -102,6 +102,8 @@ def _tell(result: Result) -> str:
 
 async def find_clean(spot: Spot, sandbox: Sandbox) -> Scenario | str | None:
     """The scenario without a fault; None where the domain gives no occasion for the polarity."""
+    if len(_CLEAN) > _REMEMBERED:
+        _CLEAN.clear()
     if spot not in _CLEAN:
         reply = ScenarioReply.model_validate_json(author.answer("scenario", spot.ask(), SEED, 0, 0.0))
         _CLEAN[spot] = await build(spot, reply, sandbox) if reply.polarity == spot.polarity else None
@@ -109,6 +111,8 @@ async def find_clean(spot: Spot, sandbox: Sandbox) -> Scenario | str | None:
 
 
 _CLEAN: dict[Spot, Scenario | str | None] = {}
+_REMEMBERED = 400
+"""Scenarios: a state and all that hangs on it weigh a quarter of a megabyte."""
 
 
 async def plant(spot: Spot, kind: str, sandbox: Sandbox) -> Scenario | str | None:

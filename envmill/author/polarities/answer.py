@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from envmill.author.domain import Row
-from envmill.author.polarities.base import Twins, find_row, policy_of, read_rows, stands_in
+from envmill.author.polarities.base import Twins, find_row, is_known, policy_of, read_rows, stands_in
 from envmill.author.wording import capitalise, follow, spell_value
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
@@ -162,6 +162,7 @@ def _write(question: Question, view: View, world: World, dice: random.Random) ->
     if (
         not question.value
         or not question.rivals
+        or not all(is_known(call, view.reads[:place], request, world) for place, call in enumerate(view.reads))
         or stands_in(question.value, request, policy_of(world.domain))
         or stands_in(spell_value(question.value), request)
     ):

@@ -1,0 +1,190 @@
+"""One job of the confusion table: a candidate is made, put to its gates, and attacked from outside where it is kept.
+
+place ──make──► candidate ──gates, up to the first drop──► named rightly? ──no──► the other gates ──► Outcome
+                                                     └─ kept, clean ──► outsiders, domain truth ──┘
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envmill.author.faults import KINDS
+from envmill.author.truth import find_truth
+from envmill.errors import EnvMillError
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates.base import Built, Finding, Gate, Means, Posed
+from envmill.gates.ends import list_ends
+from envmill.sandbox import Sandbox
+from schemas.base import Contract
+from tests.author.questions import SEED
+from tests.trust.expected import is_right
+from tests.trust.kept import measure_kept
+from tests.trust.making import make_clean, make_faulty, make_mutant
+from tests.trust.posing import ANYTHING, Spot, pose_at
+
+CLEAN, MUTANT = "clean", "mutant"
+TRIES = 3
+"""Attempts at a job that ends in an outage."""
+SEARCHED = 10
+"""Of so many clean scenarios one is put to the search attacker, which costs as much as everything else together."""
+UNASKED = ("W4",)
+"""Gates that want a model's opinions."""
+_LOAD = re.compile(r"time ?limit|timed? ?out|deadline|did not answer|was killed", re.IGNORECASE)
+"""Words of a drop that a loaded machine may bring about: it is tried again before it counts."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to make, and where."""
+
+    prompt: str
+    """`program` and `tests` for environments, `scenario` and `checks` for scenarios: which reply is spoilt."""
+    kind: str
+    """Planted fault; `clean`, a polarity or `checks` for honest work; `mutant` for an operator on the code."""
+    theme: str
+    number: int
+    place: int = 0
+    """Place of a scenario in its environment, or which mutant."""
+    polarity: Any = "achieve"
+
+    @property
+    def key(self) -> str:
+        return "/".join(map(str, (self.prompt, self.kind, self.theme, self.number, self.place, self.polarity)))
+
+    @property
+    def is_clean(self) -> bool:
+        return self.kind in (CLEAN, "checks", *ANYTHING)
+
+
+class Outcome(Contract):
+    """What came of a job."""
+
+    key: str
+    prompt: str
+    kind: str
+    """As asked for; of a mutant, the operator."""
+    code: str = ""
+    """Fingerprint of the code and knowledge that made and judged it."""
+    made: bool = True
+    """False where the fault has no place or shows nowhere: these count for nothing."""
+    outage: str = ""
+    """What could not be decided, after all tries: it counts for nothing, and is told."""
+    drops: tuple[tuple[str, str, str], ...] = ()
+    """Gate, reason and detail, the first drop first; after it only where the first is no right name."""
+    unmeasured: tuple[str, ...] = ()
+    """Gates that could not say."""
+    again: int = 0
+    """Times it was tried again."""
+    nothing: float = 0.0
+    """Reward of doing nothing, where it was kept."""
+    best: float = 0.0
+    """Best reward of an outsider."""
+    won: tuple[str, ...] = ()
+    """Outsiders that passed."""
+    attacks: int = 0
+    """Outsiders' attempts."""
+    searched: bool = False
+    """Whether the search attacker looked at it."""
+    wrong: tuple[int, int] = (0, 0)
+    """Ends that the domain's truth calls wrong, and how many of them the verifier accepts."""
+    right: tuple[int, int] = (0, 0)
+    """Ends that it calls right, and how many of them the verifier refuses."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the first drop names the fault, in the order of production."""
+        return bool(self.drops) and is_right(self.prompt, self.kind, *self.drops[0])
+
+    @property
+    def is_named_later(self) -> bool:
+        """Whether any drop does."""
+        return any(is_right(self.prompt, self.kind, *drop) for drop in self.drops)
+
+
+async def do(job: Job, sandbox: Sandbox) -> Outcome:
+    """What came of it; an outage is tried again, and never a drop."""
+    outcome = Outcome(key=job.key, prompt=job.prompt, kind=job.kind)
+    for again in range(TRIES):
+        try:
+            outcome = await _try(job, sandbox, again)
+        except EnvMillError as error:
+            outcome = Outcome(key=job.key, prompt=job.prompt, kind=job.kind, outage=error.message[:300])
+        outcome = outcome.model_copy(update={"again": again})
+        if not outcome.outage and not any(_LOAD.search(detail) for _, _, detail in outcome.drops):
+            break
+    return outcome
+
+
+async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
+    means, named = Means(sandbox, seed=SEED), job
+    if job.prompt in ("scenario", "checks"):
+        made = await pose_at(Spot(job.theme, job.number, job.place, job.polarity), "" if job.kind in ANYTHING else job.kind, sandbox)
+        if isinstance(made, Posed) and again:
+            # Gates keep what they played of a scenario: another try begins anew.
+            made = Posed(
+                made.scenario.model_copy(update={"features": {**made.scenario.features, "again": again}}), made.environment, made.siblings
+            )
+    elif job.kind == MUTANT:
+        found = await make_mutant(job.theme, job.number, job.place, sandbox)
+        named, made = (Job(job.prompt, found[0], job.theme, job.number, job.place), found[1]) if found else (job, None)
+    else:
+        make = (
+            make_clean(job.theme, job.number, sandbox)
+            if job.kind == CLEAN
+            else make_faulty(job.theme, job.number, job.prompt, job.kind, sandbox)
+        )
+        made = await make
+    outcome = Outcome(key=job.key, prompt=MUTANT if job.kind == MUTANT else job.prompt, kind=named.kind, made=made is not None)
+    if isinstance(made, str):
+        step, (reason, _, words) = "draft" if job.prompt in ("scenario", "checks") else "build", made.partition(": ")
+        return outcome.model_copy(update={"drops": ((step, reason, words[:300]),)})
+    if isinstance(made, Built):
+        return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in UNASKED], made, means)
+    return await _judge_scenario(job, outcome, made, means) if made else outcome
+
+
+async def _judge_scenario(job: Job, outcome: Outcome, posed: Posed, means: Means) -> Outcome:
+    """The search attacker looks at a sample of clean work; what is kept is attacked by outsiders."""
+    searched = job.is_clean and (job.number * 7 + job.place + len(job.theme)) % SEARCHED == 0
+    gates = [gate for gate in SCENARIO_GATES if gate.name != "S13" or searched]
+    outcome = await _judge(outcome.model_copy(update={"searched": searched}), gates, posed, means)
+    if outcome.drops or outcome.outage or not job.is_clean:
+        return outcome
+    attacks = [attack async for attack in measure_kept(posed, means.sandbox)]
+    idle = max((attack.reward for attack in attacks if attack.name == "do_nothing"), default=0.0)
+    told = {
+        "nothing": idle,
+        "best": max(attack.reward for attack in attacks),
+        "won": tuple(sorted({attack.name for attack in attacks if attack.trial.verdict.outcome == "pass"})),
+        "attacks": len(attacks),
+    }
+    return outcome.model_copy(update=told | await _measure_truth(posed, means))
+
+
+async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int]]:
+    """Ends by what the domain's truth says of them, where it says anything, with the verifier's errors."""
+    truth = find_truth(posed.scenario, posed.environment, means.seed)
+    if isinstance(truth, str) or any(check.op == "generated" for check in posed.scenario.verifier.goals):
+        return {}
+    judged = [(truth(ending.final), accepted) for ending, accepted in await list_ends(posed, means)]
+    wrong, right = [accepted for sound, accepted in judged if not sound], [accepted for sound, accepted in judged if sound]
+    return {"wrong": (len(wrong), sum(wrong)), "right": (len(right), len(right) - sum(right))}
+
+
+async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: Means) -> Outcome:
+    """Gates in the order of production up to the first drop; where that is no right name of a planted fault, all of them."""
+    drops, unmeasured = list[tuple[str, str, str]](), list[str]()
+    known = outcome.kind in KINDS.get(outcome.prompt, {})
+    for gate in gates:
+        look: Callable[[Any, Means], Awaitable[Finding]] = gate.look
+        finding = await look(subject, means)
+        if finding.outcome == "error" and not drops:
+            return outcome.model_copy(update={"outage": f"{gate.name} {finding.reason}: {finding.detail}"[:300]})
+        if finding.outcome == "not_measured":
+            unmeasured.append(f"{gate.name} {finding.reason}")
+        if finding.outcome == "dropped":
+            drops.append((gate.name, finding.reason, finding.detail[:300]))
+            if not known or is_right(outcome.prompt, outcome.kind, *drops[-1]):
+                break
+    return outcome.model_copy(update={"drops": tuple(drops), "unmeasured": tuple(unmeasured)})

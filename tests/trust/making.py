@@ -1,0 +1,98 @@
+"""Environments of the offline author, as the factory makes them of replies: clean, with a planted fault, or with a mutant of the code."""
+
+import json
+import random
+from collections.abc import Iterator
+
+from envmill import author
+from envmill.author.compose import compose_domain
+from envmill.author.faults import Fault
+from envmill.author.operators import Mutant, draw_mutants, draw_traces
+from envmill.author.tests import try_operations
+from envmill.author.witness import Play, Version, find_witness
+from envmill.errors import BuildError
+from envmill.gates.base import Built
+from envmill.kinds.stateful import derive_tools
+from envmill.sandbox import Program, Sandbox
+from schemas.environment import Effect, Environment, Test
+from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
+from schemas.seed import Brief
+from tests.author.questions import SEED, THEMES, pose
+from tests.gates.specimens import ORIGIN
+
+MUTANTS = 4
+"""Operators' mutants drawn of one program; each place tries one of them."""
+
+
+async def make_clean(theme: str, number: int, sandbox: Sandbox) -> Built | str:
+    """The environment; text says which step could not make it, and why."""
+    return await _build(theme, number, "", sandbox)
+
+
+async def make_faulty(theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox) -> Built | str | None:
+    """The same with a fault; None where it has no place, or shows nowhere."""
+    fault: Fault | None = author.plant(prompt, kind, pose(prompt, theme, number), SEED, 0)
+    if fault is None or not (fault.words or await find_witness(fault.pairs, sandbox)):
+        return None
+    return await _build(theme, number, fault.text if prompt == "program" else "", sandbox, fault.text if prompt == "tests" else "")
+
+
+async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> tuple[str, Built | None] | None:
+    """(operator, environment) of one mutant of the code; no environment where nothing shows it."""
+    built = await make_clean(theme, number, sandbox)
+    mutants: list[Mutant] = (
+        draw_mutants(built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}")) if isinstance(built, Built) else []
+    )
+    if not isinstance(built, Built) or which >= len(mutants):
+        return None
+    mutant, environment = mutants[which], built.environment
+    effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
+    class_name = environment.entry.partition(":")[2]
+    domain = compose_domain(Brief(theme=theme, text="", number=number), SEED)
+    traces = draw_traces(try_operations(domain, SEED), SEED, mutant.function)
+    clean, faulty = (Version(source, class_name, effects) for source in (environment.files["program.py"], mutant.source))
+    if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
+        return mutant.operator, None
+    spoilt = environment.model_copy(update={"files": {"program.py": mutant.source}})
+    return mutant.operator, Built(Environment.model_validate(spoilt.model_dump(exclude={"id"})), built.tests)
+
+
+async def _build(theme: str, number: int, program: str, sandbox: Sandbox, tests: str = "") -> Built | str:
+    plan = BlueprintReply.model_validate_json(_answer("blueprint", theme, number))
+    try:
+        written = ProgramReply.model_validate_json(program or _answer("program", theme, number))
+        tested = TestsReply.model_validate_json(tests or _answer("tests", theme, number))
+        tools = derive_tools(written.source, written.class_name, {tool.name: tool.effect for tool in plan.tools})
+    except (BuildError, ValueError) as error:
+        return f"does_not_load: {error}"
+    if strange := {tool.name for tool in tools} ^ {tool.name for tool in plan.tools}:
+        return f"plan: not exactly the planned tools: {', '.join(sorted(strange))}"
+    environment = Environment(
+        kind="stateful",
+        files={"program.py": written.source},
+        entry=f"program:{written.class_name}",
+        tools=tools,
+        rules=plan.rules,
+        policy_document=plan.policy,
+        name=plan.name,
+        summary=plan.summary,
+        brief=Brief(theme=theme, text=THEMES[theme], number=number),
+        blueprint="bp_x",
+        licence="Apache-2.0",
+        origin=ORIGIN,
+    )
+    try:
+        await sandbox.inspect(Program.of(environment))
+    except BuildError as error:
+        return f"does_not_load: {error.message}"
+    return Built(environment, tuple(_store(environment, tested)))
+
+
+def _answer(prompt: str, theme: str, number: int) -> str:
+    return author.answer(prompt, pose(prompt, theme, number), SEED, 0, 0.0)
+
+
+def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
+    for one in reply.tests:
+        fields = {"environment": environment.id, "initial_state": reply.initial_state, "origin": ORIGIN}
+        yield Test.model_validate(fields | json.loads(one.model_dump_json()))

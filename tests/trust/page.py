@@ -1,0 +1,119 @@
+"""The page of the confusion table: what was kept, what was caught, and what it was called, each with its bound."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from envmill.author.faults import KINDS
+from envmill.verifiers.bounds import limit_share
+from tests.trust.jobs import CLEAN, MUTANT, Outcome
+from tests.trust.posing import ANYTHING
+
+_MOST = 4
+"""Names told of one kind, the most frequent first."""
+
+
+def write_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    counted = [one for one in outcomes if one.made and not one.outage]
+    yield from _write_head(outcomes)
+    yield from _write_honest(counted)
+    yield from _write_outsiders([one for one in counted if one.attacks])
+    yield from _write_truth(counted)
+    for prompt, what in (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks")):
+        yield from _write_faults(prompt, what, outcomes)
+    yield from _write_mutants(outcomes)
+
+
+def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    outages, again = sum(bool(one.outage) for one in outcomes), sum(one.again > 0 for one in outcomes)
+    yield "# Confusion table\n"
+    yield (
+        "Work of the offline author put to the gates: honest work must be kept, planted faults be caught and called by a right name. "
+        "This page is generated: `python -m tests.trust.table` (two processes; cut off, it goes on where it stopped).\n"
+    )
+    yield (
+        "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
+        "nowhere and count for nothing."
+    )
+    yield "- **caught**: some step or gate dropped it. W4, which asks models, is not asked; S13 looks at a tenth of the honest scenarios."
+    yield (
+        "- **named**: the first drop, in the order of production, is a right name: an answer that `tests/trust/expected.toml` lists "
+        "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` does."
+    )
+    yield "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson).\n"
+    yield f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended in one and count for nothing.\n"
+
+
+def _write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield "## Honest work\n"
+    yield "| what | n | kept | at least | dropped by |\n|---|---|---|---|---|"
+    whats = [("environments, W1 to W13", "program", CLEAN), *((f"scenarios to {one}, S1 to S15", "scenario", one) for one in ANYTHING)]
+    for what, prompt, kind in [*whats, ("scenarios with written checks", "checks", "checks")]:
+        found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
+        yield f"| {what} | {len(found)} | {_share(sum(not one.drops for one in found), len(found))} | {_name(found)} |"
+    yield ""
+
+
+def _write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
+    yield "## What was kept, attacked from outside\n"
+    yield "Two policies that no gate uses, and the gates' attackers with seeds that no gate uses.\n"
+    low, won = sum(one.best <= 0.25 for one in kept), [one for one in kept if one.won]
+    attempts, searched = sum(one.attacks for one in kept), sum(one.searched for one in kept)
+    yield f"- {len(kept)} scenarios, {attempts} attempts; {searched} had passed the search attacker."
+    yield f"- Doing nothing earned exactly 0 in {sum(one.nothing == 0 for one in kept)}."
+    by = ", ".join(f"{name} {times}" for name, times in Counter(name for one in won for name in one.won).most_common())
+    yield f"- Passed in {len(won)}{f' ({by})' if by else ''}."
+    yield f"- Best reward at most 0.25 in {low} of {len(kept)}: {_share(low, len(kept)).replace(' | ', ', at least ')}.\n"
+
+
+def _write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    judged = [one for one in outcomes if one.wrong[0] or one.right[0]]
+    wrong, accepted = (sum(one.wrong[place] for one in judged) for place in (0, 1))
+    right, refused = (sum(one.right[place] for one in judged) for place in (0, 1))
+    yield "## Verifiers against the domain's own truth\n"
+    yield f"Ends of {len(judged)} kept scenarios to achieve: those of attackers, mutants and detours. Pooled over scenarios.\n"
+    yield "| | ends | errors | at most |\n|---|---|---|---|"
+    yield f"| ρ0, a wrong end accepted | {wrong} | {accepted} | {limit_share(accepted, wrong):.3%} |"
+    yield f"| ρ1, a right end refused | {right} | {refused} | {limit_share(refused, right):.3%} |\n"
+
+
+def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield f"## Faults in {what}\n"
+    yield "| kind | n | silent | caught | at least | named | at least | by any | first drops |\n|---|---|---|---|---|---|---|---|---|"
+    every: list[Outcome] = []
+    for kind in KINDS[prompt]:
+        of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
+        every += of_kind
+        yield f"| {kind} | {_spell_row(of_kind)} | {_name(of_kind)} |"
+    yield f"| *all* | {_spell_row(every)} | |\n"
+
+
+def _spell_row(outcomes: Sequence[Outcome]) -> str:
+    made = [one for one in outcomes if one.made]
+    n, named, later = len(made), sum(one.is_named for one in made), sum(one.is_named_later for one in made)
+    caught = _share(sum(bool(one.drops) for one in made), n)
+    return f"{n} | {len(outcomes) - n} | {caught} | {_share(named, n)} | {_share(later, n).partition(' | ')[0]}"
+
+
+def _write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield "## Operators on the syntax tree\n"
+    yield "Mutants of the code, whatever they amount to: most of them break no rule that anybody wrote down.\n"
+    yield "| operator | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
+    found = [one for one in outcomes if one.prompt == MUTANT and not one.outage and one.kind != MUTANT]
+    for operator in [*sorted({one.kind for one in found}), ""]:
+        of_kind = [one for one in found if operator in (one.kind, "")]
+        made = [one for one in of_kind if one.made]
+        caught = _share(sum(bool(one.drops) for one in made), len(made))
+        yield f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | {_name(of_kind)} |"
+
+
+def _share(hits: int, tried: int) -> str:
+    """Share and its lower bound, as two cells."""
+    return f"{hits / tried:.1%} | {1 - limit_share(tried - hits, tried):.1%}" if tried else "- | -"
+
+
+def _name(outcomes: Sequence[Outcome]) -> str:
+    """First drops, most frequent first."""
+    names = Counter(f"{one.drops[0][0]} {one.drops[0][1]}".strip() for one in outcomes if one.drops)
+    more = len(names) - _MOST
+    told = ", ".join(f"{name} {times}" for name, times in names.most_common(_MOST))
+    return f"{told}{f', {more} more' if more > 0 else ''}"

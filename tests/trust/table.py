@@ -1,0 +1,172 @@
+"""The confusion table at full count, in processes of its own, to be cut off and gone on with.
+
+    python -m tests.trust.table [FOLDER] [KIND…]    `page` for a kind only writes the page
+
+jobs ─┬─► process ─► lines of JSON ─┐
+      └─► process ─► lines of JSON ─┴─► docs/audit/confusion.md
+
+FOLDER (data/trust) keeps a line for every job that is done; a second call does the others, and those done by other code.
+"""
+
+import asyncio
+import hashlib
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from envmill.author.faults import KINDS
+from envmill.sandbox import Sandbox
+from envmill.settings import ROOT, Settings
+from tests.author.questions import THEMES
+from tests.trust.jobs import CLEAN, MUTANT, Job, Outcome, do
+from tests.trust.page import write_page
+from tests.trust.posing import ANYTHING, choose_polarities
+
+PAGE = ROOT / "docs/audit/confusion.md"
+ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
+PATIENCE = 8
+"""Places tried per fault that is wanted, before a kind is called rare."""
+MAKERS = ("table", "jobs", "making", "posing", "kept")
+"""Modules beside this one that decide what comes of a job."""
+VARIATIONS = 10
+"""Environments of a theme that scenarios are drawn from."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of everything."""
+
+    environments: int = ENVIRONMENTS
+    scenarios: int = SCENARIOS
+    faults: int = FAULTS
+    """Of each kind, planted and with a witness."""
+    mutants: int = MUTANTS
+    kinds: tuple[str, ...] = ()
+    """Kinds of faults; all when empty."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Jobs of one kind, until so many were made."""
+
+    wanted: int
+    jobs: Sequence[Job]
+    split: bool = False
+    """Whether all processes work at it; else it is one's alone."""
+
+
+def list_series(plan: Plan, seed: int = 0) -> Iterator[Series]:
+    """Everything, faults first: they are many small series. Where kinds are named, these alone."""
+    for prompt in ("program", "tests", "scenario", "checks"):
+        for kind in KINDS[prompt]:
+            if _is_wanted(kind, plan):
+                yield Series(plan.faults, _list_jobs(prompt, kind, plan.faults * PATIENCE, seed))
+    for prompt, kind, wanted in (
+        ("program", MUTANT, plan.mutants),
+        ("program", CLEAN, plan.environments),
+        ("checks", "checks", plan.faults),
+    ):
+        if _is_wanted(kind, plan):
+            yield Series(wanted, _list_jobs(prompt, kind, wanted * 2, seed), split=True)
+    for polarity in ANYTHING:
+        if _is_wanted(polarity, plan):
+            wanted = plan.scenarios // len(ANYTHING)
+            yield Series(wanted, _list_jobs("scenario", polarity, wanted * 2, seed), split=True)
+
+
+def _is_wanted(kind: str, plan: Plan) -> bool:
+    return not plan.kinds or kind in plan.kinds
+
+
+def _list_jobs(prompt: str, kind: str, most: int, seed: int) -> list[Job]:
+    """Themes in turn, all of them before any comes again, each time another variation; none twice."""
+    dice, themes = random.Random(f"{prompt}/{kind}/{seed}"), sorted(THEMES)
+    dice.shuffle(themes)
+    scenarios = prompt in ("scenario", "checks")
+    polarities = ((kind,) if kind in ANYTHING else choose_polarities(kind)) if scenarios else ("achieve",)
+    jobs: dict[str, Job] = {}
+    for turn in range(most):
+        number = dice.randrange(VARIATIONS) if scenarios else turn // len(themes)
+        place = dice.randrange(4) if scenarios or kind == MUTANT else 0
+        job = Job(prompt, kind, themes[turn % len(themes)], number, place, dice.choice(polarities))
+        jobs.setdefault(job.key, job)
+    return list(jobs.values())
+
+
+async def work(plan: Plan, folder: Path, share: int, shares: int, sandbox: Sandbox) -> None:
+    """One process's part: whole series of faults, and every so manieth job of the long ones."""
+    done = {outcome.key: outcome for outcome in read_outcomes(folder) if not outcome.outage}
+    with (folder / f"outcomes-{share}.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write("\n")  # ends a line that was cut off
+        for place, series in enumerate(list_series(plan)):
+            jobs, wanted = (series.jobs[share::shares], -(-series.wanted // shares)) if series.split else (series.jobs, series.wanted)
+            left = iter(jobs if series.split or place % shares == share else ())
+            while wanted > 0 and (job := next(left, None)):
+                if job.key not in done:
+                    done[job.key] = (await do(job, sandbox)).model_copy(update={"code": take_fingerprint()})
+                    lines.write(done[job.key].model_dump_json() + "\n")
+                    lines.flush()
+                wanted -= done[job.key].made and not done[job.key].outage
+
+
+async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
+    """In a sandbox of its own."""
+    async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
+        await work(plan, folder, share, shares, sandbox)
+
+
+@cache
+def take_fingerprint() -> str:
+    """Of the engine, its seeds and these jobs: an outcome of other code is none."""
+    paths = [*(ROOT / "envmill").rglob("*.py"), *(ROOT / "data/seeds").rglob("*.toml"), *(Path(__file__).with_stem(name) for name in MAKERS)]
+    told = hashlib.sha256()
+    for path in sorted(paths):
+        told.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return told.hexdigest()[:16]
+
+
+def read_outcomes(folder: Path) -> list[Outcome]:
+    """What is done by the code as it is; a line that was cut off is as if it had never been."""
+    lines = [line for path in sorted(folder.glob("outcomes-*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    found = [outcome for line in lines if (outcome := _read_outcome(line)) and outcome.code == take_fingerprint()]
+    return list({outcome.key: outcome for outcome in sorted(found, key=lambda one: not one.outage)}.values())
+
+
+def _read_outcome(line: str) -> Outcome | None:
+    try:
+        return Outcome.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def run(folder: Path, kinds: Sequence[str] = (), shares: int = 2) -> list[Outcome]:
+    """All shares at once, each in a process of its own; outcomes of another call in the same folder are taken over."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "tests.trust.table", str(folder)]
+    parts = [subprocess.Popen([*command, f"{share}/{shares}", *kinds], cwd=ROOT) for share in range(shares)]
+    if failed := [part.returncode for part in parts if part.wait()]:
+        raise RuntimeError(f"{len(failed)} of {shares} processes ended with {failed}: call it again, and it goes on where it stopped.")
+    return read_outcomes(folder)
+
+
+def main(arguments: Sequence[str]) -> None:
+    folder, words = Path(arguments[0] if arguments else ROOT / "data/trust"), list(arguments[1:])
+    if words and "/" in words[0]:
+        share, shares = map(int, words[0].split("/"))
+        asyncio.run(work_alone(Plan(kinds=tuple(words[1:])), folder, share, shares))
+        return
+    outcomes = read_outcomes(folder) if words == ["page"] else run(folder, words)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    sys.stdout.write(f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU in this call\n")
+    PAGE.write_text("\n".join(write_page(outcomes)) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
