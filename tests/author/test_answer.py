@@ -31,10 +31,11 @@ Question = tuple[str, dict[str, Any], int, float]
 
 def list_questions() -> list[Question]:
     """Every prompt with mistakes, and those that a brief's sizes reach without."""
-    plain = [(prompt, pose(prompt, theme, 1), 3, 0.5) for prompt in KINDS for theme in SAMPLE]
+    themes = SAMPLE[: count(3, len(SAMPLE))]
+    plain = [(prompt, pose(prompt, theme, 1), 3, 0.5) for prompt in KINDS for theme in themes]
     sized = [
         (prompt, asked | {"brief": asked["brief"] | size}, 3, 0.0)
-        for theme, size in zip(SAMPLE, SIZES, strict=False)
+        for theme, size in zip(themes, SIZES, strict=False)
         for prompt in ("blueprint", "program", "tests", "scenario")
         for asked in [pose(prompt, theme, 1)]
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from envmill.author.domain import Row
+from envmill.author.domain import Collection, Row
 from envmill.author.polarities.base import Twins, find_row, policy_of, read_rows, stands_in
 from envmill.author.wording import capitalise, follow, spell_value
 from envmill.author.wording.grammar import load_sayings
@@ -24,6 +24,14 @@ MOST_RIVALS = 8
 Kind: TypeAlias = Literal["text", "number", "date"]
 SHORTEST = 3
 """Letters and digits of a name that no sentence holds by chance."""
+NO_SUMS = frozenset(
+    re.findall(
+        r"\w+",
+        "age charge degrees depth draught fee form grade height length level light limit line lowest_form mark minimum number per_kilo "
+        "per_tray percent price rate reading row score serviced_at sulphur trust wear worth year",
+    )
+)
+"""Of these nobody wants to know what they come to in all: a sum of ages or prices is nothing."""
 LOOKED_UP = 0.3
 """How often a question is taken that one lookup answers as it stands; the others have to be counted or compared."""
 
@@ -101,7 +109,7 @@ def _think_up(view: View, world: World) -> Iterator[Question]:
         if view.alone:
             yield from _ask_single(view, key, said, world)
         elif len(view.rows) >= FEWEST_ROWS and all(isinstance(each, int | float) for each in values):
-            yield from _ask_numbers(view, key, said, world)
+            yield from _ask_numbers(view, key, said, world) if not _is_name(key, collection) else ()
         elif len(view.rows) >= FEWEST_ROWS and all(_is_day(each) for each in values):
             yield _make("latest", said, max(values), [each for each in values if each != max(values)], "date")
         elif key == "status" and len(view.rows) >= FEWEST_ROWS:
@@ -125,11 +133,17 @@ def _ask_numbers(view: View, key: str, said: dict[str, str], world: World) -> It
     values = [row[key] for row in view.rows]
     total = round(sum(values), 2)
     every = round(sum(row[key] for row in world.state[view.collection].values()), 2)
-    yield _make("total", said, total, [total + 1, total - 1, *([every] if every != total else []), *values], "number")
+    if key not in NO_SUMS:
+        yield _make("total", said, total, [total + 1, total - 1, *([every] if every != total else []), *values], "number")
     for word, best in (("highest", max(values)), ("lowest", min(values))):
         holders = [row for row in view.rows if row[key] == best]
         if len(holders) == 1 and not view.of:
             yield from _ask_which(word, holders[0], view, said, world)
+
+
+def _is_name(key: str, collection: Collection) -> bool:
+    """Whether rows are called by it: nobody asks which box has the highest number."""
+    return f"{{{key}}}" in collection.label
 
 
 def _ask_status(view: View, said: dict[str, str], world: World) -> Iterator[Question]:
@@ -150,8 +164,14 @@ def _ask_which(word: str, row: Row, view: View, said: dict[str, str], world: Wor
 
 
 def _make(word: str, fields: dict[str, str], value: Json, rivals: list[Json], kind: Kind) -> Question:
+    value, *rivals = (_drop_nought(each) for each in (value, *rivals))
     others = [each for each in dict.fromkeys(rivals) if each != value and str(each).lower() not in str(value).lower()]
     return Question(word, fields, value, others[:MOST_RIVALS], kind)
+
+
+def _drop_nought(value: Json) -> Json:
+    """As people say it: nobody answers 2002.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _write(question: Question, view: View, world: World, dice: random.Random) -> ScenarioReply | None:
