@@ -113,5 +113,5 @@ def _require(move: Move) -> Rule:
         that=that,
         code=f"{move.row}_not_{'_or_'.join(move.before)}".replace(" ", "_"),
         says=f"This {noun} is '{{{move.row}.status}}'; this can be done only while it is {wanted}.",
-        rule=f"The status of {'an' if noun[0] in 'aeiou' else 'a'} {noun} becomes {move.after!r} only from {wanted}.",
+        rule=f"The status of {'an' if noun[0] in 'aeio' else 'a'} {noun} becomes {move.after!r} only from {wanted}.",
     )

@@ -37,6 +37,12 @@ def widen(domain: Domain, rows: int) -> Domain:
     return replace(domain, rows=rows, collections=collections, operations={name: _turn_pages(each) for name, each in operations.items()})
 
 
+def settle(domain: Domain, key: str) -> World:
+    """A state of as many rows as the domain wants."""
+    core = settle_core(domain, key)
+    return surround(core) if domain.rows else core
+
+
 def settle_core(domain: Domain, key: str) -> World:
     """The part of a state that a request is about: all of it, unless many rows are wanted."""
     core = populate(domain, key)

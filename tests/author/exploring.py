@@ -4,6 +4,7 @@ domain ──► program ──jail──┐
        ──► model ──────────┴─► where outcome, code or state differ, which rules were met, which tools never worked
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from envmill.author.dice import make_dice
@@ -19,6 +20,7 @@ from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from schemas.base import canonical_json
 from schemas.environment import Call
+from tests.author.jail import JAIL
 from tests.specimens import make_environment
 
 WALKS = 2
@@ -38,6 +40,15 @@ class Exploration:
     """Rules the environment has."""
     met: set[Met] = field(default_factory=set[Met])
     """Those that a call was rejected by, as foretold."""
+
+
+def explore_all(domains: Iterable[tuple[Domain, int]]) -> list[Exploration]:
+    """Every environment, with the seed of its trials."""
+
+    async def go(sandbox: Sandbox) -> list[Exploration]:
+        return [await explore(sandbox, domain, seed) for domain, seed in domains]
+
+    return JAIL.enter(go)
 
 
 async def explore(sandbox: Sandbox, domain: Domain, seed: int) -> Exploration:

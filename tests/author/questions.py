@@ -1,6 +1,5 @@
 """The author asked as the factory asks it, and its programs played in the jail."""
 
-import asyncio
 import json
 import os
 import random
@@ -16,11 +15,11 @@ from envmill.author.world import play_oracle
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call, Tool
 from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
 from schemas.seed import Brief
+from tests.author.jail import JAIL
 from tests.soak import count
 
 SEED = 11
@@ -132,12 +131,12 @@ def run(theme: str, number: int, plays: Plays, program: ProgramReply | None = No
     """Play calls in the jail, each list in a fresh session; another program than the clean one may stand in."""
     program = program or ask_program(theme, number)
     jailed = Program({"office.py": program.source}, f"office:{program.class_name}", read_tools(theme, number, program))
-    return asyncio.run(_run(jailed, plays))
 
+    async def go(sandbox: Sandbox) -> list[Play]:
+        played = [[Reset(state, CLOCK, 7), *map(Invoke, calls), Look()] for state, calls in plays]
+        return [_read(await sandbox.play(jailed, steps, hashes="none")) for steps in played]
 
-async def _run(program: Program, plays: Plays) -> list[Play]:
-    async with Sandbox.open(Settings.read({})) as sandbox:
-        return [_read(await sandbox.play(program, [Reset(state, CLOCK, 7), *map(Invoke, calls), Look()])) for state, calls in plays]
+    return JAIL.enter(go)
 
 
 def _read(seen: list[Observation]) -> Play:

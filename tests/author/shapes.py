@@ -1,4 +1,4 @@
-"""What is left of an environment when names and literals are erased, and how many different ones a sample promises.
+"""What is left of an environment when names and literals are erased, how many different ones a sample promises, and how far a tool reaches.
 
 program ──erase──► tool bodies ──with the collections they touch──► rule graph ──digest──► shape
 """
@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from math import comb
 
+from envmill.author.domain import Domain
+from envmill.author.formula import parse_statement, spell_statement
 from schemas.base import digest
 
 ROUNDS = 3
@@ -64,3 +66,27 @@ def rarefy(shapes: list[str], size: int) -> float:
 def guess_unseen(shapes: list[str]) -> float:
     """Good–Turing: the chance that the next environment has a shape nobody saw."""
     return sum(times == 1 for times in Counter(shapes).values()) / len(shapes)
+
+
+def list_touched(domain: Domain, name: str) -> set[str]:
+    """Collections whose rows an operation writes, by the names its effects use."""
+    operation = domain.operations[name]
+    owners = {each.local: each.row for each in operation.takes if each.row}
+    touched = set[str]()
+    for step in (*operation.fetch, *operation.then):
+        for line in spell_statement(parse_statement(step.do), domain):
+            touched |= _read_line(line.strip(), owners)
+    return touched | {owners[each.row] for each in operation.moves if each.row in owners}
+
+
+def _read_line(line: str, owners: dict[str, str]) -> set[str]:
+    left, _, right = line.partition(" = ")
+    if left.isidentifier() and right.startswith("self."):
+        owners[left] = right.removeprefix("self.").split("[")[0]
+    elif line.startswith("for "):
+        owners[line.split()[1]] = line.split("self.")[1].split(".")[0]
+    elif line.startswith("self."):
+        return {line.removeprefix("self.").split("[")[0]}
+    elif '["' in line and ("= " in line.split("]", 1)[1]) and line.split("[")[0] in owners:
+        return {owners[line.split("[")[0]]}
+    return set()

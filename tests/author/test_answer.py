@@ -31,10 +31,11 @@ Question = tuple[str, dict[str, Any], int, float]
 
 def list_questions() -> list[Question]:
     """Every prompt with mistakes, and those that a brief's sizes reach without."""
-    plain = [(prompt, pose(prompt, theme, 1), 3, 0.5) for prompt in KINDS for theme in SAMPLE]
+    themes = SAMPLE[: count(3, len(SAMPLE))]
+    plain = [(prompt, pose(prompt, theme, 1), 3, 0.5) for prompt in KINDS for theme in themes]
     sized = [
         (prompt, asked | {"brief": asked["brief"] | size}, 3, 0.0)
-        for theme, size in zip(SAMPLE, SIZES, strict=False)
+        for theme, size in zip(themes, SIZES, strict=False)
         for prompt in ("blueprint", "program", "tests", "scenario")
         for asked in [pose(prompt, theme, 1)]
     ]
@@ -54,6 +55,7 @@ def ask_here(questions: list[Question]) -> str:
     return hashlib.sha256("".join(said).encode()).hexdigest()
 
 
+@pytest.mark.soak(area="author")
 def test_same_question_gives_the_same_bytes_in_other_processes_with_other_hash_seeds() -> None:
     questions = list_questions()
     assert {ask_elsewhere(sys.executable, questions, each) for each in ("0", "4711")[: count(1, 2)]} == {ask_here(questions)}

@@ -1,6 +1,5 @@
 """A list of checks, heard in the jail: all say yes of the end asked for, and at least one says no of any other."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -11,10 +10,10 @@ from envmill.author.faults.checking import list_ends, pair_lists
 from envmill.author.witness import Play, Trace, Witness, find_witness, observe
 from envmill.author.world import play_oracle
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Call
 from schemas.prompts import ChecksInput, ChecksReply
 from tests.author.faults.cases import ENVIRONMENTS, plant
+from tests.author.jail import JAIL
 from tests.author.questions import ask, ask_scenario, compose, pose_checks
 
 PLACES = ENVIRONMENTS[:4]
@@ -24,9 +23,11 @@ def read(theme: str, number: int) -> tuple[ChecksInput, ChecksReply]:
     return ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(ask("checks", theme, number))
 
 
-async def say(plays: list[Play]) -> list[list[bool]]:
-    async with Sandbox.open(Settings.read({})) as sandbox:
+def say(plays: list[Play]) -> list[list[str]]:
+    async def go(sandbox: Sandbox) -> list[list[str]]:
         return [json.loads((await observe(each, sandbox))[-1])[2][0]["value"] for each in plays]
+
+    return JAIL.enter(go)
 
 
 def hear(checks: ChecksReply, asked: ChecksInput, ends: list[Any]) -> list[list[bool]]:
@@ -35,7 +36,7 @@ def hear(checks: ChecksReply, asked: ChecksInput, ends: list[Any]) -> list[list[
     plays = [
         Play(version.version, Trace({"initial": asked.initial_state, "final": end}, (Call(name="judge", arguments={}),))) for end in ends
     ]
-    return [[said == "bool: True" for said in heard] for heard in asyncio.run(say(plays))]
+    return [[said == "bool: True" for said in heard] for heard in say(plays)]
 
 
 @pytest.mark.parametrize(("theme", "number"), PLACES)
@@ -59,10 +60,9 @@ def test_checks_hold_on_another_day_and_with_other_ids(theme: str, number: int) 
 
 
 def test_every_mistake_in_checks_is_seen_in_the_jail() -> None:
-    async def search() -> dict[str, list[Witness | None]]:
-        async with Sandbox.open(Settings.read({})) as sandbox:
-            return {kind: [await find_witness(each.pairs, sandbox) for each in faults[:3]] for kind, faults in planted.items()}
+    async def search(sandbox: Sandbox) -> dict[str, list[Witness | None]]:
+        return {kind: [await find_witness(each.pairs, sandbox) for each in faults[:3]] for kind, faults in planted.items()}
 
     planted = {kind: [fault for place in ENVIRONMENTS if (fault := plant("checks", kind, *place))] for kind in KINDS["checks"]}
-    seen = asyncio.run(search())
+    seen = JAIL.enter(search)
     assert [kind for kind, found in seen.items() if not any(found)] == []

@@ -11,8 +11,7 @@ from envmill.author.domain import Domain
 from envmill.author.knowledge import load_domain, themes
 from envmill.author.program import write_program
 from schemas.seed import Brief
-from tests.author.shapes import guess_unseen, rarefy, shape
-from tests.author.try_domain import list_touched
+from tests.author.shapes import guess_unseen, list_touched, rarefy, shape
 from tests.soak import count
 
 TEXTS = dict(themes())

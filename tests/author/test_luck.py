@@ -1,14 +1,13 @@
 """Scenarios are won by doing what is asked: not by luck, not by less, and not by a part of it."""
 
-import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 
 import pytest
 
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.author.courts import Court, make_program, open_court
+from tests.author.jail import JAIL
 from tests.author.luck import Table
 from tests.author.questions import ENVIRONMENTS, THEMES, ask_blueprint, ask_scenario, compose
 from tests.soak import count
@@ -24,12 +23,11 @@ Trial = Callable[[Court, str, int], Coroutine[None, None, list[float]]]
 def hear(scenarios: list[tuple[str, int, int]], trial: Trial) -> list[list[float]]:
     """The rewards of one trial in every scenario."""
 
-    async def go() -> list[list[float]]:
-        async with Sandbox.open(Settings.read({})) as sandbox:
-            courts = [(await open_court(sandbox, make_program(t, n), ask_scenario(t, n, s)), t, n) for t, n, s in scenarios]
-            return [await trial(*each) for each in courts]
+    async def go(sandbox: Sandbox) -> list[list[float]]:
+        courts = [(await open_court(sandbox, make_program(t, n), ask_scenario(t, n, s)), t, n) for t, n, s in scenarios]
+        return [await trial(*each) for each in courts]
 
-    return asyncio.run(go())
+    return JAIL.enter(go)
 
 
 async def try_oracle_and_less(court: Court, theme: str, number: int) -> list[float]:
@@ -52,6 +50,7 @@ async def hear_both(court: Court, theme: str, number: int) -> list[float]:
     return [each for calls in tried for each in ((await court.try_calls(calls)).reward or 0.0, float(table.wins(calls)))]
 
 
+@pytest.mark.soak(area="author")
 def test_the_whole_path_wins_and_nothing_and_every_change_less_lose() -> None:
     for scenario, (whole, *less) in zip(SCENARIOS, hear(SCENARIOS, try_oracle_and_less), strict=True):
         assert whole == 1.0, scenario
@@ -59,6 +58,7 @@ def test_the_whole_path_wins_and_nothing_and_every_change_less_lose() -> None:
         assert len(less) >= 3, scenario
 
 
+@pytest.mark.soak(area="author")
 def test_the_domain_model_hands_down_the_verdicts_of_the_jail() -> None:
     for scenario, heard in zip(SCENARIOS, hear(SCENARIOS, hear_both), strict=True):
         jailed, foretold = heard[::2], heard[1::2]

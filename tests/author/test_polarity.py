@@ -19,7 +19,8 @@ from schemas.scenario import Fact
 from tests.author.questions import SAMPLE, SEED, THEMES, Play, ask_blueprint, ask_scenario, compose, pose, run
 from tests.soak import count
 
-NUMBERS = range(count(2, 12))
+NUMBERS = range(count(2, 4))
+pytestmark = pytest.mark.soak(area="author")
 CASES = [(polarity, theme, number) for polarity in POSES for theme in SAMPLE for number in NUMBERS]
 each_case = pytest.mark.parametrize("polarity", POSES)
 

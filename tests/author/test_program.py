@@ -2,7 +2,6 @@
 
 import re
 from datetime import date
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from schemas.base import canonical_json
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 from schemas.seed import Brief
+from tests.author.exploring import erase_new_ids
 from tests.author.questions import ENVIRONMENTS, SEED, THEMES, Play, ask_blueprint, ask_program, ask_scenario, ask_tests, read_tools, run
 
 FORBIDDEN = {"reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"}
@@ -64,14 +64,6 @@ def test_program_and_domain_model_agree_on_random_calls(theme: str, number: int)
     play = run(theme, number, [(start, calls)])[0]
     assert play.outcomes == expected
     assert erase_new_ids(play.state, start) == erase_new_ids(world.state, start)
-
-
-def erase_new_ids(state: dict[str, Any], start: dict[str, Any]) -> list[str]:
-    return sorted(
-        canonical_json([name, {**row, "id": row_id if row_id in start[name] else "new"}])
-        for name, rows in state.items()
-        for row_id, row in rows.items()
-    )
 
 
 @each_environment

@@ -1,26 +1,28 @@
 """Environments as large as was asked for: so many tools, collections and rows, and as sound as the usual ones."""
 
-import asyncio
 import sys
 
 import pytest
 
 from envmill.author.compose import compose_domain
-from envmill.author.domain import Domain
+from envmill.author.domain import TODAY, Domain
 from envmill.author.organisation import PEOPLE
+from envmill.author.polarities import POSES, make_twins
+from envmill.author.polarities.base import read_rows
 from envmill.author.program import name_class, write_program
 from envmill.author.scenario import write_scenario
-from envmill.author.world import play_oracle
+from envmill.author.world import World, play_oracle
 from envmill.errors import SettingsError
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.runtime.canonical import MAX_STATE
-from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import Settings
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from schemas.base import canonical_json
 from schemas.prompts import ScenarioReply
+from schemas.scenario import Polarity
 from schemas.seed import Brief, Seed
-from tests.author.exploring import Exploration, explore
+from tests.author.exploring import explore_all
+from tests.author.jail import JAIL
 from tests.author.questions import SAMPLE, SEED, THEMES
 from tests.soak import count
 
@@ -73,18 +75,16 @@ def test_departments_know_each_other() -> None:
         assert len(domain.parts) >= 3
 
 
+def pick_sizes(place: int) -> list[tuple[int | None, int | None]]:
+    """Two for each theme, so that all come in turn; small ones where there is one theme."""
+    return [SIZES[place % len(SIZES)], SIZES[(place + 1) % len(SIZES)]]
+
+
 @pytest.mark.soak(area="author")
 def test_a_large_environment_keeps_its_rules_in_the_jail() -> None:
     """Program and domain model agree on all tests and on random walks, with names of several domains in one class."""
     themes = SAMPLE[: count(1, len(SAMPLE))]
-
-    async def go() -> list[Exploration]:
-        async with Sandbox.open(Settings.read({})) as sandbox:
-            return [
-                await explore(sandbox, compose(theme, *size), SEED) for theme in themes for size in (*SIZES[:2], *SIZES[2 : count(2, 5)])
-            ]
-
-    found = asyncio.run(go())
+    found = explore_all((compose(theme, *size), SEED) for place, theme in enumerate(themes) for size in pick_sizes(place))
     # A tool that is hard to bring about may lack a test; a program that does otherwise than the model may not be.
     assert [fault for each in found for fault in each.faults if "too few tests" not in fault] == []
     assert sum(len(each.faults) for each in found) <= len(found)
@@ -99,7 +99,7 @@ def read_state(reply: ScenarioReply, domain: Domain) -> None:
             assert not source.ref or {*values} - {""} <= reply.initial_state[source.ref].keys(), (name, attribute)
 
 
-@pytest.mark.parametrize("rows", [200, 5_000, count(20_000, 100_000)])
+@pytest.mark.parametrize("rows", [200, count(3_000, 5_000), count(10_000, 100_000)])
 def test_a_state_has_as_many_rows_as_were_asked_for_and_its_oracle_runs(rows: int) -> None:
     theme = SAMPLE[0]
     domain = compose(theme, rows=rows)
@@ -109,15 +109,39 @@ def test_a_state_has_as_many_rows_as_were_asked_for_and_its_oracle_runs(rows: in
     size = len(canonical_json(reply.initial_state))
     sys.stdout.write(f"{theme}: {rows} rows are {size / 2**20:.1f} MB\n")
     assert size < MAX_STATE
+    *outcomes, final = play(domain, reply)
+    assert {f"{each.outcome} {each.code} {each.message}".strip() for each in outcomes} == {"ok"}
+    assert final.state != reply.initial_state
+
+
+@pytest.mark.soak(area="author")
+@pytest.mark.parametrize("polarity", POSES)
+def test_where_nothing_may_change_the_state_is_as_large_and_the_reads_find_their_rows_in_it(polarity: Polarity) -> None:
+    rows = count(300, 3_000)
+    for theme in SAMPLE[: count(1, len(SAMPLE))]:
+        domain = compose(theme, rows=rows)
+        twins = make_twins(domain, polarity, "rows")
+        if twins is None:
+            assert polarity == "clarify", theme
+            continue
+        assert sum(map(len, twins.negative.initial_state.values())) == rows
+        *outcomes, final = play(domain, twins.negative)
+        assert {each.outcome for each in outcomes} == {"ok"}
+        assert final.state == twins.negative.initial_state
+        world = World(domain, twins.negative.initial_state, TODAY, "rows")
+        assert all(read_rows(call, world) for call in twins.negative.oracle)
+
+
+def play(domain: Domain, reply: ScenarioReply) -> list[Observation]:
+    """The reference path in the jail, and a last look at the state."""
     tools = derive_tools(write_program(domain), name_class(domain), {name: each.effect for name, each in domain.operations.items()})
     program = Program({"office.py": write_program(domain)}, f"office:{name_class(domain)}", tools)
+    steps = [Reset(reply.initial_state, CLOCK, 7), *map(Invoke, reply.oracle), Look()]
 
-    async def go() -> list[str]:
-        async with Sandbox.open(Settings.read({})) as sandbox:
-            seen = await sandbox.play(program, [Reset(reply.initial_state, CLOCK, 7), *map(Invoke, reply.oracle), Look()], hashes="none")
-            return [f"{each.outcome} {each.code} {each.message}".strip() for each in seen]
+    async def go(sandbox: Sandbox) -> list[Observation]:
+        return await sandbox.play(program, steps, hashes="none")
 
-    assert set(asyncio.run(go())) == {"ok"}
+    return JAIL.enter(go)
 
 
 def test_sizes_that_do_not_fit_together_say_what_does() -> None:

@@ -9,6 +9,7 @@ from envmill.author.domain import Domain, State
 from envmill.author.draw import draw_permitted
 from envmill.author.population import populate
 from envmill.author.wording import Piece, Wish, can_say, compose_request
+from envmill.author.world import World
 from schemas.seed import Brief
 from tests.author.questions import SEED, THEMES
 
@@ -25,11 +26,16 @@ def _write(number: int) -> tuple[list[Piece], list[Wish]]:
 
 
 @cache
+def _settle(theme: str, number: int) -> World:
+    return populate(compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED), f"wording/{number}")
+
+
+@cache
 def draw_wishes(number: int) -> tuple[Domain, State, list[Wish]]:
     names = sorted(THEMES)
     theme = names[number % len(names)]
-    domain = compose_domain(Brief(theme=theme, text=THEMES[theme], number=number // len(names) % 6), SEED)
-    start = populate(domain, f"wording/{number}")
+    start = _settle(theme, number // len(names) % 6)
+    domain = start.domain
     world, wishes, dice = start.copy(), list[Wish](), make_dice("wishes", number)
     sayable = [each for each in domain.changes if each.asks and each.tells]
     for _ in range(60):

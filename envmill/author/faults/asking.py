@@ -10,9 +10,10 @@ from envmill.author.domain import TODAY, Arguments, Operation, State
 from envmill.author.draw import draw_arguments, draw_permitted
 from envmill.author.faults.base import Case, Spoilt, shuffle
 from envmill.author.faults.testing import list_named
-from envmill.author.witness import Play, Trace
+from envmill.author.witness import Pair, Play, Trace
 from envmill.author.wording import Wish, can_say, say
 from envmill.author.world import World
+from envmill.gates.likeness import is_same_end
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
@@ -36,8 +37,11 @@ def add_needless(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     end = _play(case, case.reply.oracle)
     for operation in shuffle(case.domain.changes, dice):
         arguments = draw_permitted(operation, end, case.reply.initial_state, dice)
-        if arguments is not None:
-            return _act(case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)])
+        spoilt = (
+            _end_otherwise(case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)]) if arguments is not None else None
+        )
+        if spoilt:
+            return spoilt
     return None
 
 
@@ -54,8 +58,9 @@ def hit_other_row(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
             dice.shuffle(others)
             for row_id in others:
                 arguments = call.arguments | {parameter.name: row_id}
-                if _open(case).allows(operation, arguments):
-                    return _act(case, _put(case.reply.oracle, number, arguments))
+                spoilt = _end_otherwise(case, _put(case.reply.oracle, number, arguments))
+                if spoilt and _open(case).allows(operation, arguments):
+                    return spoilt
     return None
 
 
@@ -65,9 +70,10 @@ def swap_order(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     for one, other in combinations(places, 2):
         oracle = list(case.reply.oracle)
         oracle[one], oracle[other] = oracle[other], oracle[one]
-        if _outline(case, oracle) != _outline(case, case.reply.oracle):
-            return _act(case, oracle)
-    return _ask_late_thing_first(case, dice)
+        spoilt = _end_otherwise(case, oracle)
+        if spoilt:
+            return spoilt
+    return _do_last_thing_first(case, dice)
 
 
 def forbid_goal(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
@@ -78,7 +84,9 @@ def forbid_goal(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # no
             collection, row_id = rows[move.row]
             state = deepcopy(case.reply.initial_state)
             state[collection][row_id]["status"] = move.after
-            return _begin(case, state)
+            # An earlier change may make way for it all the same.
+            if not _carries_out(case, state):
+                return _begin(case, state)
     return None
 
 
@@ -143,8 +151,8 @@ def contradict(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
         if isinstance(value, int):
             request = _respell(case.reply.request, value, str(value + 1))
             asked = _put(case.reply.oracle, number, case.reply.oracle[number].arguments | {name: value + 1})
-            pair = (Play(case.version, _trace(case.reply)), Play(case.version, Trace(case.reply.initial_state, tuple(asked))))
-            return Spoilt(case.reply.model_copy(update={"request": request}).model_dump(mode="json"), (pair,))
+            reply = case.reply.model_copy(update={"request": request})
+            return Spoilt(reply.model_dump(mode="json"), _compare_ends(case, case.reply.oracle, asked))
     return None
 
 
@@ -167,8 +175,8 @@ def call_refusal(case: ScenarioCase, dice: random.Random) -> Spoilt:
     return Spoilt(reply.model_dump(mode="json"), words=f"Polarity {polarity}, and the reference path changes records.")
 
 
-def _ask_late_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
-    """A wish more, possible only after the others, and the request begins with it: done in the order asked for, it is refused."""
+def _do_last_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
+    """A wish more, asked for last because the others make way for it, and the reference path begins with it."""
     start, end = _open(case), _play(case, case.reply.oracle)
     for operation in shuffle((each for each in case.domain.changes if each.asks), dice):
         for _ in range(TRIES // 4):
@@ -177,11 +185,9 @@ def _ask_late_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | N
             if end.allows(operation, arguments) and not start.allows(operation, arguments) and can_say(wish, case.domain, start.state):
                 asked = say(dice.choice(operation.asks), wish, case.domain, start.state)
                 call = Call(name=operation.name, arguments=arguments)
-                reply = case.reply.model_copy(
-                    update={"request": f"Please {asked}. {case.reply.request}", "oracle": [*case.reply.oracle, call]}
-                )
-                as_asked = Trace(case.reply.initial_state, (call, *case.reply.oracle))
-                return Spoilt(reply.model_dump(mode="json"), ((Play(case.version, _trace(reply)), Play(case.version, as_asked)),))
+                request = f"{case.reply.request} When all of that is done, please {asked}."
+                reply = case.reply.model_copy(update={"request": request, "oracle": [call, *case.reply.oracle]})
+                return Spoilt(reply.model_dump(mode="json"), _compare_ends(case, [*case.reply.oracle, call], reply.oracle))
     return None
 
 
@@ -199,13 +205,28 @@ def _play(case: ScenarioCase, calls: list[Call]) -> World:
     return world
 
 
-def _outline(case: ScenarioCase, calls: list[Call]) -> object:
-    """What calls come to, with the ids of new rows left out: they depend on the order alone."""
-    known = case.reply.initial_state
-    return [
-        sorted(str([row if key in known[name] else {**row, "id": ""}]) for key, row in rows.items())
-        for name, rows in _play(case, calls).state.items()
-    ]
+def _carries_out(case: ScenarioCase, state: State) -> bool:
+    """Whether the reference path holds from another state."""
+    world = World(case.domain, deepcopy(state), TODAY, case.key)
+    for _, operation, call in _list_changes(case):
+        if not world.allows(operation, call.arguments):
+            return False
+        world.apply(operation, call.arguments)
+    return True
+
+
+def _end_otherwise(case: ScenarioCase, oracle: list[Call]) -> Spoilt | None:
+    """The reply with another reference path, where that ends in another state; elsewhere nothing would be wrong."""
+    initial = case.reply.initial_state
+    if is_same_end(initial, _play(case, oracle).state, _play(case, case.reply.oracle).state):
+        return None
+    reply = case.reply.model_copy(update={"oracle": oracle})
+    return Spoilt(reply.model_dump(mode="json"), _compare_ends(case, case.reply.oracle, oracle))
+
+
+def _compare_ends(case: ScenarioCase, clean: list[Call], faulty: list[Call]) -> tuple[Pair, ...]:
+    one, other = (Play(case.version, Trace(case.reply.initial_state, tuple(each), ends=True)) for each in (clean, faulty))
+    return ((one, other),)
 
 
 def _list_changes(case: ScenarioCase) -> Iterator[tuple[int, Operation, Call]]:

@@ -3,6 +3,7 @@
 import random
 
 from envmill.author.faults.base import Case, Spoilt
+from envmill.author.wording import spell_value
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Fact
 
@@ -41,7 +42,10 @@ def answer_wrongly(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     told = [*case.reply.tell]
     told[number] = fact.model_copy(update={"value": other, "rivals": [each for each in fact.rivals if each != other]})
     return _finish(
-        case, f"{fact.name} is {fact.value!r}, not {other!r}.", tell=told, say=case.reply.say.replace(str(fact.value), str(other))
+        case,
+        f"{fact.name} is {fact.value!r}, not {other!r}.",
+        tell=told,
+        say=case.reply.say.replace(spell_value(fact.value), spell_value(other)),
     )
 
 

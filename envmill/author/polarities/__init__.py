@@ -3,6 +3,7 @@
 state ──pose──► twins: a reply in which nothing may change, and one that differs in one fact and is to be carried out
 """
 
+from envmill.author.crowd import settle
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
 from envmill.author.polarities.answer import pose_answer
@@ -10,7 +11,6 @@ from envmill.author.polarities.base import Pose, Twins
 from envmill.author.polarities.clarify import pose_clarify
 from envmill.author.polarities.escalate import pose_escalate
 from envmill.author.polarities.refuse import pose_refuse
-from envmill.author.population import populate
 from envmill.author.scenario import write_scenario
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Polarity
@@ -26,7 +26,7 @@ STATES = 8
 def make_twins(domain: Domain, polarity: Polarity, key: str) -> Twins | None:
     """A scenario in which nothing may change and its achieving twin; none when the domain gave no occasion for it."""
     for again in range(STATES):
-        twins = POSES[polarity](populate(domain, f"{polarity}/{key}/{again}"), make_dice(polarity, domain.theme, key, again))
+        twins = POSES[polarity](settle(domain, f"{polarity}/{key}/{again}"), make_dice(polarity, domain.theme, key, again))
         if twins:
             return twins
     return None

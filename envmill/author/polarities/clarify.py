@@ -9,7 +9,7 @@ from envmill.author.dice import make_dice
 from envmill.author.domain import Parameter, Row
 from envmill.author.polarities.base import TRIES, Twins, achieve, draw_wish, merge, policy_of, read_rows, shows, stands_in
 from envmill.author.scenario import plan_calls
-from envmill.author.wording import Names, Wish, list_facts, write_request
+from envmill.author.wording import Names, Wish, follow, list_facts, write_request
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
 from schemas.base import Json
@@ -20,7 +20,10 @@ from schemas.scenario import CallPattern, Fact
 SHORTEST = 4
 """Letters of a word that can stand for a name."""
 MOST_CANDIDATES = 3
-MISPLACED = r"\b(of|about|at|grade|mark|wear|level|to|one) (a few|some|several)\b|\b(a few|some|several)(?! [a-z])"
+MISPLACED = (
+    r"(?i)\b(of|about|at|grade|mark|wear|level|to|one) (a few|some|several)\b|"
+    r"\b(a few|some|several)( (after|and|as|at|before|by|for|from|in|of|on|to|under|until|when|with|within)\b|(?! [a-z]))"
+)
 """Where nobody says so: "a mark of a few"."""
 MOST_RIVALS = 8
 AMBIGUOUS = 0.7
@@ -76,6 +79,7 @@ def _write_ambiguous(
     key = dice.random()
     blurred, plain = (write_request([wish], world.domain, world.state, make_dice("clarify", key), each) for each in (names, None))
     values = [row[attribute] for row in candidates]
+    called = [follow(parameter.row, row["id"], [], world.domain, world.state) for row in candidates]
     if any(stands_in(each, blurred, policy_of(world.domain)) for each in values) or blurred == plain:
         return None
     reads = _search_by(word, parameter, wish, world)
@@ -89,7 +93,7 @@ def _write_ambiguous(
         oracle=reads,
         polarity="clarify",
         facts=list_facts([wish], world.domain, world.state, names),
-        say=load_sayings().draw("which_one", dice).replace("{one}", " or ".join(values)),
+        say=load_sayings().draw("which_one", dice).replace("{one}", " or ".join(called)),
         tell=[Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals]) for each in values],
         avoid=[CallPattern(name=wish.operation.name)],
     )

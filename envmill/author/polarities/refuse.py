@@ -39,12 +39,12 @@ LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|
 COMMON = frozenset(
     re.findall(
         r"\S+",
-        "after allowed already also another anybody asked asks because becomes been before between can't cannot change changed "
-        "changes come comes could days does doesn't done each every exist exists forbidden forbids from given goes have here "
-        "hold holds into last least leave left look looked made make more most must need needs never nobody none not nothing "
-        "once only onto other over possible question reason record records rule rules same says should somebody stand stands "
-        "status still take taken takes than that their them then there these they things this those time times together under "
-        "undone used what when where which while whose will with without would,",
+        "about after again allowed already also another anybody asked asks back because becomes been before between can't cannot change "
+        "changed changes come comes could days does doesn't done during each else every exist exists forbidden forbids from give given "
+        "gives goes have here hold holds into last least leave left look looked made make more most must need needs never nobody none not "
+        "noted nothing once only onto other over part possible question reason record records rule rules same says should somebody stand "
+        "stands status still take taken takes than that their them then there these they things this those time times together under "
+        "undone used were what when where which while whose will with within without would written",
     )
 )
 """Words that a refusal may hold whatever its reason."""
@@ -178,12 +178,16 @@ def _tell_reason(wish: Wish, rule: Rule, world: World) -> str:
 
 def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]:
     """Words that only the reason holds: not the request, not the policy document, not any refusal."""
-    reason = f"{_tell_reason(wish, rule, world)} {rule.rule.format(**world.domain.bounds)}"
+    seen, rules = _tell_reason(wish, rule, world), rule.rule.format(**world.domain.bounds)
     known = f"{request} {policy_of(world.domain)} {_list_said(wish.operation, world)}".lower()
-    words = [_cut_stem(each) for each in _cut_words(reason) if each not in COMMON]
-    numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", reason) if int(each) > 1 and not stands_in(int(each), request)]
-    limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, reason) else []
-    return [each for each in dict.fromkeys([*words, *numbers, *limits]) if not re.search(_spell_pattern([each]), known)]
+    numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", seen) if int(each) > 1 and not stands_in(int(each), request)]
+    telling = [each for each in [*_cut_stems(seen), *numbers] if not re.search(_spell_pattern([each]), known)]
+    if not telling:
+        # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
+        return []
+    limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, f"{seen} {rules}") else []
+    more = [each for each in [*_cut_stems(rules), *limits] if not re.search(_spell_pattern([each]), known)]
+    return [*dict.fromkeys([*telling, *more])]
 
 
 def _list_said(operation: Operation, world: World) -> str:
@@ -214,6 +218,10 @@ def _spell_pattern(words: list[str]) -> str:
 
 def _cut_words(text: str) -> list[str]:
     return [each for each in re.findall(r"[a-z][a-z-]+", text.lower()) if len(each) >= SHORTEST]
+
+
+def _cut_stems(text: str) -> list[str]:
+    return [_cut_stem(each) for each in _cut_words(text) if each not in COMMON]
 
 
 def _cut_stem(word: str) -> str:

@@ -1,6 +1,5 @@
 """Planted faults show where it was foretold, when clean and faulty both run in the jail."""
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from envmill.author.faults import Fault
 from envmill.author.witness import Witness, find_witness, observe
 from envmill.gates.w3 import find_untested
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.prompts import TestsReply
 from tests.author.faults.cases import ENVIRONMENTS, EQUIVALENT, EVERY, plant
+from tests.author.jail import JAIL
 from tests.author.questions import ask_program, read_tools
 from tests.soak import count
 
@@ -22,9 +21,11 @@ SHOWN = count(1, 12)
 """Witnesses asked for per kind."""
 
 
-async def search(faults: list[Fault]) -> list[Witness | None]:
-    async with Sandbox.open(Settings.read({})) as sandbox:
+def search(faults: list[Fault]) -> list[Witness | None]:
+    async def go(sandbox: Sandbox) -> list[Witness | None]:
         return [await find_witness(each.pairs, sandbox) for each in faults]
+
+    return JAIL.enter(go)
 
 
 def list_faults(prompt: str, kind: str) -> Iterator[Fault]:
@@ -44,13 +45,10 @@ async def show(prompt: str, kind: str, sandbox: Sandbox) -> list[bool]:
 
 @pytest.mark.soak(area="author")
 def test_every_kind_is_seen_in_the_jail_or_needs_no_run() -> None:
-    """All kinds in one jail: opening one takes longer than a hundred plays."""
+    async def show_all(sandbox: Sandbox) -> dict[tuple[str, str], list[bool]]:
+        return {each: await show(*each, sandbox) for each in PLAYED}
 
-    async def show_all() -> dict[tuple[str, str], list[bool]]:
-        async with Sandbox.open(Settings.read({})) as sandbox:
-            return {each: await show(*each, sandbox) for each in PLAYED}
-
-    seen = {each: shown for each, shown in asyncio.run(show_all()).items() if shown}
+    seen = {each: shown for each, shown in JAIL.enter(show_all).items() if shown}
     assert [each for each, shown in seen.items() if not any(shown)] == []
     assert len(seen) >= 45
     silent = Counter({each: shown.count(False) for each, shown in seen.items()})
@@ -60,29 +58,28 @@ def test_every_kind_is_seen_in_the_jail_or_needs_no_run() -> None:
 def test_a_clean_version_is_no_witness_against_itself() -> None:
     fault = next(list_faults("program", "unenforced_rule"))
     same = [(clean, clean) for clean, _ in fault.pairs]
-    assert asyncio.run(search([Fault("none", "", "", tuple(same))])) == [None]
+    assert search([Fault("none", "", "", tuple(same))]) == [None]
 
 
 def test_a_clock_that_the_jail_makes_one_with_the_session_s_is_called_equivalent() -> None:
     fault = next(list_faults("program", "wall_clock"))
     assert fault.pairs
-    assert asyncio.run(search([fault])) == [None]
+    assert search([fault]) == [None]
 
 
 def test_a_witness_says_what_was_expected_and_what_was_seen() -> None:
-    (witness,) = asyncio.run(search([next(list_faults("program", "silent_success"))]))
+    (witness,) = search([next(list_faults("program", "silent_success"))])
     assert witness is not None
     assert json.loads(witness.expected)[0] == "rejection"
     assert json.loads(witness.seen)[0] in ("ok", "failure")  # what should have been refused goes on, and may stumble then
 
 
 def test_two_observations_of_one_play_agree() -> None:
-    async def twice() -> list[list[str]]:
-        async with Sandbox.open(Settings.read({})) as sandbox:
-            return [await observe(fault.pairs[0][1], sandbox) for _ in range(2)]
+    async def twice(sandbox: Sandbox) -> list[list[str]]:
+        return [await observe(fault.pairs[0][1], sandbox) for _ in range(2)]
 
     fault = next(list_faults("program", "row_not_kept"))
-    one, other = asyncio.run(twice())
+    one, other = JAIL.enter(twice)
     assert one == other
 
 

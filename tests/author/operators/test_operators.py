@@ -1,7 +1,6 @@
 """Operators find their places, change one thing, and most of what they make is told apart in the jail."""
 
 import ast
-import asyncio
 from collections import Counter
 
 import pytest
@@ -14,10 +13,10 @@ from envmill.author.program import name_class, write_program
 from envmill.author.tests import try_operations
 from envmill.author.witness import Pair, Play, Version, Witness, find_witness
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.prompts import ChecksInput, ChecksReply
 from schemas.seed import Brief
 from tests.author.faults.cases import ENVIRONMENTS
+from tests.author.jail import JAIL
 from tests.author.questions import SEED, THEMES, ask, pose_checks
 from tests.soak import count
 
@@ -107,15 +106,17 @@ def pair_up(theme: str, number: int, mutants: int) -> list[tuple[Mutant, list[Pa
     ]
 
 
-async def search(pairs: list[list[Pair]]) -> list[Witness | None]:
-    async with Sandbox.open(Settings.read({})) as sandbox:
+def search(pairs: list[list[Pair]]) -> list[Witness | None]:
+    async def go(sandbox: Sandbox) -> list[Witness | None]:
         return [await find_witness(each, sandbox) for each in pairs]
+
+    return JAIL.enter(go)
 
 
 @pytest.mark.soak(area="author")
 def test_most_mutants_of_programs_have_witnesses_and_copies_none() -> None:
     drawn = [each for environment in ENVIRONMENTS[: count(1, 12)] for each in pair_up(*environment, count(20, 200))]
-    witnesses = asyncio.run(search([pairs for _, pairs in drawn]))
+    witnesses = search([pairs for _, pairs in drawn])
     seen = Counter((mutant.operator, witness is not None) for (mutant, _), witness in zip(drawn, witnesses, strict=True))
     assert sum(found for (_, shown), found in seen.items() if shown) >= len(drawn) * 0.6, seen
     # What a session returns leaves it as JSON, so nobody holds on to a row.
@@ -128,6 +129,6 @@ def test_most_mutants_of_checks_have_witnesses() -> None:
     asked, reply = ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(ask("checks", theme, number))
     spoilt = [(check, each.source) for check in reply.checks for each in draw_mutants(check.source, 4, make_dice("check", check.name))]
     lists = [[each.model_copy(update={"source": source}) if each is check else each for each in reply.checks] for check, source in spoilt]
-    witnesses = asyncio.run(search([list(pair_lists(list(reply.checks), each, asked)) for each in lists]))
+    witnesses = search([list(pair_lists(list(reply.checks), each, asked)) for each in lists])
     assert len(witnesses) >= 12
     assert sum(each is not None for each in witnesses) >= len(witnesses) * 0.6
