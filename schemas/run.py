@@ -9,8 +9,8 @@ from schemas.scenario import Polarity
 
 RecipeName = Literal["envscaler"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
-PolicyName = Literal["reference", "careless"]
-
+PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
+"""`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 
@@ -40,6 +40,8 @@ class RunConfig(Contract):
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")
     """Cap per scenario, so that easy scenarios do not crowd the data."""
+    pairs: int = Field(default=1, ge=0, le=64, title="Preference pairs per scenario")
+    """Most pairs of a passed and a failed attempt kept of each scenario and policy."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """How many tools every environment should have; empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")
@@ -79,9 +81,21 @@ class RunConfig(Contract):
     mistakes: float = Field(default=0.2, ge=0.0, le=1.0, title="Mistake rate of the offline author")
     """How often the offline author makes a mistake that models really make."""
     probe: PolicyName = Field(default="careless", title="Probe policy")
-    """Scripted policy that filter probes scenarios with."""
+    """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model`, the one that
+    `policy` names."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
-    """Scripted policy whose rollouts become training data."""
+    """Policy whose rollouts become training data, named as the probe is."""
+    form: Literal["single", "conversation", "mixed"] = Field(default="single", title="Form")
+    """How the policy is asked: everything in one request, bit by bit in a conversation with a simulated user, or both in turn. A scenario
+    whose user has nothing to tell later is always asked at once."""
+    person: Literal["scripted", "model"] = Field(default="scripted", title="Simulated user")
+    """Who plays the user of a conversation: a script over the user contract, or the model that `user` names."""
+    steps: int = Field(default=40, ge=1, le=1_000, title="Tool calls per rollout")
+    """Most tool calls of a rollout."""
+    turns: int = Field(default=16, ge=1, le=200, title="Messages to the user per rollout")
+    """Most messages of a conversation's agent to the user."""
+    tokens: int | None = Field(default=None, gt=0, title="Tokens per rollout")
+    """Most output tokens of a model's rollout, reasoning included; empty for no bound but the model's own."""
     search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
     """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
     provisional: bool = Field(default=False, title="Export what is provisional")
