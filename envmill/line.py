@@ -96,7 +96,7 @@ STEPS: tuple[Step, ...] = (
         ("attempts", "probe"),
         _decide_repeats,
     ),
-    Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),
+    Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts", "pairs"), settings=("teacher", "keep", "pairs")),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional",)),
 )
 

@@ -12,6 +12,7 @@ from envmill.settings import Settings
 from schemas.base import Record
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack
+from schemas.pair import Pair
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
@@ -86,6 +87,8 @@ class Load:
     """Scenario id → split."""
     provisional: frozenset[str] = frozenset()
     """Environments and scenarios that a required gate could not measure."""
+    pairs: tuple[Pair, ...] = ()
+    """Preferences among rollouts."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from envmill.recipes.base import Recipe
 from schemas.base import Record
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
+from schemas.pair import Pair
 from schemas.quality import Quarantine
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
@@ -120,7 +121,8 @@ def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     trajectories = upstream.made(Trajectory, "scenarios-collect")
     splits: dict[str, str] = {one.id: one.split for one in upstream.made(Scenario, "scenarios-build")}
     provisional = frozenset(upstream.provisional("environments-verify") | upstream.provisional("scenarios-verify"))
-    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits, provisional))] if trajectories else []
+    pairs = tuple(upstream.made(Pair, "scenarios-collect"))
+    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits, provisional, pairs))] if trajectories else []
 
 
 def _with_tests(upstream: Upstream, environments: list[Environment]) -> list[Subject[Tested]]:

@@ -29,7 +29,7 @@ from schemas.run import RunConfig
 
 CONFIG = RunConfig(environments=3, scenarios=2, attempts=2, seed=11, mistakes=0.4)
 
-CONTENT = ("seeds", "blueprints", "environments", "builds", "tests", "drafts", "scenarios", "rollouts", "trajectories", "bundles")
+CONTENT = ("seeds", "blueprints", "environments", "builds", "tests", "drafts", "scenarios", "rollouts", "trajectories", "pairs", "bundles")
 
 
 class Counting:
