@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.errors import BuildError
 from envmill.gates.base import drop
 from envmill.kinds.start import CLOCK
@@ -15,7 +16,7 @@ from envmill.verifiers.procedure import is_meant
 from schemas.base import digest
 from schemas.origin import Origin
 from schemas.prompts import ScenarioReply
-from schemas.scenario import Draft, Polarity, UserContract
+from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
 
 
@@ -66,7 +67,7 @@ def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str
         return "oracle_idle", "the oracle changes nothing, so there is nothing to achieve"
     if reply.polarity != "achieve" and not reply.tell:
         return "nothing_told", f"to {reply.polarity} shows in what is said, and nothing has to be said"
-    return _find_harm(reply) or _find_silence(reply)
+    return _find_harm(reply) or _find_silence(reply) or find_contract_fault(reply)
 
 
 def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
@@ -97,7 +98,7 @@ def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int,
         number=place.number,
         initial_state=reply.initial_state,
         request=reply.request,
-        user=UserContract(opening=reply.request, facts=reply.facts),
+        user=make_contract(reply),
         oracle=reply.oracle,
         polarity=reply.polarity,
         say=reply.say,

@@ -108,6 +108,18 @@ class ScenarioReply(Contract):
     polarity: Polarity = "achieve"
     facts: dict[str, Json] = {}
     """What the person can say again when asked."""
+    opening: str = ""
+    """A shorter first message, for a conversation: the request without what is hidden. Empty where nothing is."""
+    hidden: list[str] = []
+    """Names of the facts that the opening leaves out; they are told only when asked for."""
+    persona: str = ""
+    """Who the person is and how they speak."""
+    goals: list[str] = []
+    """What they want, one sentence each."""
+    fallbacks: dict[str, str] = {}
+    """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
+    stop: str = ""
+    """When they are content."""
     say: str = ""
     """Last words of the reference path, where the user must be told something."""
     tell: list[Fact] = []

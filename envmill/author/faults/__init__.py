@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from envmill.author.dice import make_dice
-from envmill.author.faults import asking, checking, effects, leaving, loading, opining, plan, queries, rules, testing, text
+from envmill.author.faults import asking, checking, effects, leaving, loading, opining, plan, queries, rules, testing, text, users
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply
@@ -111,6 +111,10 @@ SCENARIO: dict[str, PlantScenario] = {
     "contradictory_request": asking.contradict,
     "withheld_fact": asking.withhold,
     "wrong_polarity": asking.call_refusal,
+    "contradictory_user": users.contradict_request,
+    "user_lacks_fact": users.forget_fact,
+    "opening_tells_all": users.tell_at_once,
+    "opening_missing": users.open_with_nothing,
     "silent_say": leaving.say_nothing,
     "tell_in_the_request": leaving.tell_in_request,
     "nothing_to_tell": leaving.ask_for_nothing,
