@@ -171,7 +171,7 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
             words = f"after {len(builds) - 1} repairs: {builds[-1].failure}"
             return Result(builds, (drop("verifier", "checks_do_not_hold", words),))
     rewards, fault = await _measure(draft, composed, ending, mill)
-    return Result(builds, (fault,)) if fault else Result((_make_scenario(draft, environment, composed, rewards), *builds))
+    return Result(builds, (fault,)) if fault else Result((_make_scenario(subject.record, composed, rewards), *builds))
 
 
 async def _ask_for_checks(
@@ -198,7 +198,8 @@ async def _measure(draft: Draft, composed: Composed, ending: Ending, mill: Mill)
     return rewards, None
 
 
-def _make_scenario(draft: Draft, environment: Environment, composed: Composed, rewards: Sequence[float]) -> Scenario:
+def _make_scenario(placed: Placed[Draft], composed: Composed, rewards: Sequence[float]) -> Scenario:
+    draft = placed.record
     kept = draft.model_dump(
         include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
     )
@@ -207,8 +208,8 @@ def _make_scenario(draft: Draft, environment: Environment, composed: Composed, r
         | {
             "draft": draft.id,
             "verifier": composed.verifier,
-            "features": find_features(draft, environment, composed),
-            "split": "train",
+            "features": find_features(draft, placed.environment, composed),
+            "split": placed.split,
             "oracle_reward": rewards[0],
             "do_nothing_reward": rewards[1],
         }

@@ -15,7 +15,7 @@ from schemas.ledger import Attack
 from schemas.pair import Pair
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
-from schemas.scenario import Scenario
+from schemas.scenario import Scenario, Split
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -76,6 +76,8 @@ class Placed(Generic[R_co]):
     siblings: tuple[Scenario, ...] = ()
     attacks: tuple[Attack, ...] = ()
     """What a search was paid for on any scenario of the environment."""
+    split: Split = "train"
+    """Split of the environment's cluster."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from schemas.base import Record
+from envmill.splits import assign_splits
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
 from schemas.pair import Pair
@@ -81,10 +82,13 @@ def enter_places(upstream: Upstream) -> list[Subject[Place]]:
 
 
 def enter_drafts(upstream: Upstream) -> list[Subject[Placed[Draft]]]:
-    homes = _homes(upstream)
+    homes, drafts = _homes(upstream), upstream.made(Draft, "scenarios-generate")
+    splits = assign_splits([homes[one] for one in sorted({draft.environment for draft in drafts})], upstream.config.holdout)
     return [
-        Subject(draft.id, draft.environment, homes[draft.environment].brief.theme, Placed(draft, homes[draft.environment]))
-        for draft in upstream.made(Draft, "scenarios-generate")
+        Subject(
+            one.id, one.environment, homes[one.environment].brief.theme, Placed(one, homes[one.environment], split=splits[one.environment])
+        )
+        for one in drafts
     ]
 
 

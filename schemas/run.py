@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from schemas.base import Contract, Json
-from schemas.scenario import Polarity
+from schemas.scenario import Polarity, Split
 
 RecipeName = Literal["envscaler"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
@@ -37,6 +37,9 @@ class RunConfig(Contract):
     """Whether two models give their opinion on every environment (gate W4). It is the one gate that asks models, a hundred calls and more
     for each environment; where it is asked for, it is required."""
     attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
+    holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(default={"validation": 10, "test": 10}, title="Held out")
+    """Percent of the domains whose scenarios are kept for validation and for the test, each domain whole. Also as text:
+    `validation=10,test=10`, or `test=0` to train on everything."""
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")
     """Cap per scenario, so that easy scenarios do not crowd the data."""
@@ -101,7 +104,12 @@ class RunConfig(Contract):
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Whether items go out that a required gate could not measure."""
 
-    @field_validator("polarities", mode="before")
+    @field_validator("exporters", mode="before")
+    @classmethod
+    def _read_exporters(cls, given: Json) -> Json:
+        return tuple(word.strip() for word in given.split(",") if word.strip()) if isinstance(given, str) else given
+
+    @field_validator("polarities", "holdout", mode="before")
     @classmethod
     def _read_mix(cls, given: Json) -> Json:
         return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
@@ -110,5 +118,12 @@ class RunConfig(Contract):
     @classmethod
     def _check_mix(cls, mix: dict[Polarity, int]) -> dict[Polarity, int]:
         if not any(mix.values()):
+    @field_validator("holdout")
+    @classmethod
+    def _check_holdout(cls, shares: dict[Split, int]) -> dict[Split, int]:
+        if "train" in shares:
+            raise ValueError("what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10")
+        return shares
+
             raise ValueError("the mix asks for no polarity at all; write it like achieve=6,refuse=2")
         return mix

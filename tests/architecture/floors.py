@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "envmill.upstream",
         "envmill.audit",
     ),
-    ("envmill.mill", "envmill.contrast"),
+    ("envmill.mill", "envmill.contrast", "envmill.splits"),
     ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report"),
     ("envmill.gates",),
     ("envmill.agents", "envmill.drafting", "envmill.toolgraph", "envmill.bundles"),
