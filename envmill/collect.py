@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from envmill.agents import POLICIES
+from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
 from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
 from envmill.contrast import pair_rollouts
@@ -23,7 +23,8 @@ async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, a
     for attempt in range(len(known), mill.config.attempts):
         if len(choose(known + made, mill.config.keep)) >= mill.config.keep:
             break
-        made.append(await play_scenario(POLICIES[mill.config.teacher], placed.record, placed.environment, mill.sandbox, "teacher", attempt))
+        teacher = find_policy(mill.config.teacher)
+        made.append(await play_scenario(teacher, placed.record, placed.environment, mill.sandbox, "teacher", attempt))
     pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, mill.config.pairs)
     chosen = choose(known + made, mill.config.keep)
     if not chosen:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from envmill.agents import POLICIES
+from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
 from envmill.gates.base import Means, Posed
 from envmill.gates.f1 import require_solved
@@ -28,7 +28,7 @@ async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     replayed = await replay_library(posed, Means(mill.sandbox, seed=mill.config.seed or 0))
     if replayed.outcome == "dropped":
         return Result(findings=(replayed,))
-    policy = POLICIES[mill.config.probe]
+    policy = find_policy(mill.config.probe)
     probes = [await play_scenario(policy, scenario, environment, mill.sandbox, "probe", attempt) for attempt in range(mill.config.attempts)]
     return Result(tuple(probes), (replayed, require_solved(probes), require_variance(probes, scripted=True)))
 

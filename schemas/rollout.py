@@ -91,7 +91,7 @@ class Rollout(Record):
     form: Form = "single"
     """Whether everything was asked for at once, or bit by bit by a simulated user."""
     checkpoint: str = ""
-    """Model that acted, as provider:model; empty for a scripted policy."""
+    """Model that acted, as its server calls it; empty for a scripted policy."""
     turns: int = 0
     """Messages the agent sent, with or without calls."""
     agent_errors: int = 0
@@ -101,10 +101,9 @@ class Rollout(Record):
     detail: str = ""
     """More about how it ended, in words: which limit, which fault, which outage."""
     usage: dict[str, int] = {}
-    """Tokens: input, output, cached and reasoning of the policy; user_input and user_output of a model that played the user. A reply that
-    was known already counts as what it took at first."""
+    """Tokens of the model that acted: input, output, cached, reasoning. A reply that was known counts as what it took at first."""
     limits: dict[str, float] = {}
-    """Bounds it was held to: steps, turns, tokens, seconds."""
+    """Bounds it was held to: steps, turns, tokens, seconds, errors; those it did not have are left out."""
 
 
 class Trajectory(Record):
@@ -151,6 +150,8 @@ class Bundle(Record):
     prefix: ClassVar[str] = "bun"
     identity: ClassVar[tuple[str, ...]] = ("exporter", "content_hash")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     exporter: str
     """Format."""
     content_hash: str
@@ -161,3 +162,7 @@ class Bundle(Record):
     """File name → bytes."""
     rows: int
     """Records inside."""
+    environments: list[str] = []
+    """Environments it holds or was made in."""
+    scenarios: list[str] = []
+    """Scenarios it holds or was made of: what a recall looks for."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.agents import POLICIES
+from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
 from envmill.agents.tape import read_moves
 from envmill.errors import SettingsError
@@ -33,7 +33,7 @@ LEND = make_scenario(SHED)
 
 async def roll(home: Home) -> Rollout:
     async with Sandbox.open(home.settings) as sandbox:
-        return await play_scenario(POLICIES["reference"], LEND, SHED, sandbox, "probe", 0)
+        return await play_scenario(find_policy("reference"), LEND, SHED, sandbox, "probe", 0)
 
 
 def keep(home: Home, *rows: Record) -> None:

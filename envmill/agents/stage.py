@@ -1,0 +1,90 @@
+"""Where a rollout's moves are made: in a session held open, or in a plan that was played in one message to the jail.
+
+listens            ─► Live: a message per move
+does not listen    ─► Rehearsal: its moves, nothing played ─► one plan ─► Written: the same moves, and now their replies
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Session
+from envmill.sandbox.plan import Step
+
+_UNSEEN = Observation("ok", [], "", "", "", None)
+
+
+class Stage(Protocol):
+    """One performance."""
+
+    async def start(self) -> Observation:
+        """How the environment begins."""
+        ...
+
+    async def play(self, step: Step) -> Observation:
+        """One move."""
+        ...
+
+    async def look(self) -> Observation:
+        """The end."""
+        ...
+
+
+@dataclass
+class Live:
+    """A session held open."""
+
+    session: Session
+    reset: Reset
+
+    async def start(self) -> Observation:
+        return await self.session.step(self.reset)
+
+    async def play(self, step: Step) -> Observation:
+        return await self.session.step(step)
+
+    async def look(self) -> Observation:
+        return await self.session.step(Look())
+
+
+@dataclass
+class Rehearsal:
+    """Notes the moves of those who do not listen."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+
+    async def start(self) -> Observation:
+        return _UNSEEN
+
+    async def play(self, step: Step) -> Observation:
+        self.steps.append(step)
+        return _UNSEEN
+
+    async def look(self) -> Observation:
+        return _UNSEEN
+
+
+class Written:
+    """A plan's observations, handed out in order."""
+
+    def __init__(self, seen: Sequence[Observation]) -> None:
+        self._began, *replies, self._end = seen
+        self._replies = iter(replies)
+
+    async def start(self) -> Observation:
+        return self._began
+
+    async def play(self, step: Step) -> Observation:  # noqa: ARG002  it was played
+        return next(self._replies)
+
+    async def look(self) -> Observation:
+        return self._end
+
+
+async def play_plan(sandbox: Sandbox, program: Program, reset: Reset, steps: Sequence[Step]) -> Written:
+    """One message; a second one where a move failed, since nothing is done after that."""
+    seen = await sandbox.play(program, [reset, *steps, Look()])
+    failed = next((place for place, one in enumerate(seen[:-1]) if one.outcome == "failure"), len(steps))
+    if failed < len(steps):
+        seen = await sandbox.play(program, [reset, *steps[:failed], Look()])
+    return Written(seen)
