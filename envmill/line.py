@@ -96,8 +96,15 @@ STEPS: tuple[Step, ...] = (
         ("attempts", "probe"),
         _decide_repeats,
     ),
-    Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts", "pairs"), settings=("teacher", "keep", "pairs")),
-    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional",)),
+    Step(
+        "scenarios",
+        "collect",
+        enter_probed,
+        collect_trajectories,
+        ("trajectories", "rollouts", "pairs"),
+        settings=("teacher", "keep", "pairs"),
+    ),
+    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
 )
 
 STEP: dict[str, Step] = {step.name: step for step in STEPS}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from envmill.exporters.base import Cargo
 from envmill.gates.base import Finding
 from envmill.models.door import Door
 from envmill.models.embed import Embeddings
@@ -12,8 +13,7 @@ from envmill.settings import Settings
 from schemas.base import Record
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack
-from schemas.pair import Pair
-from schemas.rollout import Rollout, Trajectory
+from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Scenario, Split
 
@@ -84,13 +84,9 @@ class Placed(Generic[R_co]):
 class Load:
     """Everything a run has to export."""
 
-    trajectories: tuple[Trajectory, ...]
-    splits: dict[str, str]
-    """Scenario id → split."""
+    cargo: Cargo
     provisional: frozenset[str] = frozenset()
     """Environments and scenarios that a required gate could not measure."""
-    pairs: tuple[Pair, ...] = ()
-    """Preferences among rollouts."""
 
 
 @dataclass(frozen=True)

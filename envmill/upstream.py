@@ -1,16 +1,17 @@
 """What enters a step: subjects made from the records of the steps before it, in id order."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from envmill.exporters.base import Cargo, StepCount
 from envmill.gates import GATES
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
-from schemas.base import Record
 from envmill.splits import assign_splits
+from schemas.base import Record
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
 from schemas.pair import Pair
@@ -21,6 +22,8 @@ from schemas.scenario import Bounds, Draft, Scenario
 from schemas.seed import Seed
 
 R = TypeVar("R", bound=Record)
+
+EXPORT = "scenarios-export"
 
 
 class Upstream:
@@ -48,6 +51,10 @@ class Upstream:
 
     def _requires(self, gate: str) -> bool:
         return gate in GATES and (GATES[gate].required or (gate == "W4" and self.config.review))
+
+    def counts(self) -> list[StepCount]:
+        """What became of everything at each step before the export, and what it took."""
+        return [count_exits(step, self._lake.read(Attrition, self.run, mark)) for step, mark in self._marks.items() if step != EXPORT]
 
     def environments(self, step: str) -> list[Environment]:
         """Environments that a gate step kept."""
@@ -123,10 +130,34 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     """The run itself, once: nothing enters when nothing was collected."""
     trajectories = upstream.made(Trajectory, "scenarios-collect")
-    splits: dict[str, str] = {one.id: one.split for one in upstream.made(Scenario, "scenarios-build")}
+    kept = upstream.kept("scenarios-filter")
+    scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+    homes = {one.environment for one in scenarios}
+    cargo = Cargo(
+        environments=tuple(one for one in upstream.environments("environments-filter") if one.id in homes),
+        tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
+        scenarios=tuple(scenarios),
+        trajectories=tuple(trajectories),
+        pairs=tuple(upstream.made(Pair, "scenarios-collect")),
+        counts=tuple(upstream.counts()),
+    )
     provisional = frozenset(upstream.provisional("environments-verify") | upstream.provisional("scenarios-verify"))
-    pairs = tuple(upstream.made(Pair, "scenarios-collect"))
-    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits, provisional, pairs))] if trajectories else []
+    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional))] if trajectories else []
+
+
+def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:
+    """Outcomes of the last attempts; what was spent on all of them."""
+    exits = sorted((row for row in rows if row.gate == "exit"), key=lambda row: row.try_number)
+    last = {row.subject: row for row in exits}.values()
+    dropped = [row.reason for row in last if row.outcome == "dropped"]
+    return StepCount(
+        step=step,
+        kept=sum(row.outcome == "kept" for row in last),
+        dropped=len(dropped),
+        reasons=dict(sorted(Counter(dropped).items())),
+        tokens=sum(row.tokens for row in exits),
+        cost=None if any(row.cost is None for row in exits) else sum(row.cost or 0.0 for row in exits),
+    )
 
 
 def _with_tests(upstream: Upstream, environments: list[Environment]) -> list[Subject[Tested]]:

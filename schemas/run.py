@@ -9,6 +9,7 @@ from schemas.scenario import Polarity, Split
 
 RecipeName = Literal["envscaler"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
+ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
@@ -36,10 +37,10 @@ class RunConfig(Contract):
     review: bool = Field(default=False, title="Review by two readers")
     """Whether two models give their opinion on every environment (gate W4). It is the one gate that asks models, a hundred calls and more
     for each environment; where it is asked for, it is required."""
-    attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
     holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(default={"validation": 10, "test": 10}, title="Held out")
     """Percent of the domains whose scenarios are kept for validation and for the test, each domain whole. Also as text:
     `validation=10,test=10`, or `test=0` to train on everything."""
+    attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")
     """Cap per scenario, so that easy scenarios do not crowd the data."""
@@ -103,6 +104,9 @@ class RunConfig(Contract):
     """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Whether items go out that a required gate could not measure."""
+    exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
+    """What leaves: `sft` and `preferences` for trainers that read rollouts, `rl` for those that make their own, `dataset` for
+    `datasets.load_dataset`, `bundle` to play and judge with nothing installed. Also as text: `sft,bundle`."""
 
     @field_validator("exporters", mode="before")
     @classmethod
@@ -114,10 +118,6 @@ class RunConfig(Contract):
     def _read_mix(cls, given: Json) -> Json:
         return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
 
-    @field_validator("polarities")
-    @classmethod
-    def _check_mix(cls, mix: dict[Polarity, int]) -> dict[Polarity, int]:
-        if not any(mix.values()):
     @field_validator("holdout")
     @classmethod
     def _check_holdout(cls, shares: dict[Split, int]) -> dict[Split, int]:
@@ -125,5 +125,9 @@ class RunConfig(Contract):
             raise ValueError("what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10")
         return shares
 
+    @field_validator("polarities")
+    @classmethod
+    def _check_mix(cls, mix: dict[Polarity, int]) -> dict[Polarity, int]:
+        if not any(mix.values()):
             raise ValueError("the mix asks for no polarity at all; write it like achieve=6,refuse=2")
         return mix

@@ -77,6 +77,7 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json"
     ),
+    ("bundles", 1): _read("id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -111,6 +112,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("scenarios", 1): _add(say=""),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
+    ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
     ("rollouts", 2): _add(form="single", checkpoint="", turns=0, agent_errors=0, misstep="", detail="", usage={}, limits={}),
