@@ -1,4 +1,4 @@
-"""Groups of attempts at a scenario: as many as it takes, in rounds of a fixed size, so that which are made never depends on who answers first.
+"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never depends on who answers first.
 
 numbers ─► a round side by side ─► its rollouts, in order ─► enough? ─no─► the next round
 """
@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from envmill.agents.base import Policy
+from envmill.agents.ground import Ground
 from envmill.agents.limits import Limits
 from envmill.agents.model import ModelPolicy
-from envmill.agents.rollout import play_scenario
+from envmill.agents.rollout import play_on
 from envmill.errors import Outage
 from envmill.models.account import Account
 from envmill.sandbox import Sandbox
@@ -62,13 +63,11 @@ def make_player(
     config: RunConfig,
 ) -> Play:
     """What makes attempts as a run wants them: in its form, with its user, within its limits."""
-    limits = Limits.of(config)
+    limits, ground = Limits.of(config), Ground.of(scenario, environment)
 
     def play(number: int) -> Awaitable[Rollout]:
         form = choose_form(config, scenario, number)
-        return play_scenario(
-            policy, scenario, environment, sandbox, group, number, account=account, form=form, user=config.person, limits=limits
-        )
+        return play_on(ground, policy, sandbox, group, number, account=account, form=form, user=config.person, limits=limits)
 
     return play
 

@@ -6,11 +6,16 @@ call ─► arguments, and the rows they name ─► hidden facts among them ─
 from collections.abc import Iterator, Mapping
 
 from envmill.agents.base import Actor, Move, Say
+from envmill.agents.users.hearing import spell_name
 from envmill.sandbox import Observation
 from envmill.verifiers.procedure import list_leaves, spell_leaf
+from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_object
 from schemas.environment import Call
 from schemas.scenario import Scenario
+
+_SHORTEST = 4
+"""Letters of a value that is not part of another by chance."""
 
 
 class Inquirer:
@@ -36,18 +41,23 @@ class Inquirer:
             return move
         self._untold = [name for name in self._untold if name not in needs]
         self._unplaced, self._held = [], move
-        return Say(ask_for(needs))
+        return Say(ask_for(needs, self._facts))
 
     def _list_needs(self, call: Call) -> list[str]:
         known = {spell_leaf(leaf) for leaf in _list_grounds(call, self._state)}
-        return [name for name in self._untold if known & {spell_leaf(leaf) for leaf in list_leaves(self._facts[name])}]
+        return [name for name in self._untold if any(_rests_on(leaf, known) for leaf in list_leaves(self._facts[name]))]
 
 
-def ask_for(names: list[str]) -> str:
+def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
     """One question for several facts."""
-    plain = [name.replace("_", " ") for name in names]
-    listed = [one if one.lower().startswith(("the ", "my ", "our ")) else f"the {one}" for one in plain]
+    listed = [spell_name(name, facts) for name in names]
     return f"Could you tell me {' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
+
+
+def _rests_on(told: Json, known: set[str]) -> bool:
+    """Whether what the user would tell is, or names, something that the call goes by."""
+    plain = normalise(spell_leaf(told))
+    return spell_leaf(told) in known or any(len(leaf) >= _SHORTEST and find_words(plain, leaf) for leaf in known)
 
 
 def _list_grounds(call: Call, state: Mapping[str, Json]) -> Iterator[Json]:

@@ -3,10 +3,11 @@
 policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict ─► rollout
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from envmill.agents.base import Policy, Scripted, Speaker
+from envmill.agents.ground import Ground
 from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import Limits
 from envmill.agents.model import ModelPolicy
@@ -15,9 +16,8 @@ from envmill.agents.stage import Live, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
 from envmill.agents.users import USERS, Knowledge, Person
 from envmill.errors import SettingsError
-from envmill.kinds.start import start
 from envmill.models.account import Account
-from envmill.sandbox import Observation, Program, Sandbox
+from envmill.sandbox import Observation, Sandbox
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
@@ -43,12 +43,30 @@ async def play_scenario(
     limits: Limits = Limits(),  # noqa: B008  frozen
 ) -> Rollout:
     """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail, a spent budget, a refused key."""
-    show = _Show(policy, scenario, environment, sandbox, attempt, account, weather, form, user, limits)
+    return await play_on(
+        Ground.of(scenario, environment, weather), policy, sandbox, group, attempt, account=account, form=form, user=user, limits=limits
+    )
+
+
+async def play_on(
+    ground: Ground,
+    policy: Policy | ModelPolicy,
+    sandbox: Sandbox,
+    group: str,
+    attempt: int,
+    *,
+    account: Account | None = None,
+    form: Form = "single",
+    user: str = "scripted",
+    limits: Limits = Limits(),  # noqa: B008  frozen
+) -> Rollout:
+    """The same for those who make many attempts on one ground."""
+    show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
     scene, end, seen = await show.perform()
-    verdict = await _judge_end(scenario, scene.tape, end, seen, sandbox)
+    verdict = await _judge_end(ground, scene.tape, end, seen, sandbox)
     return Rollout(
-        scenario=scenario.id,
-        environment=environment.id,
+        scenario=ground.scenario.id,
+        environment=ground.environment.id,
         policy=policy.name,
         rollout_group=group,
         attempt=attempt,
@@ -58,11 +76,11 @@ async def play_scenario(
         components=verdict.components,
         reason=verdict.reason,
         evidence=verdict.evidence,
-        weather=weather,
+        weather=ground.reset.weather,
         form=form,
         checkpoint=account.name_model("policy") if account and isinstance(policy, ModelPolicy) else "",
         limits=limits.tell(),
-        **_tell(scenario, scene.tape, end, seen),
+        **_tell(ground, scene.tape, end, seen),
     )
 
 
@@ -70,24 +88,22 @@ async def play_scenario(
 class _Show:
     """Everything one attempt is made of."""
 
+    ground: Ground
     policy: Policy | ModelPolicy
-    scenario: Scenario
-    environment: Environment
     sandbox: Sandbox
     attempt: int
     account: Account | None
-    weather: Json
     form: Form
     user: str
     limits: Limits
 
     @property
     def seed(self) -> int:
-        return self.scenario.seed + self.attempt
+        return self.ground.scenario.seed + self.attempt
 
     async def perform(self) -> tuple[Scene, End, Observation]:
         """Played live where somebody listens, and otherwise rehearsed and played as one plan."""
-        program, reset = Program.of(self.environment), replace(start(self.scenario), weather=self.weather)
+        program, reset = self.ground.program, self.ground.reset
         speaker, person = self._open_speaker(), self._open_person()
         if speaker.listens or (person is not None and person.listens):
             async with self.sandbox.session(program) as session:
@@ -98,35 +114,35 @@ class _Show:
         return await self._run(self._open_speaker(), self._open_person(), written)
 
     async def _run(self, speaker: Speaker, person: Person | None, stage: Stage) -> tuple[Scene, End, Observation]:
-        scene = Scene(speaker, person, Knowledge.of(self.scenario), stage, self._open_tape(), self.limits)
+        scene = Scene(speaker, person, Knowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
         end = await scene.play(self.opening)
         return scene, end, await stage.look()
 
     @property
     def opening(self) -> str:
-        return self.scenario.user.opening if self.form == "conversation" else self.scenario.request
+        return self.ground.scenario.user.opening if self.form == "conversation" else self.ground.scenario.request
 
     def _open_tape(self) -> Tape:
-        rules = self.environment.policy_document
+        rules = self.ground.environment.policy_document
         return Tape([{"role": "system", "content": rules}] if rules else [])
 
     def _open_speaker(self) -> Speaker:
         if isinstance(self.policy, ModelPolicy):
             if self.account is None:
                 raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
-            return self.policy.open(self.environment, self.account, self.attempt, self.limits.tokens)
-        actor = self.policy.begin(self.scenario, self.environment, self.seed)
-        return Scripted(Inquirer(actor, self.scenario) if self.form == "conversation" else actor)
+            return self.policy.open(self.ground.environment, self.account, self.attempt, self.limits.tokens)
+        actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
+        return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
 
     def _open_person(self) -> Person | None:
         if self.form == "single":
             return None
-        return USERS[self.user](Knowledge.of(self.scenario), self.account, self.attempt)
+        return USERS[self.user](Knowledge.of(self.ground.scenario), self.account, self.attempt)
 
 
-def _tell(scenario: Scenario, tape: Tape, end: End, seen: Observation) -> dict[str, Any]:
+def _tell(ground: Ground, tape: Tape, end: End, seen: Observation) -> dict[str, Any]:
     """What is stored of it, so that it can be judged again without being played."""
-    state, usage = seen.state, tape.usage
+    usage = tape.usage
     took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
     return {
         "steps": len(tape.deeds),
@@ -137,17 +153,22 @@ def _tell(scenario: Scenario, tape: Tape, end: End, seen: Observation) -> dict[s
         "agent_errors": tape.unread,
         "final_state_hash": seen.state_hash,
         "transcript": tape.messages,
-        "changes": None if state is None else [change.model_dump(mode="json") for change in diff_states(scenario.initial_state, state)],
+        "changes": None if seen.state is None else _list_changes(ground, seen.state),
         "met": tape.met,
         "uses": dict(sorted(tape.uses.items())),
         "usage": took if usage.total else {},
     }
 
 
-async def _judge_end(scenario: Scenario, tape: Tape, end: End, seen: Observation, sandbox: Sandbox) -> Verdict:
+def _list_changes(ground: Ground, state: dict[str, Json]) -> list[Json]:
+    return [change.model_dump() for change in diff_states(ground.scenario.initial_state, state, ground.spelled)]
+
+
+async def _judge_end(ground: Ground, tape: Tape, end: End, seen: Observation, sandbox: Sandbox) -> Verdict:
     if end.termination in MASKED:
         return make_error(MASKED[end.termination])
     if seen.state is None:
         return make_error(MASKED["environment_error"])
-    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said)
+    scenario = ground.scenario
+    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled)
     return await decide(sandbox, scenario.verifier, ending, scenario.clock)

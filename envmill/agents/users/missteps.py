@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -36,8 +37,9 @@ _STILL_GOING = 3
 
 def find_misstep(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Misstep:
     """The first thing wrong with an answer to the dialogue's last line; empty where nothing is."""
-    none: Misstep = ""
-    return next(_list_missteps(knowledge, dialogue, answer), none)
+    for misstep in _list_missteps(knowledge, dialogue, answer):
+        return misstep
+    return ""
 
 
 def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
@@ -92,7 +94,15 @@ def _is_revealed(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answ
     value = knowledge.contract.facts.get(name)
     if not _is_plain(value) or len(spell_leaf(value)) < _SHORTEST or not tells(value, answer.text):
         return False
-    return not any((line.who == "agent" and touches(line.text, name)) or tells(value, line.text) for line in dialogue)
+    if any((line.who == "agent" and touches(line.text, name)) or tells(value, line.text) for line in dialogue):
+        return False
+    facts, asked = knowledge.contract.facts, [line.text for line in dialogue if line.who == "agent"]
+    # A thing that was asked for is often named by another: the unit of that request, the batch in that oven.
+    return not any(
+        _is_plain(facts[other]) and tells(value, spell_leaf(facts[other]))
+        for other in facts
+        if other != name and any(touches(text, other) for text in asked)
+    )
 
 
 def _invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
@@ -106,6 +116,7 @@ def _invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> 
     return bool(new or _unknown_dates(said_dates, dates) or said_codes - codes)
 
 
+@lru_cache(256)
 def _particulars(text: str) -> tuple[set[Decimal], set[tuple[int | None, int, int]], set[str]]:
     plain = normalise(text)
     numbers = {abs(one.value) for one in find_numbers(plain)}

@@ -1,9 +1,9 @@
 """The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops once nothing is asked any more."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import Answer, Knowledge, Line
-from envmill.agents.users.hearing import Heard, understand
+from envmill.agents.users.hearing import Heard, spell_name, understand
 from envmill.verifiers.procedure import spell_leaf
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
@@ -44,7 +44,7 @@ class ScriptedUser:
     def _word(self, told: Sequence[str], heard: Heard, message: str) -> str:
         if told:
             self._untold = [name for name in self._untold if name not in told]
-            return " ".join(spell_fact(name, self._contract.facts[name]) for name in told)
+            return " ".join(spell_fact(name, self._contract.facts) for name in told)
         if heard.consent:
             return _YES
         return self._fall_back(message) if heard.asks else _WAITS
@@ -55,11 +55,10 @@ class ScriptedUser:
         return next((said for word, said in known.items() if word and find_words(plain, word)), known.get("", UNKNOWN))
 
 
-def spell_fact(name: str, value: Json) -> str:
+def spell_fact(name: str, facts: Mapping[str, Json]) -> str:
     """A fact as a plain sentence."""
-    plain = name.replace("_", " ").strip()
-    subject = plain if plain.lower().startswith(("the ", "my ", "our ")) else f"the {plain}"
-    return f"{subject[0].upper()}{subject[1:]} is {spell_value(value)}."
+    subject = spell_name(name, facts)
+    return f"{subject[0].upper()}{subject[1:]} is {spell_value(facts[name])}."
 
 
 def spell_value(value: Json) -> str:
