@@ -12,7 +12,7 @@ from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import Limits
 from envmill.agents.model import ModelPolicy
 from envmill.agents.scene import MASKED, End, Scene
-from envmill.agents.stage import Live, Rehearsal, Stage, play_plan
+from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
 from envmill.agents.users import USERS, Knowledge, Person
 from envmill.errors import SettingsError
@@ -108,10 +108,10 @@ class _Show:
         if speaker.listens or (person is not None and person.listens):
             async with self.sandbox.session(program) as session:
                 return await self._run(speaker, person, Live(session, reset))
-        rehearsal = Rehearsal()
-        await self._run(speaker, person, rehearsal)
-        written = await play_plan(self.sandbox, program, reset, rehearsal.steps)
-        return await self._run(self._open_speaker(), self._open_person(), written)
+        rehearsal, noted = Rehearsal(), Noted(speaker, person)
+        await self._run(noted, person and noted, rehearsal)
+        written, recital = await play_plan(self.sandbox, program, reset, rehearsal.steps), noted.recite()
+        return await self._run(recital, person and recital, written)
 
     async def _run(self, speaker: Speaker, person: Person | None, stage: Stage) -> tuple[Scene, End, Observation]:
         scene = Scene(speaker, person, Knowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)

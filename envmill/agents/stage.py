@@ -1,13 +1,15 @@
 """Where a rollout's moves are made: in a session held open, or in a plan that was played in one message to the jail.
 
 listens            ─► Live: a message per move
-does not listen    ─► Rehearsal: its moves, nothing played ─► one plan ─► Written: the same moves, and now their replies
+does not listen    ─► Rehearsal: its moves, nothing played ─► one plan ─► Written: the same moves recited, and now their replies
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from envmill.agents.base import Heard, Speaker, Turn
+from envmill.agents.users.base import Answer, Line, Person
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Session
 from envmill.sandbox.plan import Step
 
@@ -79,6 +81,43 @@ class Written:
 
     async def look(self) -> Observation:
         return self._end
+
+
+class Noted:
+    """A speaker or person whose lines are noted, to be recited instead of thought up again."""
+
+    def __init__(self, speaker: Speaker, person: Person | None) -> None:
+        self._speaker, self._person = speaker, person
+        self._turns: list[Turn] = []
+        self._answers: list[Answer] = []
+        self.listens = False
+
+    def recite(self) -> "Recital":
+        return Recital(self._turns, self._answers)
+
+    async def speak(self, heard: Heard) -> Turn:
+        self._turns.append(turn := await self._speaker.speak(heard))
+        return turn
+
+    async def answer(self, dialogue: Sequence[Line]) -> Answer:
+        assert self._person is not None
+        self._answers.append(answer := await self._person.answer(dialogue))
+        return answer
+
+
+class Recital:
+    """The noted lines, in order."""
+
+    listens = False
+
+    def __init__(self, turns: Sequence[Turn], answers: Sequence[Answer]) -> None:
+        self._turns, self._answers = iter(turns), iter(answers)
+
+    async def speak(self, heard: Heard) -> Turn:  # noqa: ARG002  it is known what comes
+        return next(self._turns)
+
+    async def answer(self, dialogue: Sequence[Line]) -> Answer:  # noqa: ARG002  it is known what comes
+        return next(self._answers)
 
 
 async def play_plan(sandbox: Sandbox, program: Program, reset: Reset, steps: Sequence[Step]) -> Written:
