@@ -21,7 +21,7 @@ def export_bundle(cargo: Cargo) -> Iterator[Parcel]:
     """A parcel per environment that has scenarios; named after it."""
     for environment in sorted(cargo.environments, key=lambda one: one.id):
         scenarios = sorted((one for one in cargo.scenarios if one.environment == environment.id), key=lambda one: one.number)
-        tests = [one for one in cargo.tests if one.environment == environment.id]
+        tests = sorted((one for one in cargo.tests if one.environment == environment.id), key=lambda one: one.id)
         if scenarios:
             yield pack_environment(environment, scenarios, tests)
 

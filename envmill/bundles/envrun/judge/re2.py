@@ -44,7 +44,19 @@ class Pattern:
 
     def sub(self, new: str | Callable[[Any], str], text: str) -> str:
         """The text with another in place of each match."""
-        return self._compiled.sub(new if callable(new) else lambda _: new, text)
+        parts: list[str] = []
+        last = 0
+        for found in self._find_all(text):
+            parts += [text[last : found.start()], new(found) if callable(new) else new]
+            last = found.end()
+        return "".join((*parts, text[last:]))
+
+    def _find_all(self, text: str) -> Iterator[Any]:
+        """As the real one goes on: behind a match, and one character further where it stood still."""
+        place = 0
+        while place <= len(text) and (found := self._compiled.search(text, place)):
+            yield found
+            place = place + 1 if found.end() == place else found.end()
 
 
 def compile(pattern: str, options: Options | None = None) -> Pattern:  # noqa: ARG001  as it is called there
@@ -106,21 +118,17 @@ def _step(pattern: str, place: int, inside: bool) -> tuple[bool, int]:
 
 def _escape(letter: str, inside: bool, folded: bool) -> str:
     if letter in _INSIDE:
-        return _INSIDE[letter] if inside else _keep_case(f"[{_INSIDE[letter]}]", folded)
+        return _INSIDE[letter] if inside else f"[{_INSIDE[letter]}]"
     if letter.lower() in _INSIDE and not inside:
-        return _keep_case(f"[^{_INSIDE[letter.lower()]}]", folded)
+        return f"[^{_INSIDE[letter.lower()]}]"
     if letter == "b" and not inside:
-        return _keep_case(_EDGE, folded)
+        # Folded, the letters would also take the two signs that fold to one of them: at an edge they are none.
+        return f"(?-i:{_EDGE})" if folded else _EDGE
     if letter in ("A", "z") and not inside:
         return rf"\{letter.upper()}"
     if letter and letter in _SAME:
         return f"\\{letter}"
     raise error(f"only RE2 can run it: \\{letter}")
-
-
-def _keep_case(spelled: str, folded: bool) -> str:
-    # Folded, a class of ASCII letters would also take the two signs that fold to one of them.
-    return f"(?-i:{spelled})" if folded else spelled
 
 
 def _list_operations(tree: Any) -> Iterator[Any]:
