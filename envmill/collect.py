@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from envmill.agents import find_policy
-from envmill.agents.rollout import play_scenario
+from envmill.agents.attempts import attempt, make_player, require_reached
 from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
 from envmill.contrast import pair_rollouts
 from envmill.gates.base import drop
@@ -15,30 +15,30 @@ from schemas.rollout import Rollout, Trajectory
 from schemas.scenario import Scenario
 
 
-async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001
+async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
     """Probes of the same policy are used again; attempts stop once enough distinct passes are there."""
-    placed = subject.record
-    known = [rollout for rollout in placed.rollouts if rollout.policy == mill.config.teacher]
-    made: list[Rollout] = []
-    for attempt in range(len(known), mill.config.attempts):
-        if len(choose(known + made, mill.config.keep)) >= mill.config.keep:
-            break
-        teacher = find_policy(mill.config.teacher)
-        made.append(await play_scenario(teacher, placed.record, placed.environment, mill.sandbox, "teacher", attempt))
+    placed, keep = subject.record, mill.config.keep
+    teacher = find_policy(mill.config.teacher)
+    known = [one for one in placed.rollouts if one.rollout_group == "probe" and mill.config.probe == mill.config.teacher]
+    play = make_player(teacher, placed.record, placed.environment, mill.sandbox, "teacher", account, mill.config)
+    left = max(0, mill.config.attempts - len(known))
+    # Numbers go on where the probes ended: the same attempt again would get the same replies.
+    made = [one async for one in attempt(play, lambda new: len(choose([*known, *new], keep)) >= keep, left, first=len(known))]
+    require_reached(made)
     pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, mill.config.pairs)
-    chosen = choose(known + made, mill.config.keep)
+    chosen = choose([*known, *made], keep)
     if not chosen:
-        words = f"none of {len(known + made)} rollouts of the teacher passes"
+        words = f"none of {len(known) + len(made)} rollouts of the teacher passes"
         return Result((*made, *pairs), (drop("rejection", "no_pass", words),))
     return Result((*made, *(make_trajectory(one, placed.record, placed.environment) for one in chosen), *pairs))
 
 
 def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:
-    """Passing rollouts, the shortest first, no two that did the same."""
+    """Passing rollouts, the shortest first, no two of one form that did the same."""
     distinct: dict[str, Rollout] = {}
     for rollout in sorted(rollouts, key=lambda one: (one.steps, one.attempt)):
         if rollout.outcome == "pass":
-            distinct.setdefault(canonical_json(tell_deeds(rollout)), rollout)
+            distinct.setdefault(canonical_json([rollout.form, tell_deeds(rollout)]), rollout)
     return list(distinct.values())[:cap]
 
 
@@ -55,6 +55,7 @@ def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environme
         state_hashes=[entry["state_hash"] for entry in rollout.transcript if "state_hash" in entry],
         reward=rollout.reward or 0.0,
         licence=environment.licence,
+        form=rollout.form,
         features=scenario.features,
         split=scenario.split,
     )

@@ -1,6 +1,6 @@
 """Contrast: of the attempts at a scenario, those pairs of a passed and a failed one that differ least.
 
-rollouts ─► groups of one policy ─► (passed, failed) ─► cut where they part ─► shortest first, no rollout twice
+rollouts ─► groups of one policy and form ─► (passed, failed) ─► cut where they part ─► shortest first, no rollout twice
 """
 
 from collections import defaultdict
@@ -32,11 +32,11 @@ class _Parting:
 
 
 def pair_rollouts(rollouts: Sequence[Rollout], scenario: Scenario, environment: Environment, cap: int) -> list[Pair]:
-    """At most `cap` pairs of each policy. An attempt that ended in error is no failure of the policy and in no pair."""
-    groups: dict[str, list[Rollout]] = defaultdict(list)
+    """At most `cap` pairs of each policy and form. An attempt that ended in error is no failure of the policy and in no pair."""
+    groups: dict[tuple[str, str, str], list[Rollout]] = defaultdict(list)
     for rollout in rollouts:
         if rollout.outcome != "error":
-            groups[rollout.policy].append(rollout)
+            groups[rollout.policy, rollout.checkpoint, rollout.form].append(rollout)
     return [
         _make_pair(parting, scenario, environment)
         for _, group in sorted(groups.items())
@@ -84,6 +84,7 @@ def _make_pair(parting: _Parting, scenario: Scenario, environment: Environment) 
         scenario=scenario.id,
         environment=environment.id,
         policy=chosen.policy,
+        form=chosen.form,
         shared=parting.better[:shared],
         better=parting.better[shared:],
         better_loss=weigh_messages(parting.better)[shared:],

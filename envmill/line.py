@@ -15,6 +15,7 @@ from envmill.filter import filter_environment, filter_scenario
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Finding, Gate
 from envmill.gates.f4 import find_repeats
+from envmill.gates.f5 import Probed, find_untrainable
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Result, Subject
@@ -71,18 +72,27 @@ def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
     return find_repeats([subject.record.record for subject in subjects])
 
 
+def _decide_untrainable(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+    """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
+    for in between."""
+    placed = {subject.id: subject.record for subject in subjects}
+    probes = {name: [one for one in found.rollouts if one.rollout_group == "probe"] for name, found in placed.items()}
+    return find_untrainable({name: Probed.of(found.environment.id, probes[name]) for name, found in placed.items()})
+
+
 def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
     return tuple(gate.name for gate in gates)
 
 
 _WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
 _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
+_PLAYED = ("form", "person", "steps", "turns", "tokens")
 
 STEPS: tuple[Step, ...] = (
     Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=(*_WANTED, *_ASKED)),
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
-    Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),
+    Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "holdout")),
     Step("scenarios", "verify", enter_scenarios, verify_scenario, ("attacks",), _name(SCENARIO_GATES), ("search",)),
@@ -92,8 +102,8 @@ STEPS: tuple[Step, ...] = (
         enter_sound,
         filter_scenario,
         ("rollouts",),
-        ("F4", "S13", "F1", "F5"),
-        ("attempts", "probe"),
+        ("F4", "F3", "S13", "F1", "F2"),
+        ("attempts", "probe", "weak", "trivial", *_PLAYED),
         _decide_repeats,
     ),
     Step(
@@ -102,7 +112,9 @@ STEPS: tuple[Step, ...] = (
         enter_probed,
         collect_trajectories,
         ("trajectories", "rollouts", "pairs"),
-        settings=("teacher", "keep", "pairs"),
+        ("F5",),
+        ("teacher", "keep", "pairs"),
+        _decide_untrainable,
     ),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
 )

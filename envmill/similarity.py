@@ -26,7 +26,8 @@ def split_words(text: str) -> list[str]:
 
 
 def mask_words(text: str) -> list[str]:
-    """The same, with numbers and names masked, which a clone exchanges. A name has a capital where no sentence begins; masks in a row are one."""
+    """The same, with numbers and names masked, since clones exchange them. A name has a capital where no sentence begins; masks in a row
+    are one."""
     words: list[str] = []
     begins = True
     for token in _TOKEN.findall(text):

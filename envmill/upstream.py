@@ -46,11 +46,19 @@ class Upstream:
         """Subjects of which the last attempt at a step left a required gate not measured."""
         rows = self._lake.read(Attrition, self.run, self._marks[step])
         last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
-        open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row.gate)]
+        open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row)]
         return {row.subject for row in open_gates if row.try_number == last[row.subject]}
 
-    def _requires(self, gate: str) -> bool:
-        return gate in GATES and (GATES[gate].required or (gate == "W4" and self.config.review))
+    def _requires(self, row: Attrition) -> bool:
+        """What was asked for is required: a review, or protected sets put where they are looked for."""
+        if row.gate == "F3":
+            return row.reason != "no_protected_set"
+        return row.gate in GATES and (GATES[row.gate].required or (row.gate == "W4" and self.config.review))
+
+    def untrainable(self) -> set[str]:
+        """Scenarios that a group of attempts would learn nothing from; found when the filter's probes are all there."""
+        rows = self._lake.read(Attrition, self.run, self._marks["scenarios-collect"])
+        return {row.subject for row in rows if row.gate == "F5" and row.outcome == "dropped"}
 
     def counts(self) -> list[StepCount]:
         """What became of everything at each step before the export, and what it took."""
@@ -130,7 +138,7 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     """The run itself, once: nothing enters when nothing was collected."""
     trajectories = upstream.made(Trajectory, "scenarios-collect")
-    kept = upstream.kept("scenarios-filter")
+    kept = upstream.kept("scenarios-filter") - upstream.untrainable()
     scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
     homes = {one.environment for one in scenarios}
     cargo = Cargo(
@@ -141,7 +149,8 @@ def enter_load(upstream: Upstream) -> list[Subject[Load]]:
         pairs=tuple(upstream.made(Pair, "scenarios-collect")),
         counts=tuple(upstream.counts()),
     )
-    provisional = frozenset(upstream.provisional("environments-verify") | upstream.provisional("scenarios-verify"))
+    judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
+    provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
     return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional))] if trajectories else []
 
 

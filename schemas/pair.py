@@ -1,8 +1,9 @@
 """Pair: two ends of one beginning, one that passed and one that failed, for trainers that learn from a preference."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from schemas.base import Json, Record
+from schemas.rollout import Form
 from schemas.scenario import Split
 
 
@@ -23,7 +24,7 @@ class Pair(Record):
     """Environment id."""
     policy: str
     """Who acted in both."""
-    form: Literal["single", "conversation"] = "single"
+    form: Form = "single"
     """Whether everything was asked for at once, or in turns."""
     shared: list[Json]
     """Chat messages that both begin with."""

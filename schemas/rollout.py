@@ -135,7 +135,7 @@ class Trajectory(Record):
     """Reward."""
     licence: str
     """Licence of the environment."""
-    form: Literal["single", "conversation"] = "single"
+    form: Form = "single"
     """Whether everything was asked for at once, or in turns."""
     features: dict[str, Json] = {}
     """Difficulty features of the scenario."""

@@ -87,6 +87,10 @@ class RunConfig(Contract):
     probe: PolicyName = Field(default="careless", title="Probe policy")
     """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model`, the one that
     `policy` names."""
+    weak: PolicyName | Literal[""] = Field(default="", title="Weak policy")
+    """Policy that must not solve a scenario every time (gate F2), named as the probe is; empty for the probe itself."""
+    trivial: float = Field(default=1.0, gt=0.0, le=1.0, title="Too easy from")
+    """Share of the weak policy's attempts that pass from which a scenario is too easy to learn from."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Policy whose rollouts become training data, named as the probe is."""
     form: Literal["single", "conversation", "mixed"] = Field(default="single", title="Form")
