@@ -89,8 +89,8 @@ _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
 _PLAYED = ("form", "person", "steps", "turns", "tokens")
 
 STEPS: tuple[Step, ...] = (
-    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=(*_WANTED, *_ASKED)),
-    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
+    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds", "builds"), settings=(*_WANTED, *_ASKED)),
+    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review",)),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),

@@ -14,6 +14,8 @@ class BlueprintInput(Contract):
 
     brief: Brief
     """What is wanted."""
+    failure: str = ""
+    """What was wrong with the blueprint before, when this is a repair."""
 
 
 class BlueprintReply(Contract):

@@ -23,8 +23,8 @@ class Recipe(Protocol):
         """What the run starts from; the same config always picks the same."""
         ...
 
-    async def think_up(self, seed: Seed, account: Account) -> Blueprint:
-        """Seed → blueprint."""
+    async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
+        """Seed → blueprint; with the failure of the one before, a repair."""
         ...
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
@@ -35,8 +35,8 @@ class Recipe(Protocol):
         """Environment → procedural tests; with the failure of the ones before, a repair."""
         ...
 
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
-        """Environment → one scenario of a polarity, not yet executed."""
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, failure: str, account: Account) -> ScenarioReply:
+        """Environment → one scenario of a polarity, not yet executed; with the failure of the one before, a repair."""
         ...
 
     async def write_checks(self, environment: Environment, draft: Draft, failure: str, account: Account) -> ChecksReply:

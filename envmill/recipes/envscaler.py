@@ -57,8 +57,8 @@ class EnvScaler:
             picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
         return picked
 
-    async def think_up(self, seed: Seed, account: Account) -> Blueprint:
-        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief), BlueprintReply)
+    async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
+        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure), BlueprintReply)
         origin = Origin(
             recipe=self.name,
             seed=seed.id,
@@ -91,7 +91,7 @@ class EnvScaler:
         )
         return await account.ask(self._tests, inputs, TestsReply)
 
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, failure: str, account: Account) -> ScenarioReply:
         inputs = ScenarioInput(
             brief=environment.brief,
             name=environment.name,
@@ -101,6 +101,7 @@ class EnvScaler:
             policy=environment.policy_document,
             number=number,
             polarity=polarity,
+            failure=failure,
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
 

@@ -123,7 +123,7 @@ def make_shed(source: str = "") -> Environment:
 @of("blueprint")
 async def test_a_program_can_be_written_from_the_blueprint(playback: Playback) -> None:
     asked = cast(BlueprintInput, playback.inputs)
-    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), playback.account)
+    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), "", playback.account)
     assert 3 <= len(blueprint.collections) <= 5
     assert 8 <= len(blueprint.tools) <= 14
     assert 6 <= len(blueprint.rules) <= 20
