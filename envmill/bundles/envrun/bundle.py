@@ -81,18 +81,19 @@ class Bundle:
         self.folder = folder
         self.about: Message = self._read("bundle.json")
         self.program: Message = self._read(f"{_HERE.name}/environment.json")
+        self._kit = folder / _HERE.name
         self._trusted, self._without = trusted, without
         self._numbers = count(1)
 
     @cached_property
     def jail(self) -> Jail:
         """Where the program and generated checks run; started when first needed."""
-        return Jail(_HERE / "runtime", trusted=self._trusted, without=self._without)
+        return Jail(self._kit / "runtime", trusted=self._trusted, without=self._without)
 
     @cached_property
     def court(self) -> Court:
         """Who judges; started when first needed."""
-        return Court(_HERE / "judge", lambda: self.jail)
+        return Court(self._kit / "judge", lambda: self.jail)
 
     def tools(self) -> list[Message]:
         """The interface: name, description, parameters, effect, and the actors who may call it."""

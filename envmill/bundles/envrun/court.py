@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -54,12 +55,13 @@ class Court:
         said = {check["source"]: holds for check, (holds, _) in zip(asked, heard, strict=True)}
         return self._ask({"verifier": verifier, "ending": ending, "heard": said})
 
-    def close(self) -> None:
-        """End the judge's process."""
+    def close(self) -> int | None:
+        """End the judge's process; what it ended with."""
         judge, self._judge = self._judge, None
         if judge:
             judge.kill()
             judge.communicate()
+        return judge and judge.returncode
 
     def _hear(self, sources: Sequence[str], ending: Mapping[str, Any], clock: str) -> list[tuple[bool | None, str]]:
         """What each generated check says, all in one process that is forked for it and dies with it."""
@@ -82,8 +84,10 @@ class Court:
             judge.stdin.flush()
             reply: Message = json.loads(_read_line(judge))
         except EOFError:
-            self.close()
-            return make_error("the judge came to no end in the processor time a verdict may take")
+            ended = self.close()
+            if ended == -signal.SIGXCPU:
+                return make_error("the judge came to no end in the processor time that a verdict may take")
+            raise JudgeError(f"The judge ended ({ended}). Ask again; the next question starts another.") from None
         except (OSError, ValueError) as error:
             self.close()
             raise JudgeError(
