@@ -50,16 +50,15 @@ def _list_partings(group: Sequence[Rollout]) -> Iterator[_Parting]:
         for rejected, worse in told:
             if chosen.outcome == "pass" and rejected.outcome == "fail" and (chosen.reward or 0.0) > (rejected.reward or 0.0):
                 shared = _find_parting(better, worse)
-                if shared < min(len(better), len(worse)):
+                if shared:
                     yield _Parting(chosen, rejected, better, worse, shared)
 
 
 def _find_parting(better: Sequence[Json], worse: Sequence[Json]) -> int:
-    """Where both go on with words or calls of the policy: what is told to it differs only after it did."""
-    shared = next(
-        (place for place, (one, other) in enumerate(zip(better, worse, strict=False)) if one != other), min(len(better), len(worse))
-    )
-    while shared and not all(len(told) > shared and told[shared]["role"] == "assistant" for told in (better, worse)):
+    """Where both go on with words or calls of the policy, which is before a reply that differs. One that only ends earlier parts nowhere."""
+    differing = [place for place, (one, other) in enumerate(zip(better, worse, strict=False)) if one != other]
+    shared = differing[0] if differing else 0
+    while shared and not better[shared]["role"] == worse[shared]["role"] == "assistant":
         shared -= 1
     return shared
 
@@ -70,7 +69,7 @@ def _choose(partings: Sequence[_Parting], cap: int) -> list[_Parting]:
     chosen: list[_Parting] = []
     for parting in partings:
         both = {parting.chosen.id, parting.rejected.id}
-        if len(chosen) < cap and not both & taken and parting.shared:
+        if len(chosen) < cap and not both & taken:
             chosen.append(parting)
             taken |= both
     return chosen
