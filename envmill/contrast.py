@@ -55,7 +55,7 @@ def _list_partings(group: Sequence[Rollout]) -> Iterator[_Parting]:
 
 
 def _find_parting(better: Sequence[Json], worse: Sequence[Json]) -> int:
-    """Where both go on with words or calls of the policy, which is before a reply that differs. One that only ends earlier parts nowhere."""
+    """Where both go on with words or calls of the policy: before a reply that differs. One that only ends earlier parts nowhere."""
     differing = [place for place, (one, other) in enumerate(zip(better, worse, strict=False)) if one != other]
     shared = differing[0] if differing else 0
     while shared and not better[shared]["role"] == worse[shared]["role"] == "assistant":
