@@ -7,6 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from envmill.agents.estimates import estimate_all, estimate_any, find_interval
+from envmill.gates.f5 import Probed, estimate_variance, pool_prior
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.lake.views.trainability import GROUP, TRAINABILITY
@@ -81,12 +83,14 @@ def test_a_view_counts_right(example: Lake, question: str, answer: list[Any]) ->
     assert fetch(example, question) == answer
 
 
-def test_trainability_is_the_exact_chance_of_a_mixed_group(example: Lake) -> None:
-    found = fetch(example, "select attempts, passes, trainable from trainability where attempts > 0")
-    assert (4, 4) in {(attempts, passes) for attempts, passes, _ in found}
-    for attempts, passes, trainable in found:
-        exact = 1 - _mean_power(passes, attempts) - _mean_power(attempts - passes, attempts)
-        assert math.isclose(trainable, exact, rel_tol=1e-9)
+def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
+    """As estimated from the attempts themselves; a scenario with fewer than four judged attempts says nothing of groups of four."""
+    question = "select passed, attempts - errors, low, high, pass_at_4, pass_all_4 from pass_rate where policy = 'careless'"
+    ((passed, judged, *sure, some, every),) = fetch(example, question)
+    assert sure == pytest.approx(list(find_interval(passed, judged)))
+    groups = [(4, 4), (0, 4)]
+    assert some == pytest.approx(sum(estimate_any(won, made, 4) or 0.0 for won, made in groups) / 2)
+    assert every == pytest.approx(sum(estimate_all(won, made, 4) or 0.0 for won, made in groups) / 2)
 
 
 def test_trainability_is_the_chance_that_the_gate_tells() -> None:
