@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
+from envmill.agents import model
 from envmill.agents.base import Policy
 from envmill.agents.careless import Careless
 from envmill.agents.model import ModelPolicy
 from envmill.agents.reference import Reference
 from envmill.agents.skilled import Skilled
+from envmill.agents.users import model as user
 from envmill.errors import SettingsError
 
 POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
@@ -16,6 +18,9 @@ POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
     "model": lambda _: ModelPolicy(),
 }
 """Name → what makes the policy of a degree; all but `skilled` have none."""
+
+ROLLOUT_PROMPTS = (model.PROMPT, user.PROMPT)
+"""What models are asked with in rollouts."""
 
 
 def find_policy(name: str) -> Policy | ModelPolicy:
