@@ -54,8 +54,13 @@ async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Accoun
     versions = await strive(write, account)
     builds, last = tell_trouble(seed.id, versions), versions[-1]
     if isinstance(last, _Idea) and not last.failure:
-        return Result((seed, last.blueprint, *builds))
-    return Result((seed, *builds), (drop("blueprint", *give_up("bad_plan", versions)),))
+        return Result((*_save(seed), last.blueprint, *builds))
+    return Result((*_save(seed), *builds), (drop("blueprint", *give_up("bad_plan", versions)),))
+
+
+def _save(seed: Seed) -> tuple[Seed, ...]:
+    """What was mined is saved already."""
+    return () if seed.source else (seed,)
 
 
 def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:

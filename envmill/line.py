@@ -1,6 +1,6 @@
-"""The line: ten steps in two laps, in the one order there is.
+"""The line: ten steps in two laps, in the one order there is, and one before them where themes are mined from a corpus.
 
-environments  generate ─► build ─► verify ─► filter
+environments  (mine ─►) generate ─► build ─► verify ─► filter
 scenarios                                      └─► generate ─► build ─► verify ─► filter ─► collect ─► export
 """
 
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from envmill.agents import ROLLOUT_PROMPTS
 from envmill.build import build_environment, build_scenario
 from envmill.collect import collect_trajectories
 from envmill.export import export_bundles
@@ -19,7 +20,9 @@ from envmill.gates.f5 import Probed, find_untrainable
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Result, Subject
+from envmill.mine import choose_seeds, mine_text
 from envmill.models.door import Account
+from envmill.models.prompt import Prompt
 from envmill.upstream import (
     Upstream,
     enter_blueprints,
@@ -31,13 +34,15 @@ from envmill.upstream import (
     enter_scenarios,
     enter_seeds,
     enter_sound,
+    enter_texts,
     enter_verified,
 )
 from envmill.verify import verify_environment, verify_scenario
 from schemas.ledger import Lap, Stage
+from schemas.run import RunConfig
 
 Work = Callable[[Subject[Any], Mill, Account], Awaitable[Result]]
-Decide = Callable[[Sequence[Subject[Any]]], Mapping[str, Finding]]
+Decide = Callable[[Sequence[Subject[Any]], RunConfig], Mapping[str, Finding]]
 
 
 @dataclass(frozen=True)
@@ -58,21 +63,28 @@ class Step:
     """Config fields its outcome depends on beyond what came in."""
     decide: Decide | None = None
     """A decision over the whole set, made before any subject is worked on."""
+    prompts: tuple[Prompt, ...] = ()
+    """What it may ask models whatever the recipe; the recipe's own prompts come to these."""
 
     @property
     def name(self) -> str:
         return f"{self.lap}-{self.stage}"
 
 
-def _decide_duplicates(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+def _decide_seeds(subjects: Sequence[Subject[Any]], config: RunConfig) -> Mapping[str, Finding]:
+    """Of themes that were mined; those of the factory are picked as many as are wanted."""
+    return choose_seeds([subject.record for subject in subjects], config.environments) if config.corpus else {}
+
+
+def _decide_duplicates(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
     return find_duplicates([subject.record.environment for subject in subjects])
 
 
-def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+def _decide_repeats(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
     return find_repeats([subject.record.record for subject in subjects])
 
 
-def _decide_untrainable(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+def _decide_untrainable(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
     """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
     for in between."""
     placed = {subject.id: subject.record for subject in subjects}
@@ -89,7 +101,16 @@ _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
 _PLAYED = ("form", "person", "steps", "turns", "tokens")
 
 STEPS: tuple[Step, ...] = (
-    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds", "builds"), settings=(*_WANTED, *_ASKED)),
+    Step(
+        "environments",
+        "generate",
+        enter_seeds,
+        generate_blueprint,
+        ("blueprints", "seeds", "builds"),
+        ("choice",),
+        (*_WANTED, *_ASKED),
+        _decide_seeds,
+    ),
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review",)),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
@@ -105,6 +126,7 @@ STEPS: tuple[Step, ...] = (
         ("F4", "F3", "S13", "F1", "F2"),
         ("attempts", "probe", "weak", "trivial", *_PLAYED),
         _decide_repeats,
+        ROLLOUT_PROMPTS,
     ),
     Step(
         "scenarios",
@@ -115,8 +137,14 @@ STEPS: tuple[Step, ...] = (
         ("F5",),
         ("teacher", "keep", "pairs"),
         _decide_untrainable,
+        ROLLOUT_PROMPTS,
     ),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
 )
 
-STEP: dict[str, Step] = {step.name: step for step in STEPS}
+MINE = Step(
+    "environments", "mine", enter_texts, mine_text, ("seeds",), ("theme",), ("corpus", "column", "texts", "score", *_WANTED, *_ASKED)
+)
+"""Before all others, where a corpus is given."""
+
+STEP: dict[str, Step] = {step.name: step for step in (MINE, *STEPS)}

@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from envmill.corpus import Text, read_corpus
+from envmill.errors import SettingsError
 from envmill.exporters.base import Cargo, StepCount
 from envmill.gates import GATES
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from envmill.splits import assign_splits
-from schemas.base import Record
+from schemas.base import Record, digest
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
 from schemas.pair import Pair
@@ -64,13 +66,29 @@ class Upstream:
         """What became of everything at each step before the export, and what it took."""
         return [count_exits(step, self._lake.read(Attrition, self.run, mark)) for step, mark in self._marks.items() if step != EXPORT]
 
+    def pin(self, name: str, value: str, changed: str) -> None:
+        """Hold a run to what it began with."""
+        if self._lake.fix(self.run, name, {"value": value})["value"] != value:
+            raise SettingsError(f"{changed}. Put it back, or start a new run.")
+
     def environments(self, step: str) -> list[Environment]:
         """Environments that a gate step kept."""
         kept = self.kept(step)
         return [one for one in self.made(Environment, "environments-build") if one.id in kept]
 
 
+def enter_texts(upstream: Upstream) -> list[Subject[Text]]:
+    """Texts of the corpus the run began with; a file that has changed since is refused."""
+    config = upstream.config
+    texts = read_corpus(config.corpus, config.column, config.texts) if config.corpus else []
+    upstream.pin("corpus", digest([text.id for text in texts]), f"{config.corpus} is no longer what this run began with")
+    return [Subject(text.id, "", "", text) for text in texts]
+
+
 def enter_seeds(upstream: Upstream) -> list[Subject[Seed]]:
+    """Themes that were mined, or those that come with the factory."""
+    if upstream.config.corpus:
+        return [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in upstream.made(Seed, "environments-mine")]
     picked = upstream.recipe.pick_seeds(upstream.config)
     return [Subject(seed.id, "", seed.brief.theme, seed) for seed in picked]
 

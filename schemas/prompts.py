@@ -2,11 +2,39 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from schemas.base import Contract, Json
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.scenario import CallPattern, Change, Fact, Polarity
 from schemas.seed import Brief
+
+
+class ThemeInput(Contract):
+    """Say what environment a text comes from."""
+
+    text: str
+    """What somebody asked an assistant to do."""
+
+
+class ThemeReply(Contract):
+    """A judgement, and the environment behind the text."""
+
+    reason: str
+    """Why it is judged so, in one or two sentences."""
+    stateful: bool
+    """Whether records are kept that would have to be read and changed."""
+    specific: bool
+    """Whether it belongs to one field of work."""
+    theme: str = ""
+    """The environment's name, one to six words in snake_case; empty where there is none."""
+    description: str = ""
+    """One or two sentences on what is kept there and what people do with it."""
+    usefulness: int = Field(default=1, ge=1, le=10)
+    """How much somebody who learns there learns for real work, 1 to 10."""
+    modelability: int = Field(default=1, ge=1, le=10)
+    """How well a program with records and rules can stand for it, 1 to 10."""
 
 
 class BlueprintInput(Contract):

@@ -24,6 +24,15 @@ class RunConfig(Contract):
     """How environments are thought up."""
     environments: int = Field(default=6, ge=1, le=10_000, title="Candidate environments")
     """How many seeds enter the line."""
+    corpus: str = Field(default="", title="Corpus to mine")
+    """JSONL or Parquet file whose texts the themes are mined from, or `own` for the texts that come with the factory; empty starts from
+    the factory's own themes."""
+    column: str = Field(default="text", min_length=1, title="Column of the corpus")
+    """Column that holds the texts. A column `licence` is taken over; where there is none it is unknown, and nothing is exported."""
+    texts: int | None = Field(default=None, ge=1, title="Texts to mine")
+    """How many texts of the corpus are looked at, from the first; empty for all."""
+    score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
+    """What a mined theme must reach in usefulness and in modelability."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """How many drafts each kept environment gets."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(

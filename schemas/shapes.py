@@ -77,6 +77,7 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json"
     ),
+    ("seeds", 1): _read("id:string schema_version:int64 recipe:string brief:json licence:string"),
     ("bundles", 1): _read("id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
@@ -109,6 +110,7 @@ def _add(**empty: Json) -> Callable[[Row], Row]:
 
 UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 1): _give_role,
+    ("seeds", 1): _add(source="", usefulness=0, modelability=0),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("scenarios", 1): _add(say=""),
     ("trajectories", 1): _add(form="single", features={}, split="train"),

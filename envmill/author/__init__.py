@@ -15,6 +15,7 @@ from envmill.author.domain import Domain
 from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
 from envmill.author.faults.repair import end_repair
 from envmill.author.knowledge import themes
+from envmill.author.mining import judge_text, place_text
 from envmill.author.opinions import judge_call, write_calls, write_checks
 from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
@@ -30,6 +31,7 @@ from schemas.prompts import (
     ScenarioInput,
     TesterInput,
     TestsInput,
+    ThemeInput,
 )
 from schemas.seed import Brief
 
@@ -64,7 +66,7 @@ def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
 def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
-    brief = Brief.model_validate(inputs["brief"])
+    brief = place_text(inputs["text"]) if prompt == "theme" else Brief.model_validate(inputs["brief"])
     domain = compose_domain(brief, seed)
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
     return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample), inputs)
@@ -106,6 +108,10 @@ def _recall(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: f
     return Fault("unmended", fault.text, clean) if fault else None
 
 
+def _answer_theme(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return judge_text(ThemeInput.model_validate(inputs).text)
+
+
 def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     BlueprintInput.model_validate(inputs)
     return write_blueprint(domain)
@@ -141,6 +147,7 @@ def _answer_checker(inputs: Json, domain: Domain, seed: int, sample: int) -> Con
 
 
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
+    "theme": _answer_theme,
     "blueprint": _answer_blueprint,
     "program": _answer_program,
     "tests": _answer_tests,

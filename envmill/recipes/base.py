@@ -6,7 +6,7 @@ from typing import Protocol
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.environment import Blueprint, Environment
-from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply
+from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
@@ -21,6 +21,14 @@ class Recipe(Protocol):
 
     def pick_seeds(self, config: RunConfig) -> list[Seed]:
         """What the run starts from; the same config always picks the same."""
+        ...
+
+    async def find_theme(self, text: str, account: Account) -> ThemeReply:
+        """Text of a corpus → the environment it comes from, and how much that is worth."""
+        ...
+
+    def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
+        """A theme that was found in a text, as what a run starts from."""
         ...
 
     async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:

@@ -19,6 +19,8 @@ from schemas.prompts import (
     ScenarioReply,
     TestsInput,
     TestsReply,
+    ThemeInput,
+    ThemeReply,
 )
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
@@ -34,12 +36,14 @@ class EnvScaler:
 
     def __init__(self, themes: list[tuple[str, str]]) -> None:
         self._themes = themes
+        self._theme = Prompt.load(_FOLDER / "theme.md", ThemeInput, ThemeReply)
         self._blueprint = Prompt.load(_FOLDER / "blueprint.md", BlueprintInput, BlueprintReply)
         self._program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
         self._tests = Prompt.load(_FOLDER / "tests.md", TestsInput, TestsReply)
         self._scenario = Prompt.load(_FOLDER / "scenario.md", ScenarioInput, ScenarioReply)
         self._checks = Prompt.load(_FOLDER / "checks.md", ChecksInput, ChecksReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
+            "environments-mine": (self._theme,),
             "environments-generate": (self._blueprint,),
             "environments-build": (self._program, self._tests),
             "environments-verify": (TESTER, CHECKER),
@@ -56,6 +60,15 @@ class EnvScaler:
             brief = Brief(theme=theme, text=text, number=number, tools=config.tools, collections=config.collections, rows=config.rows)
             picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
         return picked
+
+    async def find_theme(self, text: str, account: Account) -> ThemeReply:
+        return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
+
+    def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
+        sizes = {"tools": config.tools, "collections": config.collections, "rows": config.rows}
+        brief = Brief.model_validate({"theme": theme.theme, "text": theme.description, "number": 0} | sizes)
+        scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}
+        return Seed.model_validate({"recipe": self.name, "brief": brief, "licence": licence, "source": source} | scores)
 
     async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
         reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure), BlueprintReply)

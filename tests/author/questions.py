@@ -35,13 +35,14 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
     brief = {"brief": {"theme": theme, "text": THEMES.get(theme, "?"), "number": number}}
     plain: dict[str, dict[str, Any]] = {
         "blueprint": {},
+        "theme": {"text": THEMES.get(theme, "?")},
         "program": {"name": "", "summary": "", "collections": {}, "rules": [], "tools": []},
         "tests": {"rules": [], "tools": [], "source": ""},
         "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
     }
     if prompt in LATER:
         return LATER[prompt](theme, number) | more
-    return brief | plain[prompt] | more
+    return ({} if prompt == "theme" else brief) | plain[prompt] | more
 
 
 def pose_checks(theme: str, number: int, scenario: int = 0) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def quote_singly(text: str, dice: random.Random) -> str:  # noqa: ARG001
 
 REQUIRED = frozenset(
     {"name", "summary", "collections", "rules", "tools", "source", "class_name", "initial_state", "tests", "request", "oracle"}
-    | {"checks", "calls", "opinion", "reason"}
+    | {"checks", "calls", "opinion", "reason", "stateful", "specific"}
 )
 """Fields no reply may lack."""
 
