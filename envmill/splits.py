@@ -31,9 +31,9 @@ def split_domain(domain: str, holdout: Holdout) -> Split:
 
 def assign_splits(environments: Sequence[Environment], holdout: Holdout) -> dict[str, Split]:
     """Environment id → split. Where like environments have domains with different splits, the most held out one wins for all of them."""
-    if not any(holdout.values()):
-        return {one.id: "train" for one in environments}
     own: dict[str, Split] = {one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments}
+    if len(set(own.values())) < 2:
+        return {one.id: own[one.brief.theme] for one in environments}
     given = {
         domain: min((own[one] for one in cluster), key=_STRICTEST.index) for cluster in find_clusters(environments) for domain in cluster
     }

@@ -113,7 +113,7 @@ def test_what_the_policy_said_is_learnt_but_not_a_turn_that_never_reached_the_pr
 async def work(
     step: Any, scenario: Scenario, sandbox: Sandbox, settings: Settings, rollouts: tuple[Rollout, ...] = (), **config: Any
 ) -> Result:
-    mill = Mill("r", RunConfig.model_validate({"seed": 3} | config), settings, *(cast(Any, None),) * 2, sandbox, cast(Any, None))
+    mill = Mill("r", RunConfig.model_validate({"seed": 3} | config), settings, cast(Any, None), cast(Any, None), sandbox, cast(Any, None))
     placed = Placed(scenario, SHED, rollouts)
     return await step(Subject(scenario.id, "y", "t", placed), mill, cast(Any, None))
 

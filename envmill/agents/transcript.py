@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.environment import Environment
 from schemas.rollout import Rollout
 
@@ -60,4 +60,4 @@ def _is_faulty(entry: Json, faults: dict[str, bool]) -> bool:
 
 
 def _is_agents_fault(content: Json) -> bool:
-    return isinstance(content, dict) and not content.get("ok", True) and content["error"]["code"] in _AGENTS_FAULT
+    return is_object(content) and not content.get("ok", True) and content["error"]["code"] in _AGENTS_FAULT

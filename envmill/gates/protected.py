@@ -14,7 +14,7 @@ from pathlib import Path
 
 from envmill.errors import SettingsError
 from envmill.similarity import MASK, Near, Runs, list_runs, mask_words, share, split_words
-from schemas.base import Json
+from schemas.base import Json, is_array, is_object
 
 LONG, MIDDLE, SHORT = 13, 8, 3
 """Runs of words: one of 13 is a quotation; of 8 it takes many; of 3 they are compared as a whole."""
@@ -152,9 +152,9 @@ def _parse(path: Path, line: int, text: str) -> Json:
 def _walk(value: Json, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield place, value
-    elif isinstance(value, dict):
+    elif is_object(value):
         for key, inner in value.items():
             yield from _walk(inner, f"{place}.{key}")
-    elif isinstance(value, list):
+    elif is_array(value):
         for number, inner in enumerate(value):
             yield from _walk(inner, f"{place}.{number}")

@@ -68,7 +68,7 @@ def test_a_check_that_finds_too_little_claims_nothing_but_what_it_finds(tmp_path
     assert (finding.outcome, finding.reason, finding.evidence["too_short"]) == ("not_measured", "weak_check", 2)
     assert look_for_contamination({"request": "Please refund it, to me, now!"}, tmp_path).reason == "same_text"
     (tmp_path / "long.txt").write_text("\n\n".join(PROTECTED))
-    monkeypatch.setattr(f3, "LEAST", LEAST | {"reworded": 1.01})
+    monkeypatch.setattr(f3, "LEAST", {**LEAST, "reworded": 1.01})
     assert look_for_contamination({"request": "Something else."}, tmp_path).reason == "weak_check"
 
 
