@@ -34,7 +34,7 @@ def assign_splits(environments: Sequence[Environment], holdout: Holdout) -> dict
     own: dict[str, Split] = {one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments}
     if len(set(own.values())) < 2:
         return {one.id: own[one.brief.theme] for one in environments}
-    given = {
+    given: dict[str, Split] = {
         domain: min((own[one] for one in cluster), key=_STRICTEST.index) for cluster in find_clusters(environments) for domain in cluster
     }
     return {one.id: given[one.brief.theme] for one in environments}
