@@ -34,9 +34,10 @@ def assign_splits(environments: Sequence[Environment], holdout: Holdout) -> dict
     own: dict[str, Split] = {one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments}
     if len(set(own.values())) < 2:
         return {one.id: own[one.brief.theme] for one in environments}
-    given: dict[str, Split] = {
-        domain: min((own[one] for one in cluster), key=_STRICTEST.index) for cluster in find_clusters(environments) for domain in cluster
-    }
+    given: dict[str, Split] = {}
+    for cluster in find_clusters(environments):
+        found = {own[domain] for domain in cluster}
+        given |= dict.fromkeys(cluster, next(one for one in _STRICTEST if one in found))
     return {one.id: given[one.brief.theme] for one in environments}
 
 
