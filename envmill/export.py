@@ -3,17 +3,16 @@
 Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from envmill.exporters import EXPORTERS, Cargo, write_parcel
+from envmill.agents.limits import Limits
+from envmill.exporters import EXPORTERS, Cargo, Parcel, write_parcel
 from envmill.gates.base import Finding, drop, keep
 from envmill.mill import Load, Mill, Result, Subject
 from envmill.models.door import Account
 from schemas.base import Json
-from schemas.rollout import Bundle
 
 _UNKNOWN = ("", "unknown")
 
@@ -26,21 +25,41 @@ async def export_bundles(subject: Subject[Load], mill: Mill, account: Account) -
     cargo, findings = choose_cargo(subject.record, provisional=mill.config.provisional)
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
-    bundles = write_cargo(cargo, mill.config.exporters, mill.settings.bundles / mill.run, mill.run)
-    return Result(tuple(bundles), tuple(findings))
+    cargo = replace(cargo, limits=Limits.of(mill.config).tell())
+    parcels = pack_cargo(cargo, mill.config.exporters)
+    if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
+        findings.append(keep("exporters", {"made_nothing": idle}))
+    folder = mill.settings.bundles / mill.run
+    return Result(tuple(write_parcel(parcel, folder, mill.run) for parcel in parcels), tuple(findings))
 
 
-def write_cargo(cargo: Cargo, exporters: Iterable[str], folder: Path, home: str) -> list[Bundle]:
-    """The folders of the named exporters; those that have nothing to say of this cargo make none."""
-    wanted = [name for name in EXPORTERS if name in set(exporters)]
-    return [write_parcel(parcel, folder, home) for name in wanted for parcel in EXPORTERS[name](cargo)]
+def pack_cargo(cargo: Cargo, exporters: Collection[str]) -> list[Parcel]:
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+    return [parcel for name, pack in EXPORTERS.items() if name in exporters for parcel in pack(cargo)]
+
+
+def unite_loads(loads: Sequence[Load]) -> Load:
+    """Several runs as one: what two of them hold is there once."""
+    parts: dict[str, Any] = {
+        name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
+        for name in ("environments", "tests", "scenarios", "trajectories", "pairs")
+    }
+    counts = tuple(count for load in loads for count in load.cargo.counts)
+    limits = loads[0].cargo.limits
+    return Load(Cargo(**parts, counts=counts, limits=limits), frozenset[str]().union(*(load.provisional for load in loads)))
+
+
+def keep_splits(cargo: Cargo, splits: Collection[str]) -> Cargo:
+    """Only what belongs to some splits."""
+    others = {one.id for one in cargo.scenarios if one.split not in splits}
+    return leave_out(cargo, lambda scenario, _: scenario in others)
 
 
 def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]]:
     """What may leave, and why the rest stays; the last finding drops where nothing is left."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
-    cargo, words = load.cargo, "everything collected is of unknown licence"
+    cargo, words = load.cargo, "everything that was kept is of unknown licence"
     reasons: tuple[tuple[str, Stays, bool], ...] = (
         ("licence", lambda _, home: home not in licensed, False),
         ("provisional", lambda scenario, home: bool(load.provisional & {scenario, home}), provisional),
@@ -48,7 +67,7 @@ def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]
     for name, stays, asked in reasons:
         left = list_staying(cargo, stays)
         cargo = cargo if asked else leave_out(cargo, stays)
-        if not cargo.trajectories:
+        if not cargo.scenarios:
             return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
         if left or name == "licence":
             findings.append(keep(name, _tell_left(left, asked)))

@@ -157,7 +157,7 @@ class Bundle(Record):
     content_hash: str
     """Hash over the files' bytes."""
     path: str
-    """Folder, relative to the bundles folder."""
+    """Folder, relative to the bundles folder unless it was named by hand."""
     files: dict[str, int]
     """File name → bytes."""
     rows: int

@@ -49,6 +49,8 @@ class Cargo:
     pairs: tuple[Pair, ...] = ()
     counts: tuple[StepCount, ...] = ()
     """The way here, for the card."""
+    limits: Mapping[str, float] = field(default_factory=dict[str, float])
+    """How long a rollout was allowed to be."""
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -1,6 +1,6 @@
 """Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt, tools, and where the verifier is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +13,6 @@ from schemas.environment import Environment
 from schemas.scenario import Scenario
 
 NAME = "rl"
-STEPS = 40
-"""Tool calls that a rollout may make in the factory."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +22,7 @@ class Posing:
     scenario: Scenario
     environment: Environment
     form: Literal["single", "conversation"]
+    limits: Mapping[str, float]
 
     @property
     def prompt(self) -> list[Json]:
@@ -53,7 +52,12 @@ COLUMNS: tuple[Column[Posing], ...] = (
     Column("verifier", "json", "Folder of the exported environment and its scenario there, which judges.", lambda one: one.verifier),
     Column("seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed),
     Column("clock", "string", "Virtual time at the start.", lambda one: one.scenario.clock),
-    Column("limits", "json", "How long a rollout may be.", lambda _: {"steps": STEPS}),
+    Column(
+        "limits",
+        "json",
+        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, errors.",
+        lambda one: one.limits,
+    ),
     Column("polarity", "string", "What success means here.", lambda one: one.scenario.polarity),
     Column("features", "json", "Difficulty features.", lambda one: one.scenario.features),
     Column("bounds", "json", "Error bounds of the verifier; null where not measured.", lambda one: _tell_bounds(one.scenario)),
@@ -81,15 +85,18 @@ def group_posings(cargo: Cargo) -> dict[str, list[Posing]]:
     """By split, each in the order of scenarios' ids."""
     homes = {one.id: one for one in cargo.environments}
     ordered = sorted(cargo.scenarios, key=lambda one: one.id)
-    found = {split: [row for one in ordered if one.split == split for row in _pose(one, homes[one.environment])] for split in SPLITS}
+    found = {
+        split: [row for one in ordered if one.split == split for row in _pose(one, homes[one.environment], cargo.limits)]
+        for split in SPLITS
+    }
     return {split: rows for split, rows in found.items() if rows}
 
 
-def _pose(scenario: Scenario, environment: Environment) -> Iterator[Posing]:
+def _pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[Posing]:
     """A user who holds nothing back has nothing to be asked for."""
-    yield Posing(scenario, environment, "single")
+    yield Posing(scenario, environment, "single", limits)
     if scenario.user.hidden:
-        yield Posing(scenario, environment, "conversation")
+        yield Posing(scenario, environment, "conversation", limits)
 
 
 def _tell_bounds(scenario: Scenario) -> Json:

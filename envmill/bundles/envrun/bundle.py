@@ -16,6 +16,7 @@ from .court import Court, Verdict, make_error
 from .jail import Jail, Message, Session
 
 _HERE = Path(__file__).parent
+FORMS = ("single", "conversation")
 
 
 class FolderError(Exception):
@@ -25,8 +26,8 @@ class FolderError(Exception):
 class Episode:
     """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail broke, and nothing about the policy."""
 
-    def __init__(self, bundle: "Bundle", scenario: Mapping[str, Any], verifier: Mapping[str, Any], session: Session) -> None:
-        self.scenario = scenario
+    def __init__(self, bundle: "Bundle", scenario: Mapping[str, Any], verifier: Mapping[str, Any], session: Session, form: str) -> None:
+        self.scenario, self.form = scenario, form
         self._bundle, self._verifier, self._session = bundle, verifier, session
         self._deeds: list[Message] = []
         self._said: list[str] = []
@@ -34,9 +35,10 @@ class Episode:
 
     @property
     def messages(self) -> list[Message]:
-        """What a policy reads first: the policy document where there is one, and the request."""
+        """What a policy reads first: the policy document where there is one, and what the user says."""
         policy = self._bundle.about["policy_document"]
-        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": self.scenario["request"]}]
+        asked = self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": asked}]
 
     def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
         """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
@@ -111,12 +113,17 @@ class Bundle:
         state = told["initial_state"]
         return told | {"initial_state": self._read(f"states/{state}.json") if isinstance(state, str) else state}
 
-    def begin(self, name: str, seed: int | None = None) -> Episode:
-        """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it."""
+    def begin(self, name: str, seed: int | None = None, form: str = "single") -> Episode:
+        """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it.
+
+        In the form `conversation` the user begins with less than everything and tells the rest when asked; you play the user.
+        """
+        if form not in FORMS:
+            raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
         scenario = told | ({} if seed is None else {"seed": seed})
         session = Session(self.jail, self.program, next(self._numbers))
-        return Episode(self, scenario, self._read_verifier(name), session)
+        return Episode(self, scenario, self._read_verifier(name), session, form)
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
         """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""
