@@ -34,12 +34,18 @@ def measure_scenarios(scenarios: int = SCENARIOS, environments: int = ENVIRONMEN
         settings = _settle(Path(folder))
         first = STEPS.index(STEP["scenarios-verify"])
         asyncio.run(_walk(settings, config, STEPS[:first]))
-        spent, began = sum(os.times()[:4]), time.monotonic()
+        before, began = os.times(), time.monotonic()
         asyncio.run(_walk(settings, config, STEPS[first : first + 3]))
-        spent, wall = sum(os.times()[:4]) - spent, time.monotonic() - began
+        after, wall = os.times(), time.monotonic() - began
+        own, spent = sum(after[:2]) - sum(before[:2]), sum(after[:4]) - sum(before[:4])
         entered = len(Lake(settings.lake).read(Scenario, _RUN))
     what = f"{entered} scenarios from verify to collect, eight probes at most, on {os.cpu_count()} cores"
     yield {"id": "scenarios_cpu", "what": f"processor time of {what}", "measured": spent, "unit": "s"}
+    yield {
+        "id": "own_share",
+        "what": f"share of the process that walks in it, which has one core at most, with {what}",
+        "measured": own / spent,
+    }
     yield {"id": "scenarios", "what": f"the clock's time of {what}", "measured": wall, "unit": "s"}
     yield {
         "id": "busy",
