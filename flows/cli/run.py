@@ -47,6 +47,7 @@ def run(
     playback: Annotated[str | None, typer.Option(help="How it is played back: strict, or by-order for edited prompts.")] = None,
     record: Annotated[str | None, typer.Option(help="File to write the run's model calls to, without keys.")] = None,
     embedder: Annotated[str | None, typer.Option(help="What makes texts comparable: lexical, minilm, or openai:model.")] = None,
+    exporters: Annotated[str | None, typer.Option(help="What leaves, like sft,bundle; every exporter of the README when left out.")] = None,
     provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,

@@ -1,11 +1,13 @@
 """An exported program that goes looking for what judges it: on disk, in its process, in those around it. It finds nothing."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from envmill.bundles import read_folder
 from envmill.bundles.envrun.bundle import Bundle
 from envmill.bundles.envrun.court import JudgeError
 from envmill.exporters import write_parcel
@@ -14,8 +16,9 @@ from envmill.kinds import KINDS
 from envmill.runtime.jail.client import JailError
 from envmill.runtime.jail.layers import KERNEL_LAYERS, LAYERS
 from schemas.environment import Call
+from schemas.scenario import Verifier
 from tests.bundles.openers import ask_bare, run_bare
-from tests.specimens import PROGRAM, make_environment, make_scenario
+from tests.specimens import PROGRAM, VERIFIER, make_environment, make_scenario
 
 SECRET = "the drill is lent"
 """Name of a goal: it stands in the verifier alone."""
@@ -134,6 +137,24 @@ def test_the_command_line_lists_plays_and_scores(folder: Path, tmp_path: Path) -
     (tmp_path / "moves.jsonl").write_text(f'{lend}\n{{"say": "Done."}}\n')
     assert ask_bare(folder, ["score", "000", str(tmp_path / "moves.jsonl")])[0]["outcome"] == "pass"
     assert ask_bare(folder, ["check"]) == [{"scenario": "000", "sound": True, "oracle": 1.0, "do_nothing": 0.0}]
+
+
+def test_our_own_reader_reads_it_back(folder: Path) -> None:
+    read = read_folder(folder)
+    assert read.environment.id == folder.name
+    assert read.scenarios == (make_scenario(read.environment),)
+    told = json.loads((folder / "provenance.json").read_text())
+    assert told["scenarios"]["000"]["id"] == read.scenarios[0].id
+    assert told["canary"] in (folder / "README.md").read_text()
+    assert told["canary"] in (folder / "NOTICE").read_text()
+
+
+def test_a_pattern_that_is_not_judged_here_is_listed() -> None:
+    shed = make_environment()
+    greek = Verifier.model_validate({**VERIFIER.model_dump(), "facts": [{"name": "letter", "kind": "pattern", "value": r"\p{Greek}"}]})
+    parcel = pack_environment(shed, [make_scenario(shed), make_scenario(shed, number=1, verifier=greek)])
+    assert list(json.loads(parcel.files["provenance.json"])["not_judged_here"]) == ["001"]
+    assert b"- 001: the fact 'letter' is a pattern" in parcel.files["README.md"]
 
 
 @pytest.mark.parametrize(
