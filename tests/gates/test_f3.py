@@ -33,7 +33,7 @@ def test_what_repeats_a_protected_text_is_dropped_and_what_sounds_like_it_is_kep
     text, reason = CONTAMINATED[name]
     finding = look_for_contamination({"request": text, "opening": "Hello."}, folder)
     assert (finding.outcome, finding.reason) == ("dropped" if reason else "kept", reason), finding
-    assert finding.evidence["sets"] == {"bench/tasks": 4, "corpus": finding.evidence["sets"]["corpus"]}
+    assert finding.evidence["sets"] == {"bench/tasks": len(PROTECTED), "corpus": finding.evidence["sets"]["corpus"]}
     if reason:
         assert finding.evidence["source"].startswith("bench/tasks:")
         assert finding.evidence["what"] == "request"

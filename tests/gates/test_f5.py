@@ -34,7 +34,7 @@ def test_what_always_ends_alike_is_dropped(name: str) -> None:
 
 def test_siblings_are_those_of_one_environment_and_policy() -> None:
     alone = find_untrainable({"scn_own": count("ffff")})["scn_own"]
-    others = {"scn_1": count("pfpf", "env_y"), "scn_2": count("pfpf", checkpoint="openai:large"), "scn_3": count("pfpf", "env_y")}
+    others = {"scn_1": count("pppf", "env_y"), "scn_2": count("pppf", checkpoint="openai:large"), "scn_3": count("pfpf", "env_y")}
     assert find_untrainable({"scn_own": count("ffff"), **others})["scn_own"] == alone
     assert alone.evidence["prior"] == list(PRIOR)
 

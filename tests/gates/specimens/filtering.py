@@ -106,13 +106,17 @@ PROTECTED = [
     "difference to my travel certificate.",
     "You must obtain explicit confirmation from the customer before any action that changes the booking database, and you may make "
     "only one tool call at a time.",
+    "Please move the 9 boxes for Anna from room 14 to the big store behind the north gate and then tell Bob about it before you leave.",
 ]
 """Texts as benchmarks have them, written for these tests."""
 
 CONTAMINATED: dict[str, tuple[str, str]] = {
     "as it stands": (PROTECTED[0], "same_text"),
     "among other words": (f"Hello there, one thing. {PROTECTED[1]} Thanks a lot for doing it today.", "quotation"),
-    "other names and numbers": (PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083"), "quotation"),
+    "other names and numbers": (
+        "Please move the 7 boxes for Mia from room 3 to the big store behind the north gate and then tell Raj about it before you leave.",
+        "quotation",
+    ),
     "pieces of it": (
         "Move every file older than thirty days from the reports. Write a short message to Lena that says how much space.", "copy"
     ),
