@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from envmill.agents.limits import Limits
-from envmill.exporters import EXPORTERS, Cargo, Parcel, write_parcel
+from envmill.exporters import EXPORTERS, Cargo, Parcel, write_parcels
 from envmill.gates.base import Finding, drop, keep
 from envmill.mill import Load, Mill, Result, Subject
 from envmill.models.door import Account
@@ -30,7 +30,7 @@ async def export_bundles(subject: Subject[Load], mill: Mill, account: Account) -
     if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
     folder = mill.settings.bundles / mill.run
-    return Result(tuple(write_parcel(parcel, folder, mill.run) for parcel in parcels), tuple(findings))
+    return Result(tuple(write_parcels(parcels, folder, mill.run)), tuple(findings))
 
 
 def pack_cargo(cargo: Cargo, exporters: Collection[str]) -> list[Parcel]:

@@ -1,9 +1,9 @@
 """Exporters by name: what leaves the factory, in which form."""
 
 from envmill.exporters import bundle, dataset, preferences, rl, sft
-from envmill.exporters.base import Cargo, Exporter, Parcel, StepCount, write_parcel
+from envmill.exporters.base import Cargo, Exporter, Parcel, StepCount, write_parcel, write_parcels
 
-__all__ = ["EXPORTERS", "Cargo", "Exporter", "Parcel", "StepCount", "write_parcel"]
+__all__ = ["EXPORTERS", "Cargo", "Exporter", "Parcel", "StepCount", "write_parcel", "write_parcels"]
 
 EXPORTERS: dict[str, Exporter] = {
     sft.NAME: sft.export_sft,

@@ -114,13 +114,25 @@ def write_parcel(parcel: Parcel, folder: Path, home: str) -> Bundle:
     )
 
 
+def write_parcels(parcels: Sequence[Parcel], folder: Path, home: str) -> list[Bundle]:
+    """All folders of one export, and nothing else: what an earlier or killed export left in the folder goes."""
+    bundles = [write_parcel(parcel, folder, home) for parcel in parcels]
+    wanted = {folder / parcel.name for parcel in parcels}
+    for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth)):
+        within = any(one.is_relative_to(path) or path.is_relative_to(one) for one in wanted)
+        if path.is_dir() and not within:
+            shutil.rmtree(path)
+    return bundles
+
+
 def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """The files appear all at once; where another content stood, for an instant there is none. The same content is left alone."""
     if _holds(target, files):
         return
     part = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
+    for folder in {(part / name).parent for name in files}:
+        folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (part / name).parent.mkdir(parents=True, exist_ok=True)
         (part / name).write_bytes(content)
     if target.exists():
         target.rename(old := part.with_name(f"{part.name}-old"))

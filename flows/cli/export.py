@@ -92,7 +92,7 @@ def _read_load(home: Home, run: str) -> "Load":
 def _write(home: Home, parcels: "list[Parcel]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
     from envmill import __version__
-    from envmill.exporters import write_parcel
+    from envmill.exporters import write_parcels
     from envmill.lake.arrow import Stamp
     from envmill.lake.lake import Lake
     from schemas.base import digest
@@ -102,7 +102,7 @@ def _write(home: Home, parcels: "list[Parcel]", runs: list[str], out: Path | Non
         raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
     name = digest([[parcel.name, parcel.content_hash] for parcel in parcels], 12)
     folder = out or home.settings.bundles / ASKED / name
-    bundles = [write_parcel(parcel, folder, str(out.resolve()) if out else f"{ASKED}/{name}") for parcel in parcels]
+    bundles = write_parcels(parcels, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
     now = datetime.now(UTC).isoformat()
     lake = Lake(home.settings.lake)
     for run in runs:
