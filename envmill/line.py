@@ -111,7 +111,7 @@ STEPS: tuple[Step, ...] = (
         (*_WANTED, *_ASKED),
         _decide_seeds,
     ),
-    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review",)),
+    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review", "whole")),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),

@@ -81,6 +81,28 @@ class ProgramReply(Contract):
     """Class whose public methods are the tools."""
 
 
+class SkeletonInput(ProgramInput):
+    """Write the environment's class without its tools."""
+
+
+class MethodsInput(ProgramInput):
+    """Write the methods of some of the environment's tools."""
+
+    skeleton: str
+    """The class they belong to, without its tools."""
+    class_name: str
+    """Its name."""
+    wanted: list[str]
+    """Tools to write now."""
+
+
+class MethodsReply(Contract):
+    """Methods of one class."""
+
+    source: Code
+    """Their text, one after the other, with `self`, without a class around them."""
+
+
 class TestsInput(Contract):
     """Write procedural tests for the environment."""
 

@@ -59,6 +59,8 @@ class RunConfig(Contract):
     """How many tools every environment should have; empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")
     """How many collections of records every environment should have; empty leaves it to the author."""
+    whole: int = Field(default=24, ge=0, le=100, title="Tools of a program in one reply")
+    """Programs of more tools are written in parts: the class, then the methods of a few tools at a time, put together here; 0 for all."""
     rows: int | None = Field(default=None, ge=100, le=100_000, title="Rows per scenario")
     """How many records the state of every scenario should hold; empty leaves it to the author."""
     seed: int | None = Field(default=None, title="Seed")

@@ -17,6 +17,7 @@ from envmill.author.faults.repair import end_repair
 from envmill.author.knowledge import themes
 from envmill.author.mining import judge_text, place_text
 from envmill.author.opinions import judge_call, write_calls, write_checks
+from envmill.author.parts import write_methods, write_skeleton
 from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import write_tests
@@ -26,9 +27,11 @@ from schemas.prompts import (
     BlueprintInput,
     CheckerInput,
     ChecksInput,
+    MethodsInput,
     ProgramInput,
     ProgramReply,
     ScenarioInput,
+    SkeletonInput,
     TesterInput,
     TestsInput,
     ThemeInput,
@@ -103,7 +106,7 @@ def _recall(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: f
         failed = ProgramInput.model_validate(inputs).failed_source
         text = spell_reply(case.reply.model_copy(update={"source": failed}))
         return Fault("unmended", text, clean) if failed != case.reply.source else None
-    earlier = inputs | {"failure": ""}
+    earlier = inputs | {"failure": ""} | ({"failed_source": ""} if "failed_source" in inputs else {})
     fault = _find_fault(prompt, _open_case(prompt, earlier, case.seed, sample), earlier, sample, mistakes)
     return Fault("unmended", fault.text, clean) if fault else None
 
@@ -120,6 +123,15 @@ def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) ->
 def _answer_program(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     ProgramInput.model_validate(inputs)
     return ProgramReply(source=write_program(domain), class_name=name_class(domain))
+
+
+def _answer_skeleton(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    SkeletonInput.model_validate(inputs)
+    return write_skeleton(domain)
+
+
+def _answer_methods(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    return write_methods(domain, MethodsInput.model_validate(inputs).wanted)
 
 
 def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Contract:
@@ -150,6 +162,8 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
     "program": _answer_program,
+    "skeleton": _answer_skeleton,
+    "methods": _answer_methods,
     "tests": _answer_tests,
     "scenario": _answer_scenario,
     "checks": _answer_checks,

@@ -23,6 +23,7 @@ def run(
     score: Annotated[int | None, typer.Option(help="Least usefulness and modelability of a mined theme, 1 to 10.")] = None,
     tools: Annotated[int | None, typer.Option(help="Tools per environment, 10 to 100; the author's choice when left out.")] = None,
     collections: Annotated[int | None, typer.Option(help="Collections of records per environment, 3 to 40.")] = None,
+    whole: Annotated[int | None, typer.Option(help="Tools up to which a program is written in one reply.")] = None,
     rows: Annotated[int | None, typer.Option(help="Records in the state of a scenario, 100 to 100000.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     mistakes: Annotated[float | None, typer.Option(help="Mistake rate of the offline author, 0 to 1.")] = None,

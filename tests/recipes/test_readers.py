@@ -58,7 +58,7 @@ from tests.recipes.reading import READERS, ROLES, fill
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RECORDINGS = {path.stem: read_recording(path) for path in sorted(READERS.glob("*.jsonl"))}
-UNREAD = ("theme",)
+UNREAD = ("theme", "skeleton", "methods")
 """Prompts that no reader was shown yet."""
 REPLIES = sorted({(name, call.subject) for name, calls in RECORDINGS.items() for call in calls})
 RECIPE = EnvScaler(author.themes())

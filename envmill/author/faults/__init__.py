@@ -11,7 +11,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from envmill.author.dice import make_dice
-from envmill.author.faults import asking, checking, effects, leaving, loading, opining, plan, queries, rules, testing, text, theming, users
+from envmill.author.faults import (
+    asking,
+    checking,
+    effects,
+    leaving,
+    loading,
+    opining,
+    parting,
+    plan,
+    queries,
+    rules,
+    testing,
+    text,
+    theming,
+    users,
+)
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
@@ -170,6 +185,8 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "theme": THEME,
     "blueprint": BLUEPRINT,
     "program": PROGRAM,
+    "skeleton": parting.SKELETON,
+    "methods": parting.METHODS,
     "tests": TESTS,
     "scenario": SCENARIO,
     "checks": CHECKS,
