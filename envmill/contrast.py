@@ -35,8 +35,7 @@ def pair_rollouts(rollouts: Sequence[Rollout], scenario: Scenario, environment: 
     """At most `cap` pairs of each policy and form. An attempt that ended in error is no failure of the policy and in no pair."""
     groups: dict[tuple[str, str, str], list[Rollout]] = defaultdict(list)
     for rollout in rollouts:
-        if rollout.outcome != "error":
-            groups[rollout.policy, rollout.checkpoint, rollout.form].append(rollout)
+        groups[rollout.policy, rollout.checkpoint, rollout.form].append(rollout)
     return [
         _make_pair(parting, scenario, environment)
         for _, group in sorted(groups.items())

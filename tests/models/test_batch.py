@@ -3,123 +3,18 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Pending, SettingsError
-from envmill.lake.journal import Journal, read_calls
-from envmill.lake.stores.local import LocalStore
+from envmill.lake.journal import read_calls
 from envmill.models.batch import Batch
-from envmill.models.batches import CARRIERS, DIALECTS
-from envmill.models.batches.base import Carrier
 from envmill.models.batches.slips import Slips
-from envmill.models.door import Discipline, Door
-from envmill.models.retries import Retries
-from envmill.settings import Endpoint, Secret
-from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question
+from tests.models.batching import WORDS, Field, kinds_of, spell_answer
+from tests.models.calling import GOOD, PROMPT, Answer, Question
 from tests.models.vendors.launch import Loopback
-
-WORDS = ("ant", "bee", "cat", "dog", "elk", "fox")
-KINDS = ("openai", "anthropic", "lines")
-
-
-@dataclass
-class Field:
-    """One run's batches at one carrier, opened again and again as processes do."""
-
-    kind: str
-    folder: Path
-    vendors: Loopback
-    key: str = KEY
-
-    @property
-    def lines(self) -> Path:
-        return self.folder / "lines"
-
-    def make_carrier(self) -> Carrier:
-        root = self.vendors.openai if self.kind == "openai" else self.vendors.anthropic
-        return CARRIERS[self.kind](Endpoint(root, Secret(self.key), "KEY"), self.lines)
-
-    @property
-    def slips(self) -> Slips:
-        return Slips(LocalStore(str(self.folder / "lake")), "r1")
-
-    def make(self) -> Batch:
-        return Batch(self.make_carrier(), DIALECTS[self.kind](), "m", self.slips, self.folder / "lease")
-
-    @asynccontextmanager
-    async def door(self) -> AsyncGenerator[Door]:
-        """A process of the run."""
-        provider, journal = self.make(), Journal(self.folder / "journal")
-        known = {(call.request, call.sample): call for call in read_calls(self.folder / "journal") if call.answers}
-        try:
-            yield Door(provider, journal, known, 1, discipline=Discipline(retries=Retries((0.01,), 5.0, 5.0)))
-        finally:
-            await provider.close()
-            await journal.close()
-
-    async def run(self, *words: str) -> dict[str, Any]:
-        """One process: ask everything, hand in; word → what came of it."""
-        async with self.door() as door:
-            asked = [door.account("s", word).ask(PROMPT, Question(word=word), Answer) for word in words or WORDS]
-            ended = await asyncio.gather(*asked, return_exceptions=True)
-            assert isinstance(door.provider, Batch)
-            await door.provider.hand_in()
-        return dict(zip(words or WORDS, ended, strict=True))
-
-    def serve(self, *spare: str, status: int = 200, times: int = 1) -> None:
-        """An offline server goes over the files, the vendors' batches are done by themselves."""
-        for path in self.lines.glob("*.in.jsonl"):
-            out = path.with_name(path.name.replace(".in.", ".out."))
-            if not out.exists():
-                rows = [json.loads(line) for line in path.read_text().splitlines()]
-                out.write_text("".join(_answer(row, status) for row in rows if not any(f"is {word}?" in str(row) for word in spare)))
-
-    def asked(self) -> Counter[str]:
-        """Word → how often it was sent off."""
-        sent: Counter[str] = Counter()
-        bodies = [path.read_text() for path in self.lines.glob("*.in.jsonl")]
-        bodies += [
-            str(one["body"])
-            for one in self.vendors.requests()
-            if one["path"].endswith(("/files", "/messages/batches")) and one["method"] == "POST"
-        ]
-        for body in bodies:
-            sent.update({word: body.count(f"How long is {word}?") for word in WORDS if f"How long is {word}?" in body})
-        return sent
-
-
-def _answer(row: dict[str, Any], status: int = 200) -> str:
-    message = {"role": "assistant", "content": GOOD}
-    body = {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
-    response = {"status_code": status, "request_id": "r", "body": body if status == 200 else {"error": {"message": "scripted"}}}
-    return json.dumps({"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}) + "\n"
-
-
-@pytest.fixture(params=KINDS)
-def run(request: pytest.FixtureRequest, tmp_path: Path, vendors: Loopback) -> Field:
-    vendors.say(GOOD)
-    return Field(request.param, tmp_path, vendors)
-
-
-@pytest.fixture(params=("openai", "anthropic"))
-def vendor(request: pytest.FixtureRequest, tmp_path: Path, vendors: Loopback) -> Field:
-    vendors.say(GOOD)
-    return Field(request.param, tmp_path, vendors)
-
-
-@pytest.fixture
-def lines(tmp_path: Path, vendors: Loopback) -> Field:
-    return Field("lines", tmp_path, vendors)
-
-
-def kinds_of(ended: dict[str, Any]) -> Counter[str]:
-    return Counter(type(one).__name__ for one in ended.values())
 
 
 async def test_a_batch_is_sent_once_and_its_replies_are_journalled(run: Field) -> None:
@@ -152,7 +47,7 @@ async def test_only_what_failed_goes_out_again(run: Field) -> None:
     if run.kind == "lines":
         (path,) = run.lines.glob("*.out.jsonl")
         row = next(json.loads(line) for line in run.lines.glob("*.in.jsonl").__next__().read_text().splitlines() if "is cat?" in line)
-        path.write_text(path.read_text() + _answer(row, 500))
+        path.write_text(path.read_text() + spell_answer(row, 500))
     ended = await run.run()
     assert kinds_of(ended) == {"Answer": 5, "Pending": 1}
     assert isinstance(ended["cat"], Pending)
@@ -381,7 +276,7 @@ async def test_repairs_go_through_batches_too(lines: Field) -> None:
     await lines.run("cat")
     (path,) = lines.lines.glob("*.in.jsonl")
     row = json.loads(path.read_text())
-    path.with_name(path.name.replace(".in.", ".out.")).write_text(_answer(row).replace(json.dumps(GOOD)[1:-1], "no idea"))
+    path.with_name(path.name.replace(".in.", ".out.")).write_text(spell_answer(row).replace(json.dumps(GOOD)[1:-1], "no idea"))
     assert kinds_of(await lines.run("cat")) == {"Pending": 1}
     lines.serve()
     assert kinds_of(await lines.run("cat")) == {"Answer": 1}

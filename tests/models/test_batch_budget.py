@@ -15,30 +15,11 @@ from envmill.models.batch import Batch
 from envmill.models.batches import DIALECTS
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.door import Door
-from tests.models.calling import GOOD, PROMPT, Answer, Question
-from tests.models.test_batch import KINDS, WORDS, Field, kinds_of
-from tests.models.vendors.launch import Loopback
-
-
-@pytest.fixture(params=KINDS)
-def run(request: pytest.FixtureRequest, tmp_path: Path, vendors: Loopback) -> Field:
-    vendors.say(GOOD)
-    return Field(request.param, tmp_path, vendors)
-
-
-@pytest.fixture(params=("openai", "anthropic"))
-def vendor(request: pytest.FixtureRequest, tmp_path: Path, vendors: Loopback) -> Field:
-    vendors.say(GOOD)
-    return Field(request.param, tmp_path, vendors)
-
-
-@pytest.fixture
-def lines(tmp_path: Path, vendors: Loopback) -> Field:
-    return Field("lines", tmp_path, vendors)
-
+from tests.models.batching import WORDS, Field, kinds_of
+from tests.models.calling import PROMPT, Answer, Question
 
 TOOK = 7
-"""Tokens of one reply, as `_answer` counts them."""
+"""Tokens of one reply, as `spell_answer` counts them."""
 
 
 @asynccontextmanager
