@@ -1,18 +1,20 @@
 """Build: blueprint → program that runs, by a bounded repair loop, and draft → scenario with a verifier that runs.
 
-write ─► load in the jail ─► tests ─► green: built
-  ▲                 └─ failing case ─┘
-  └────── repair of program or tests, at most twice; the best version goes on to the gates
+write ─► load in the jail ─► tests ─► review, where it is asked for ─► built
+  ▲                 └─ failing case ─┴──────────┘
+  └──── repair of program or tests, twice at most, then once afresh; the best version goes on to the gates
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from envmill.drafting.checklist import write_checklist
-from envmill.errors import BadReply, BuildError
-from envmill.gates.base import Finding, drop
+from envmill.drafting.checklist import Checklist, write_checklist
+from envmill.drafting.repair import give_up, strive, tell_builds
+from envmill.errors import BuildError
+from envmill.gates.base import Built, Finding, Means, drop
 from envmill.gates.w3 import find_unruled, find_untested, judge_test, play_tests
+from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
 from envmill.kinds.start import start
 from envmill.mill import Mill, Placed, Result, Subject
@@ -22,12 +24,11 @@ from envmill.verifiers.compose import Composed, Run, compose_verifier
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed, Ending
-from schemas.base import Json, digest, is_object
-from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test
+from schemas.base import Json, is_object
+from schemas.environment import Blueprint, Effect, Environment, Fault, Test
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.scenario import Draft, Scenario
 
-_REPAIRS = 2
 _REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
 
 
@@ -45,26 +46,24 @@ class _Version:
     """As quoted to the author."""
     fault: Fault = "code"
 
+    @property
+    def content(self) -> Json:
+        return [part.model_dump(mode="json") for part in (self.program, self.plan) if part]
+
 
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
-    blueprint, versions = subject.record, list[_Version]()
-    version = _Version()
-    while len(versions) <= _REPAIRS:
-        try:
-            version = await _write_version(blueprint, version, mill, account)
-        except BadReply as error:
-            if not versions:
-                raise
-            versions.append(replace(version, environment=None, failure=error.message, fault="unknown"))
-            break
-        versions.append(version)
-        if not version.failure:
-            break
-    builds = tuple(_record(blueprint, repair, version) for repair, version in enumerate(versions))
-    ran = [version for version in versions if version.environment is not None]
+    blueprint = subject.record
+
+    async def write(before: _Version | None, asking: Account) -> _Version:
+        version = await _write_version(blueprint, before or _Version(), mill, asking)
+        return version if version.failure or not mill.config.review else await _review(version, mill, account)
+
+    versions = await strive(write, account)
+    builds = tell_builds(blueprint.id, versions)
+    ran = [version for version in versions if isinstance(version, _Version) and version.environment is not None]
     if not ran:
-        return Result(builds, (drop("build", "does_not_build", f"after {_REPAIRS} repairs: {versions[-1].failure}"),))
+        return Result(builds, (drop("build", *give_up("does_not_build", versions)),))
     best = min(ran, key=lambda version: version.failing)
     assert best.environment is not None
     return Result((*builds, best.environment, *best.tests))
@@ -87,6 +86,16 @@ async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, acc
     tests = _store_tests(environment, plan)
     failures, fault = await _run_tests(environment, tests, before, mill)
     return _Version(program, plan, environment, tests, len(failures), "\n".join(failures[:5]), fault)
+
+
+async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
+    """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
+    assert version.environment is not None
+    finding = await look(Built(version.environment, version.tests), Means(mill.sandbox, account, mill.config.seed or 0))
+    if finding.outcome != "dropped":
+        return version
+    failures = [spell_failure(one) for one in finding.evidence["failures"]]
+    return replace(version, failing=len(failures), failure="\n".join([finding.detail, *failures[1:5]]), fault="code")
 
 
 async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: Mill) -> tuple[list[str], Fault]:
@@ -141,18 +150,6 @@ def _store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]
     )
 
 
-def _record(blueprint: Blueprint, repair: int, version: _Version) -> Build:
-    content = [version.program, version.plan] if version.plan else [version.program]
-    return Build(
-        subject=blueprint.id,
-        repair=repair,
-        outcome="failed" if version.failure else "built",
-        failure=version.failure,
-        fault=version.fault,
-        content_hash=digest([part.model_dump(mode="json") for part in content if part]),
-    )
-
-
 async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:
     """A verifier from what the oracle did, measured on the oracle's ending, on doing nothing, and on the right words alone."""
     draft, environment = subject.record.record, subject.record.environment
@@ -164,25 +161,29 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
         composed = compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
     except BuildError as error:
         return Result(findings=(drop("verifier", "no_verifier", error.message),))
-    builds: tuple[Build, ...] = ()
+    checklist = Checklist(composed.verifier, ())
     if mill.config.checks == "written" and draft.changes:
-        composed, builds = await _ask_for_checks(subject.record, composed, (ending, elsewhere), mill, account)
-        if composed is None:
-            words = f"after {len(builds) - 1} repairs: {builds[-1].failure}"
-            return Result(builds, (drop("verifier", "checks_do_not_hold", words),))
+        checklist = await _ask_for_checks(subject.record, composed, (ending, elsewhere), mill, account)
+        if checklist.verifier is None:
+            return Result(checklist.builds, (drop("verifier", *checklist.end),))
+        composed = replace(composed, verifier=checklist.verifier)
     rewards, fault = await _measure(draft, composed, ending, mill)
-    return Result(builds, (fault,)) if fault else Result((_make_scenario(draft, environment, composed, rewards), *builds))
+    if fault:
+        return Result(checklist.builds, (fault,))
+    return Result((_make_scenario(subject.record, composed, rewards), *checklist.builds))
 
 
-async def _ask_for_checks(
-    placed: Placed[Draft], composed: Composed, endings: Sequence[Ending], mill: Mill, account: Account
-) -> tuple[Composed | None, tuple[Build, ...]]:
+async def _ask_for_checks(placed: Placed[Draft], composed: Composed, endings: Sequence[Ending], mill: Mill, account: Account) -> Checklist:
     """The author's own checklist in place of what was derived."""
     draft, environment = placed.record, placed.environment
-    checklist = await write_checklist(
-        draft, composed.verifier, endings, lambda failure: mill.recipe.write_checks(environment, draft, failure, account), mill.sandbox
+    return await write_checklist(
+        draft,
+        composed.verifier,
+        endings,
+        lambda failure, asking: mill.recipe.write_checks(environment, draft, failure, asking),
+        mill.sandbox,
+        account,
     )
-    return (replace(composed, verifier=checklist.verifier) if checklist.verifier else None), checklist.builds
 
 
 async def _measure(draft: Draft, composed: Composed, ending: Ending, mill: Mill) -> tuple[list[float], Finding | None]:
@@ -198,7 +199,8 @@ async def _measure(draft: Draft, composed: Composed, ending: Ending, mill: Mill)
     return rewards, None
 
 
-def _make_scenario(draft: Draft, environment: Environment, composed: Composed, rewards: Sequence[float]) -> Scenario:
+def _make_scenario(placed: Placed[Draft], composed: Composed, rewards: Sequence[float]) -> Scenario:
+    draft = placed.record
     kept = draft.model_dump(
         include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
     )
@@ -207,8 +209,8 @@ def _make_scenario(draft: Draft, environment: Environment, composed: Composed, r
         | {
             "draft": draft.id,
             "verifier": composed.verifier,
-            "features": find_features(draft, environment, composed),
-            "split": "train",
+            "features": find_features(draft, placed.environment, composed),
+            "split": placed.split,
             "oracle_reward": rewards[0],
             "do_nothing_reward": rewards[1],
         }

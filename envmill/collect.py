@@ -1,58 +1,61 @@
-"""Collect: teacher rollouts, rejection sampling, a cap per scenario."""
+"""Collect: teacher rollouts, rejection sampling, a cap per scenario, and preferences among attempts that ended otherwise."""
 
 from collections.abc import Sequence
 
-from envmill.agents import POLICIES
-from envmill.agents.rollout import play_scenario
+from envmill.agents import find_policy
+from envmill.agents.attempts import attempt, make_player, require_reached
+from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
+from envmill.contrast import pair_rollouts
 from envmill.gates.base import drop
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
-from schemas.base import Json, canonical_json
+from schemas.base import canonical_json
 from schemas.environment import Environment
 from schemas.rollout import Rollout, Trajectory
 from schemas.scenario import Scenario
 
 
-async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001
+async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
     """Probes of the same policy are used again; attempts stop once enough distinct passes are there."""
-    placed = subject.record
-    known = [rollout for rollout in placed.rollouts if rollout.policy == mill.config.teacher]
-    made: list[Rollout] = []
-    for attempt in range(mill.config.attempts - len(known)):
-        if len(choose(known + made, mill.config.keep)) >= mill.config.keep:
-            break
-        made.append(await play_scenario(POLICIES[mill.config.teacher], placed.record, placed.environment, mill.sandbox, "teacher", attempt))
-    chosen = choose(known + made, mill.config.keep)
+    placed, keep = subject.record, mill.config.keep
+    teacher = find_policy(mill.config.teacher)
+    known = [one for one in placed.rollouts if one.rollout_group == "probe" and mill.config.probe == mill.config.teacher]
+    play = make_player(teacher, placed.record, placed.environment, mill.sandbox, "teacher", account, mill.config)
+    left = max(0, mill.config.attempts - len(known))
+    # Numbers go on where the probes ended: the same attempt again would get the same replies.
+    made = [one async for one in attempt(play, lambda new: len(choose([*known, *new], keep)) >= keep, left, first=len(known))]
+    require_reached(made)
+    pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, mill.config.pairs)
+    chosen = choose([*known, *made], keep)
     if not chosen:
-        return Result(tuple(made), (drop("rejection", "no_pass", f"none of {len(known + made)} rollouts of the teacher passes"),))
-    return Result((*made, *(make_trajectory(rollout, placed.environment) for rollout in chosen)))
+        words = f"none of {len(known) + len(made)} rollouts of the teacher passes"
+        return Result((*made, *pairs), (drop("rejection", "no_pass", words),))
+    return Result((*made, *(make_trajectory(one, placed.record, placed.environment) for one in chosen), *pairs))
 
 
 def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:
-    """Passing rollouts, the shortest first, no two with the same calls."""
+    """Passing rollouts, the shortest first, no two of one form that did the same."""
     distinct: dict[str, Rollout] = {}
     for rollout in sorted(rollouts, key=lambda one: (one.steps, one.attempt)):
         if rollout.outcome == "pass":
-            distinct.setdefault(canonical_json(rollout.transcript), rollout)
+            distinct.setdefault(canonical_json([rollout.form, tell_deeds(rollout)]), rollout)
     return list(distinct.values())[:cap]
 
 
-def make_trajectory(rollout: Rollout, environment: Environment) -> Trajectory:
-    """The transcript as chat messages; what the policy said is trained on, what it was told is not."""
-    messages = [_as_message(entry) for entry in rollout.transcript]
+def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environment) -> Trajectory:
+    """The transcript as chat messages; what the policy said is trained on, what it was told and what it got wrong is not."""
     return Trajectory(
         rollout=rollout.id,
         scenario=rollout.scenario,
         environment=rollout.environment,
         policy=rollout.policy,
-        messages=messages,
-        tools=[{"name": t.name, "description": t.description, "parameters": t.parameters} for t in environment.tools],
-        loss=[message["role"] == "assistant" for message in messages],
+        messages=list_messages(rollout),
+        tools=list_tools(environment),
+        loss=weigh_messages(rollout.transcript),
         state_hashes=[entry["state_hash"] for entry in rollout.transcript if "state_hash" in entry],
         reward=rollout.reward or 0.0,
         licence=environment.licence,
+        form=rollout.form,
+        features=scenario.features,
+        split=scenario.split,
     )
-
-
-def _as_message(entry: Json) -> Json:
-    return {key: value for key, value in entry.items() if key != "state_hash"}

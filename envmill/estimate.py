@@ -107,7 +107,7 @@ async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
     ruler = _Ruler(config.seed or 0)
     for seed in recipe.pick_seeds(config):
         try:
-            await recipe.think_up(seed, Account(ruler, "environments-generate", seed.id))
+            await recipe.think_up(seed, "", Account(ruler, "environments-generate", seed.id))
         except _Measured:
             continue
     calls = ruler.requests

@@ -1,31 +1,98 @@
-"""Export: what a trainer loads."""
+"""Export: what a trainer loads.
 
-from envmill.exporters import EXPORTERS
-from envmill.gates.base import drop, keep
+Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from envmill.agents.limits import Limits
+from envmill.exporters import EXPORTERS, Cargo, Parcel, write_parcels
+from envmill.gates.base import Finding, drop, keep
 from envmill.mill import Load, Mill, Result, Subject
 from envmill.models.door import Account
+from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
 
+Stays: TypeAlias = Callable[[str, str], bool]
+"""Of a scenario's id and its environment's: whether it stays at home."""
+
 
 async def export_bundles(subject: Subject[Load], mill: Mill, account: Account) -> Result:  # noqa: ARG001
-    """One bundle per exporter; trajectories of unknown licence stay at home, and provisional ones unless they were asked for."""
-    load = subject.record
-    licensed = [one for one in load.trajectories if one.licence not in _UNKNOWN]
-    if not licensed:
-        return Result(findings=(drop("licence", "nothing_to_export", "no trajectory with a known licence was collected"),))
-    unlicensed = [one.id for one in load.trajectories if one.licence in _UNKNOWN]
-    findings = [keep("licence", {"left_at_home": unlicensed} if unlicensed else None)]
-    open_ones = [one for one in licensed if load.provisional & {one.environment, one.scenario}]
-    leaving = licensed if mill.config.provisional else [one for one in licensed if one not in open_ones]
-    if not leaving:
-        words = (
-            f"all {len(licensed)} trajectories are provisional: a required gate was not measured; set `provisional` to export them anyway"
-        )
-        return Result(
-            findings=(*findings, drop("provisional", "nothing_to_export", words, {"left_at_home": [one.id for one in open_ones]}))
-        )
-    if open_ones:
-        findings.append(keep("provisional", {"exported" if mill.config.provisional else "left_at_home": [one.id for one in open_ones]}))
+    """Every exporter's bundles; what is of unknown licence stays at home, and what is provisional unless it was asked for."""
+    cargo, findings = choose_cargo(subject.record, provisional=mill.config.provisional)
+    if findings[-1].outcome == "dropped":
+        return Result(findings=tuple(findings))
+    cargo = replace(cargo, limits=Limits.of(mill.config).tell())
+    parcels = pack_cargo(cargo, mill.config.exporters)
+    if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
+        findings.append(keep("exporters", {"made_nothing": idle}))
     folder = mill.settings.bundles / mill.run
-    return Result(tuple(exporter(leaving, load.splits, folder) for exporter in EXPORTERS.values()), tuple(findings))
+    return Result(tuple(write_parcels(parcels, folder, mill.run)), tuple(findings))
+
+
+def pack_cargo(cargo: Cargo, exporters: Collection[str]) -> list[Parcel]:
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+    return [parcel for name, pack in EXPORTERS.items() if name in exporters for parcel in pack(cargo)]
+
+
+def unite_loads(loads: Sequence[Load]) -> Load:
+    """Several runs as one: what two of them hold is there once."""
+    parts: dict[str, Any] = {
+        name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
+        for name in ("environments", "tests", "scenarios", "trajectories", "pairs")
+    }
+    counts = tuple(count for load in loads for count in load.cargo.counts)
+    limits = loads[0].cargo.limits
+    return Load(Cargo(**parts, counts=counts, limits=limits), frozenset[str]().union(*(load.provisional for load in loads)))
+
+
+def keep_splits(cargo: Cargo, splits: Collection[str]) -> Cargo:
+    """Only what belongs to some splits."""
+    others = {one.id for one in cargo.scenarios if one.split not in splits}
+    return leave_out(cargo, lambda scenario, _: scenario in others)
+
+
+def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]]:
+    """What may leave, and why the rest stays; the last finding drops where nothing is left."""
+    licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
+    findings: list[Finding] = []
+    cargo, words = load.cargo, "everything that was kept is of unknown licence"
+    reasons: tuple[tuple[str, Stays, bool], ...] = (
+        ("licence", lambda _, home: home not in licensed, False),
+        ("provisional", lambda scenario, home: bool(load.provisional & {scenario, home}), provisional),
+    )
+    for name, stays, asked in reasons:
+        left = list_staying(cargo, stays)
+        cargo = cargo if asked else leave_out(cargo, stays)
+        if not cargo.scenarios:
+            return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
+        if left or name == "licence":
+            findings.append(keep(name, _tell_left(left, asked)))
+        words = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
+    return cargo, findings
+
+
+def list_staying(cargo: Cargo, stays: Stays) -> list[str]:
+    """Scenarios that stay at home."""
+    return sorted(one.id for one in cargo.scenarios if stays(one.id, one.environment))
+
+
+def leave_out(cargo: Cargo, stays: Stays) -> Cargo:
+    """The cargo without scenarios that stay, without what was made of them, and without environments that have none left."""
+    scenarios = tuple(one for one in cargo.scenarios if not stays(one.id, one.environment))
+    homes = {one.environment for one in scenarios}
+    return replace(
+        cargo,
+        environments=tuple(one for one in cargo.environments if one.id in homes),
+        tests=tuple(one for one in cargo.tests if one.environment in homes),
+        scenarios=scenarios,
+        trajectories=tuple(one for one in cargo.trajectories if not stays(one.scenario, one.environment)),
+        pairs=tuple(one for one in cargo.pairs if not stays(one.scenario, one.environment)),
+    )
+
+
+def _tell_left(left: list[str], asked: bool) -> Json:
+    return {"exported" if asked else "left_at_home": left} if left else None

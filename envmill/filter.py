@@ -1,35 +1,58 @@
-"""Filter: what verified well may still be a repeat, or unsolvable for the policy it is meant for."""
+"""Filter: what verified well may still be a repeat, a copy of what is protected, or nothing to learn from for the probe's policy."""
 
 from collections.abc import Sequence
 
-from envmill.agents import POLICIES
-from envmill.agents.rollout import play_scenario
+from envmill.agents import find_policy
+from envmill.agents.attempts import attempt, make_player, require_reached
 from envmill.gates.base import Means, Posed
 from envmill.gates.f1 import require_solved
-from envmill.gates.f5 import require_variance
+from envmill.gates.f2 import FEWEST, require_challenge
+from envmill.gates.f3 import list_environment_texts, list_scenario_texts, look_for_contamination
+from envmill.gates.f5 import is_settled
 from envmill.gates.s13 import replay_library
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
 from schemas.base import canonical_json
 from schemas.ledger import Attack
+from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 
-async def filter_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:  # noqa: ARG001
-    """Nothing beyond the decision over the whole set, which is made before any subject is worked on."""
-    return Result()
+async def filter_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
+    """Beside the decision over the whole set, which is made before any subject is worked on."""
+    found = look_for_contamination(list_environment_texts(subject.record.environment), mill.settings.protected)
+    return Result(findings=(found,))
 
 
-async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
-    """Probe rollouts by the named policy; all of them are kept as records."""
+async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
+    """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
     scenario, environment = subject.record.record, subject.record.environment
+    contaminated = look_for_contamination(list_scenario_texts(scenario), mill.settings.protected)
+    if contaminated.outcome == "dropped":
+        return Result(findings=(contaminated,))
     posed = Posed(scenario, environment, library=list_library(scenario, subject.record.attacks))
     replayed = await replay_library(posed, Means(mill.sandbox, seed=mill.config.seed or 0))
     if replayed.outcome == "dropped":
-        return Result(findings=(replayed,))
-    policy = POLICIES[mill.config.probe]
-    probes = [await play_scenario(policy, scenario, environment, mill.sandbox, "probe", attempt) for attempt in range(mill.config.attempts)]
-    return Result(tuple(probes), (replayed, require_solved(probes), require_variance(probes, scripted=True)))
+        return Result(findings=(contaminated, replayed))
+    probes = await _probe(subject.record, mill, account, mill.config.probe, "probe")
+    solved = require_solved(probes)
+    if solved.outcome == "dropped" or mill.config.weak in ("", mill.config.probe):
+        return Result(tuple(probes), (contaminated, replayed, solved, require_challenge(probes, mill.config.trivial)))
+    weak = await _probe(subject.record, mill, account, mill.config.weak, "weak")
+    return Result((*probes, *weak), (contaminated, replayed, solved, require_challenge(weak, mill.config.trivial)))
+
+
+async def _probe(placed: Placed[Scenario], mill: Mill, account: Account, policy: str, group: str) -> list[Rollout]:
+    """Attempts until those that are left could change nothing; an outage among them is nobody's failure."""
+    play = make_player(find_policy(policy), placed.record, placed.environment, mill.sandbox, group, account, mill.config)
+    most = mill.config.attempts
+
+    def enough(made: Sequence[Rollout]) -> bool:
+        return len(made) >= FEWEST and is_settled(made, most)
+
+    probes = [rollout async for rollout in attempt(play, enough, most)]
+    require_reached(probes)
+    return probes
 
 
 def list_library(scenario: Scenario, attacks: Sequence[Attack]) -> tuple[Attack, ...]:

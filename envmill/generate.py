@@ -1,7 +1,12 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from envmill.drafting.contract import find_contract_fault, make_contract
+from envmill.drafting.plan import find_plan_faults
+from envmill.drafting.repair import give_up, strive, tell_trouble
+from envmill.drafting.state import find_state_fault
 from envmill.errors import BuildError
 from envmill.gates.base import drop
 from envmill.kinds.start import CLOCK
@@ -12,17 +17,50 @@ from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, find_shortfall
 from envmill.verifiers.procedure import is_meant
-from schemas.base import digest
+from schemas.base import Json, digest
+from schemas.environment import Blueprint, Fault
 from schemas.origin import Origin
 from schemas.prompts import ScenarioReply
-from schemas.scenario import Draft, Polarity, UserContract
+from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
+
+_STATE_REASONS = ("state_not_kept", "records_unlike", "reference_lost")
+
+
+@dataclass(frozen=True)
+class _Idea:
+    """One version of a blueprint."""
+
+    blueprint: Blueprint
+    failure: str
+
+    @property
+    def fault(self) -> Fault:
+        return "spec" if self.failure else "none"
+
+    @property
+    def content(self) -> Json:
+        return self.blueprint.id
 
 
 async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Account) -> Result:
-    """Ask the recipe for an idea. The seed is saved whatever comes of it."""
-    blueprint = await mill.recipe.think_up(subject.record, account)
-    return Result((subject.record, blueprint))
+    """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
+    seed = subject.record
+
+    async def write(before: _Idea | None, asking: Account) -> _Idea:
+        blueprint = await mill.recipe.think_up(seed, before.failure if before else "", asking)
+        return _Idea(blueprint, "\n".join(find_plan_faults(blueprint)))
+
+    versions = await strive(write, account)
+    builds, last = tell_trouble(seed.id, versions), versions[-1]
+    if isinstance(last, _Idea) and not last.failure:
+        return Result((*_save(seed), last.blueprint, *builds))
+    return Result((*_save(seed), *builds), (drop("blueprint", *give_up("bad_plan", versions)),))
+
+
+def _save(seed: Seed) -> tuple[Seed, ...]:
+    """What was mined is saved already."""
+    return () if seed.source else (seed,)
 
 
 def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:
@@ -43,22 +81,61 @@ def spread(shares: Mapping[Polarity, int]) -> list[Polarity]:
     return turn
 
 
+@dataclass(frozen=True)
+class _Pose:
+    """One version of a scenario, executed."""
+
+    reply: ScenarioReply
+    draft: Draft | None
+    reason: str = ""
+    failure: str = ""
+
+    @property
+    def fault(self) -> Fault:
+        return "none" if not self.failure else "state" if self.reason in _STATE_REASONS else "spec"
+
+    @property
+    def content(self) -> Json:
+        return self.reply.model_dump(mode="json")
+
+
 async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) -> Result:
-    """Execute first: what the oracle does to a private copy is the only source of gold."""
+    """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place = subject.record
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
-    reply = await mill.recipe.pose(place.environment, place.number, polarity, account)
+
+    async def write(before: _Pose | None, asking: Account) -> _Pose:
+        reply = await mill.recipe.pose(place.environment, place.number, polarity, before.failure if before else "", asking)
+        return await _execute(reply, place, mill, account)
+
+    versions = await strive(write, account)
+    builds, last = tell_trouble(place.id, versions), versions[-1]
+    if isinstance(last, _Pose) and last.draft is not None:
+        return Result((last.draft, *builds))
+    reasons = [one.reason for one in versions if isinstance(one, _Pose)]
+    return Result(builds, (drop("oracle", *give_up(reasons[-1] if reasons else "", versions)),))
+
+
+async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Account) -> _Pose:
+    """Run the reference path on what the reply says the world is."""
     seed = mill.config.seed or 0
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
-    seen = await mill.sandbox.play(Program.of(place.environment), [reset, *map(Invoke, reply.oracle), Look()])
-    if fault := _find_fault(reply, seen):
-        return Result(findings=(drop("oracle", *fault),))
-    return Result((_make_draft(place, reply, seen[-1], seed, account),))
+    begun, kept, *seen = await mill.sandbox.play(Program.of(place.environment), [reset, Look(), *map(Invoke, reply.oracle), Look()])
+    if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen):
+        return _Pose(reply, None, *fault)
+    return _Pose(reply, _make_draft(place, reply, seen[-1], seed, account))
+
+
+def _find_state_fault(reply: ScenarioReply, begun: Observation, kept: Observation) -> tuple[str, str] | None:
+    """(reason code, words) when no session can start there."""
+    if begun.outcome != "ok":
+        return f"oracle_{begun.outcome}", f"constructing the state ended in {begun.outcome} ({begun.code}: {begun.message})"
+    return find_state_fault(reply.initial_state, kept.state) if kept.outcome == "ok" else None
 
 
 def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str] | None:
     """(reason code, words) when the oracle cannot stand."""
-    asked = ["constructing the state", *(call.name for call in reply.oracle), "reading the state back"]
+    asked = [*(call.name for call in reply.oracle), "reading the state back"]
     for name, step in zip(asked, seen, strict=True):
         if step.outcome != "ok":
             return f"oracle_{step.outcome}", f"{name} ended in {step.outcome} ({step.code}: {step.message})"
@@ -66,7 +143,7 @@ def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str
         return "oracle_idle", "the oracle changes nothing, so there is nothing to achieve"
     if reply.polarity != "achieve" and not reply.tell:
         return "nothing_told", f"to {reply.polarity} shows in what is said, and nothing has to be said"
-    return _find_harm(reply) or _find_silence(reply)
+    return _find_harm(reply) or _find_silence(reply) or find_contract_fault(reply)
 
 
 def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
@@ -97,7 +174,7 @@ def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int,
         number=place.number,
         initial_state=reply.initial_state,
         request=reply.request,
-        user=UserContract(opening=reply.request, facts=reply.facts),
+        user=make_contract(reply),
         oracle=reply.oracle,
         polarity=reply.polarity,
         say=reply.say,

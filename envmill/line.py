@@ -1,6 +1,6 @@
-"""The line: ten steps in two laps, in the one order there is.
+"""The line: ten steps in two laps, in the one order there is, and one before them where themes are mined from a corpus.
 
-environments  generate ─► build ─► verify ─► filter
+environments  (mine ─►) generate ─► build ─► verify ─► filter
 scenarios                                      └─► generate ─► build ─► verify ─► filter ─► collect ─► export
 """
 
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from envmill.agents import ROLLOUT_PROMPTS
 from envmill.build import build_environment, build_scenario
 from envmill.collect import collect_trajectories
 from envmill.export import export_bundles
@@ -15,10 +16,13 @@ from envmill.filter import filter_environment, filter_scenario
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Finding, Gate
 from envmill.gates.f4 import find_repeats
+from envmill.gates.f5 import Probed, find_untrainable
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Result, Subject
+from envmill.mine import choose_seeds, mine_text
 from envmill.models.door import Account
+from envmill.models.prompt import Prompt
 from envmill.upstream import (
     Upstream,
     enter_blueprints,
@@ -30,13 +34,15 @@ from envmill.upstream import (
     enter_scenarios,
     enter_seeds,
     enter_sound,
+    enter_texts,
     enter_verified,
 )
 from envmill.verify import verify_environment, verify_scenario
 from schemas.ledger import Lap, Stage
+from schemas.run import RunConfig
 
 Work = Callable[[Subject[Any], Mill, Account], Awaitable[Result]]
-Decide = Callable[[Sequence[Subject[Any]]], Mapping[str, Finding]]
+Decide = Callable[[Sequence[Subject[Any]], RunConfig], Mapping[str, Finding]]
 
 
 @dataclass(frozen=True)
@@ -57,19 +63,34 @@ class Step:
     """Config fields its outcome depends on beyond what came in."""
     decide: Decide | None = None
     """A decision over the whole set, made before any subject is worked on."""
+    prompts: tuple[Prompt, ...] = ()
+    """What it may ask models whatever the recipe; the recipe's own prompts come to these."""
 
     @property
     def name(self) -> str:
         return f"{self.lap}-{self.stage}"
 
 
-def _decide_duplicates(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+def _decide_seeds(subjects: Sequence[Subject[Any]], config: RunConfig) -> Mapping[str, Finding]:
+    """Of themes that were mined; those of the factory are picked as many as are wanted."""
+    return choose_seeds([subject.record for subject in subjects], config.environments) if config.corpus else {}
+
+
+def _decide_duplicates(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
     seen = subjects[0].record.seen if subjects else ()
     return find_duplicates([subject.record.environment for subject in subjects], seen)
 
 
-def _decide_repeats(subjects: Sequence[Subject[Any]]) -> Mapping[str, Finding]:
+def _decide_repeats(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
     return find_repeats([subject.record.record for subject in subjects])
+
+
+def _decide_untrainable(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
+    """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
+    for in between."""
+    placed = {subject.id: subject.record for subject in subjects}
+    probes = {name: [one for one in found.rollouts if one.rollout_group == "probe"] for name, found in placed.items()}
+    return find_untrainable({name: Probed.of(found.environment.id, probes[name]) for name, found in placed.items()})
 
 
 def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
@@ -78,14 +99,24 @@ def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
 
 _WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
 _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
+_PLAYED = ("form", "person", "steps", "turns", "tokens")
 
 STEPS: tuple[Step, ...] = (
-    Step("environments", "generate", enter_seeds, generate_blueprint, ("blueprints", "seeds"), settings=(*_WANTED, *_ASKED)),
-    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests")),
+    Step(
+        "environments",
+        "generate",
+        enter_seeds,
+        generate_blueprint,
+        ("blueprints", "seeds", "builds"),
+        ("choice",),
+        (*_WANTED, *_ASKED),
+        _decide_seeds,
+    ),
+    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review", "whole")),
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
-    Step("environments", "filter", enter_verified, filter_environment, gates=("W10",), decide=_decide_duplicates),
-    Step("scenarios", "generate", enter_places, generate_draft, ("drafts",), settings=("scenarios", "polarities")),
-    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks",)),
+    Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
+    Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),
+    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "holdout")),
     Step("scenarios", "verify", enter_scenarios, verify_scenario, ("attacks",), _name(SCENARIO_GATES), ("search",)),
     Step(
         "scenarios",
@@ -93,12 +124,28 @@ STEPS: tuple[Step, ...] = (
         enter_sound,
         filter_scenario,
         ("rollouts",),
-        ("F4", "S13", "F1", "F5"),
-        ("attempts", "probe"),
+        ("F4", "F3", "S13", "F1", "F2"),
+        ("attempts", "probe", "weak", "trivial", *_PLAYED),
         _decide_repeats,
+        ROLLOUT_PROMPTS,
     ),
-    Step("scenarios", "collect", enter_probed, collect_trajectories, ("trajectories", "rollouts"), settings=("teacher", "keep")),
-    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional",)),
+    Step(
+        "scenarios",
+        "collect",
+        enter_probed,
+        collect_trajectories,
+        ("trajectories", "rollouts", "pairs"),
+        ("F5",),
+        ("teacher", "keep", "pairs"),
+        _decide_untrainable,
+        ROLLOUT_PROMPTS,
+    ),
+    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
 )
 
-STEP: dict[str, Step] = {step.name: step for step in STEPS}
+MINE = Step(
+    "environments", "mine", enter_texts, mine_text, ("seeds",), ("theme",), ("corpus", "column", "texts", "score", *_WANTED, *_ASKED)
+)
+"""Before all others, where a corpus is given."""
+
+STEP: dict[str, Step] = {step.name: step for step in (MINE, *STEPS)}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from envmill.exporters.base import Cargo
 from envmill.gates.base import Finding
 from envmill.gates.w10 import Seen
 from envmill.models.door import Door
@@ -13,9 +14,9 @@ from envmill.settings import Settings
 from schemas.base import Record
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack
-from schemas.rollout import Rollout, Trajectory
+from schemas.rollout import Rollout
 from schemas.run import RunConfig
-from schemas.scenario import Scenario
+from schemas.scenario import Scenario, Split
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -78,15 +79,15 @@ class Placed(Generic[R_co]):
     siblings: tuple[Scenario, ...] = ()
     attacks: tuple[Attack, ...] = ()
     """What a search was paid for on any scenario of the environment."""
+    split: Split = "train"
+    """Split of the environment's cluster."""
 
 
 @dataclass(frozen=True)
 class Load:
     """Everything a run has to export."""
 
-    trajectories: tuple[Trajectory, ...]
-    splits: dict[str, str]
-    """Scenario id → split."""
+    cargo: Cargo
     provisional: frozenset[str] = frozenset()
     """Environments and scenarios that a required gate could not measure."""
 

@@ -62,7 +62,7 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
     try:
         async with Sandbox.open(settings) as sandbox:
             door = Door(cast.author, journal, known, config.seed or 0, cast.others, terms)
-            recipe = RECIPES[config.recipe](author.themes())
+            recipe = RECIPES[config.recipe](author.themes(), config.whole)
             yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings), lake)
     finally:
         await cast.close()

@@ -77,6 +77,8 @@ class Settings:
     """Where models are asked: `openai` and `anthropic`, and servers named by `ENVMILL_ENDPOINT_NAME`."""
     prices: Path = ROOT / "data/prices.toml"
     """What models cost, as somebody read it."""
+    protected: Path = ROOT / "data/protected"
+    """Texts that nothing we make may repeat: benchmarks', as somebody put them there."""
     in_flight: int = 64
     """Most calls of one model at once, shared by all processes of this home; so are the two below."""
     requests_per_minute: float | None = None
@@ -103,6 +105,7 @@ class Settings:
             diagnose_denials=environ.get("ENVMILL_DIAGNOSE_DENIALS") == "1",
             endpoints=_read_endpoints(environ),
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
+            protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
             in_flight=int(_read_number(environ, "ENVMILL_IN_FLIGHT") or 64),
             requests_per_minute=_read_number(environ, "ENVMILL_REQUESTS_PER_MINUTE"),
             tokens_per_minute=_read_number(environ, "ENVMILL_TOKENS_PER_MINUTE"),
@@ -118,6 +121,15 @@ def _read_number(environ: Mapping[str, str], name: str) -> float | None:
     if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text) or float(text) < 1:
         raise SettingsError(f"{name} is {text!r}: write a number of one or more, or unset it.")
     return float(text)
+
+
+def _find_folder(environ: Mapping[str, str], name: str, usual: Path) -> Path:
+    """One that was named must be there: looking nowhere would find nothing."""
+    if not (text := environ.get(name, "").strip()):
+        return usual
+    if not Path(text).is_dir():
+        raise SettingsError(f"{name} is {text!r}, and there is no such folder: name one that exists, or unset it.")
+    return Path(text).absolute()
 
 
 def _spell_place(text: str) -> str:

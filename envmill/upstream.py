@@ -1,18 +1,23 @@
 """What enters a step: subjects made from the records of the steps before it, in id order."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from envmill.corpus import Text, read_corpus
+from envmill.errors import SettingsError
+from envmill.exporters.base import Cargo, StepCount
 from envmill.gates import GATES
 from envmill.gates.w10 import Seen, read_seen
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
-from schemas.base import Record
+from envmill.splits import assign_splits
+from schemas.base import Record, digest
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
+from schemas.pair import Pair
 from schemas.quality import Quarantine
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
@@ -20,6 +25,8 @@ from schemas.scenario import Bounds, Draft, Scenario
 from schemas.seed import Seed
 
 R = TypeVar("R", bound=Record)
+
+EXPORT = "scenarios-export"
 
 
 class Upstream:
@@ -42,11 +49,28 @@ class Upstream:
         """Subjects of which the last attempt at a step left a required gate not measured."""
         rows = self._lake.read(Attrition, self.run, self._marks[step])
         last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
-        open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row.gate)]
+        open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row)]
         return {row.subject for row in open_gates if row.try_number == last[row.subject]}
 
-    def _requires(self, gate: str) -> bool:
-        return gate in GATES and (GATES[gate].required or (gate == "W4" and self.config.review))
+    def _requires(self, row: Attrition) -> bool:
+        """What was asked for is required: a review, or protected sets put where they are looked for."""
+        if row.gate == "F3":
+            return row.reason != "no_protected_set"
+        return row.gate in GATES and (GATES[row.gate].required or (row.gate == "W4" and self.config.review))
+
+    def untrainable(self) -> set[str]:
+        """Scenarios that a group of attempts would learn nothing from; found when the filter's probes are all there."""
+        rows = self._lake.read(Attrition, self.run, self._marks["scenarios-collect"])
+        return {row.subject for row in rows if row.gate == "F5" and row.outcome == "dropped"}
+
+    def counts(self) -> list[StepCount]:
+        """What became of everything at each step before the export, and what it took."""
+        return [count_exits(step, self._lake.read(Attrition, self.run, mark)) for step, mark in self._marks.items() if step != EXPORT]
+
+    def pin(self, name: str, value: str, changed: str) -> None:
+        """Hold a run to what it began with."""
+        if self._lake.fix(self.run, name, {"value": value})["value"] != value:
+            raise SettingsError(f"{changed}. Put it back, or start a new run.")
 
     def seen(self, step: str) -> tuple[Seen, ...]:
         """What runs that began before this one kept of environments at a step; of one that came again, any sketch will do."""
@@ -61,7 +85,18 @@ class Upstream:
         return [one for one in self.made(Environment, "environments-build") if one.id in kept]
 
 
+def enter_texts(upstream: Upstream) -> list[Subject[Text]]:
+    """Texts of the corpus the run began with; a file that has changed since is refused."""
+    config = upstream.config
+    texts = read_corpus(config.corpus, config.column, config.texts) if config.corpus else []
+    upstream.pin("corpus", digest([text.id for text in texts]), f"{config.corpus} is no longer what this run began with")
+    return [Subject(text.id, "", "", text) for text in texts]
+
+
 def enter_seeds(upstream: Upstream) -> list[Subject[Seed]]:
+    """Themes that were mined, or those that come with the factory."""
+    if upstream.config.corpus:
+        return [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in upstream.made(Seed, "environments-mine")]
     picked = upstream.recipe.pick_seeds(upstream.config)
     return [Subject(seed.id, "", seed.brief.theme, seed) for seed in picked]
 
@@ -90,10 +125,13 @@ def enter_places(upstream: Upstream) -> list[Subject[Place]]:
 
 
 def enter_drafts(upstream: Upstream) -> list[Subject[Placed[Draft]]]:
-    homes = _homes(upstream)
+    homes, drafts = _homes(upstream), upstream.made(Draft, "scenarios-generate")
+    splits = assign_splits([homes[one] for one in sorted({draft.environment for draft in drafts})], upstream.config.holdout)
     return [
-        Subject(draft.id, draft.environment, homes[draft.environment].brief.theme, Placed(draft, homes[draft.environment]))
-        for draft in upstream.made(Draft, "scenarios-generate")
+        Subject(
+            one.id, one.environment, homes[one.environment].brief.theme, Placed(one, homes[one.environment], split=splits[one.environment])
+        )
+        for one in drafts
     ]
 
 
@@ -128,9 +166,35 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     """The run itself, once: nothing enters when nothing was collected."""
     trajectories = upstream.made(Trajectory, "scenarios-collect")
-    splits: dict[str, str] = {one.id: one.split for one in upstream.made(Scenario, "scenarios-build")}
-    provisional = frozenset(upstream.provisional("environments-verify") | upstream.provisional("scenarios-verify"))
-    return [Subject(f"run:{upstream.run}", "", "", Load(tuple(trajectories), splits, provisional))] if trajectories else []
+    kept = upstream.kept("scenarios-filter") - upstream.untrainable()
+    scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+    homes = {one.environment for one in scenarios}
+    cargo = Cargo(
+        environments=tuple(one for one in upstream.environments("environments-filter") if one.id in homes),
+        tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
+        scenarios=tuple(scenarios),
+        trajectories=tuple(trajectories),
+        pairs=tuple(upstream.made(Pair, "scenarios-collect")),
+        counts=tuple(upstream.counts()),
+    )
+    judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
+    provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
+    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional))] if trajectories else []
+
+
+def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:
+    """Outcomes of the last attempts; what was spent on all of them."""
+    exits = sorted((row for row in rows if row.gate == "exit"), key=lambda row: row.try_number)
+    last = {row.subject: row for row in exits}.values()
+    dropped = [row.reason for row in last if row.outcome == "dropped"]
+    return StepCount(
+        step=step,
+        kept=sum(row.outcome == "kept" for row in last),
+        dropped=len(dropped),
+        reasons=dict(sorted(Counter(dropped).items())),
+        tokens=sum(row.tokens for row in exits),
+        cost=None if any(row.cost is None for row in exits) else sum(row.cost or 0.0 for row in exits),
+    )
 
 
 def _with_tests(upstream: Upstream, environments: list[Environment]) -> list[Subject[Tested]]:

@@ -17,13 +17,13 @@ from functools import partial
 from typing import Any
 
 from envmill import __version__
-from envmill.errors import BadReply, BudgetReached, BuildError, EnvMillError, KeyRefused, LakeError, Pending, StepFailed
+from envmill.errors import BadReply, BudgetReached, BuildError, EnvMillError, KeyRefused, LakeError, Pending, SettingsError, StepFailed
 from envmill.gates.base import Finding
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
 from envmill.lake.lake import Lake, Mark, group_rows
 from envmill.lake.lease import hold
-from envmill.line import STEPS, Step
+from envmill.line import MINE, STEPS, Step
 from envmill.mill import Mill, Result, Subject
 from envmill.models.base import Spent
 from envmill.models.handing import hand_in, outlast, tell_pending
@@ -58,7 +58,9 @@ class Walk:
 
     def __init__(self, mill: Mill, lake: Lake) -> None:
         self.mill, self.lake = mill, lake
-        self.marks = mark_steps(mill)
+        self.line: tuple[Step, ...] = (MINE, *STEPS) if mill.config.corpus else STEPS
+        """The steps of this run, in order."""
+        self.marks = mark_steps(mill, self.line)
         self._upstream = Upstream(lake, mill.run, self.marks, mill.config, mill.recipe)
         self._entered: dict[str, Sequence[Subject[Any]]] = {}
         self._decided: dict[str, Mapping[str, Finding]] = {}
@@ -95,9 +97,9 @@ class Walk:
         items = self._waiting.pop(step.name, 0)
         return tell_pending(step.name, items, underway, time.time()) if items else None
 
-    async def walk(self, steps: Sequence[Step] = STEPS) -> None:
-        """The line, bare."""
-        for step in steps:
+    async def walk(self, steps: Sequence[Step] = ()) -> None:
+        """The line, bare, or some of its steps."""
+        for step in steps or self.line:
             ended = await asyncio.gather(*(self.work(step, bucket) for bucket in await self.plan(step)), return_exceptions=True)
             pending, failed = await self.conclude(step), [one for one in ended if isinstance(one, BaseException)]
             if waits := outlast(pending, failed):
@@ -107,7 +109,11 @@ class Walk:
 
     def _require_finished(self, step: Step) -> None:
         """A step reads all that the steps before it made; half of it would decide duplicates and buckets wrongly."""
-        for earlier in STEPS[: STEPS.index(step)]:
+        if step not in self.line:
+            raise SettingsError(
+                f"Run {self.mill.run} has no step {step.name}: it was given no corpus. Its steps begin with {self.line[0].name}."
+            )
+        for earlier in self.line[: self.line.index(step)]:
             if earlier.name in self._finished:
                 continue
             if lacking := self._lacking(earlier, earlier.enter(self._upstream)):
@@ -122,7 +128,7 @@ class Walk:
     def _enter(self, step: Step) -> Sequence[Subject[Any]]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        self._decided[step.name] = step.decide(subjects) if step.decide else {}
+        self._decided[step.name] = step.decide(subjects, self.mill.config) if step.decide else {}
         return subjects
 
     def _lacking(self, step: Step, subjects: Sequence[Subject[Any]]) -> list[Subject[Any]]:
@@ -178,13 +184,13 @@ class Walk:
         return Stamp(self.mill.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
 
 
-def mark_steps(mill: Mill) -> dict[str, Mark]:
+def mark_steps(mill: Mill, line: Sequence[Step]) -> dict[str, Mark]:
     """Each step's fingerprint: its own settings, its prompts, and everything before it."""
     marks: dict[str, Mark] = {}
     upstream = ""
-    for step in STEPS:
+    for step in line:
         settings = {name: getattr(mill.config, name) for name in step.settings}
-        prompts = [prompt.hash for prompt in mill.recipe.prompts.get(step.name, ())]
+        prompts = [prompt.hash for prompt in (*step.prompts, *mill.recipe.prompts.get(step.name, ()))]
         upstream = digest([step.name, settings, prompts, upstream])
         marks[step.name] = Mark(step.name, upstream)
     return marks

@@ -27,6 +27,7 @@ def _flow_of(name: str) -> StepFlow:
     return decorate(step)
 
 
+environments_mine = _flow_of("environments-mine")
 environments_generate = _flow_of("environments-generate")
 environments_build = _flow_of("environments-build")
 environments_verify = _flow_of("environments-verify")

@@ -13,7 +13,7 @@ from prefect.tasks import Task
 
 from envmill.errors import Pending, StepFailed
 from envmill.lake.events import note
-from envmill.line import STEPS, Step
+from envmill.line import Step
 from envmill.models.cast import find_kin
 from envmill.models.handing import outlast
 from envmill.opening import open_walk
@@ -27,11 +27,13 @@ from tasks.collect import collect
 from tasks.export import export
 from tasks.filter import filter
 from tasks.generate import generate
+from tasks.mine import mine
 from tasks.quality import check_run, check_step
 from tasks.verify import verify
 from tasks.walking import WALK
 
 TASKS: dict[str, Task[..., Any]] = {
+    "mine": mine,
     "generate": generate,
     "build": build,
     "verify": verify,
@@ -41,12 +43,13 @@ TASKS: dict[str, Task[..., Any]] = {
 }
 
 
-async def walk_run(config: RunConfig, steps: Sequence[Step] = STEPS) -> None:
-    """Walk the steps of a run one after the other; the first that fails ends it. What was made is judged once its calls are sealed."""
+async def walk_run(config: RunConfig, steps: Sequence[Step] = ()) -> None:
+    """Walk the steps of a run one after the other, all unless some are named; the first that fails ends it. What was made is judged once
+    its calls are sealed."""
     async with _opened(config) as walk:
         try:
             with _failure_noted(walk):
-                for step in steps:
+                for step in (steps := steps or walk.line):
                     await walk_step(walk, step)
         except Pending as pending:
             await put_off(pending)

@@ -52,7 +52,7 @@ class Record(Contract):
     prefix: ClassVar[str]
     identity: ClassVar[tuple[str, ...]]
     late: ClassVar[tuple[str, ...]] = ()
-    """Identity fields that were added later: an empty one takes no part, so that older ids stay."""
+    """Identity fields that were added later: one at its default takes no part, so that older ids stay."""
 
     id: str = ""
     """Content id, or the coordinates of an event."""
@@ -61,7 +61,8 @@ class Record(Contract):
 
     def make_id(self) -> str:
         """Hash the identity fields; provenance never takes part."""
-        fields = self.model_dump(mode="json", include=set(self.identity) - {name for name in self.late if not getattr(self, name)})
+        usual = {name for name in self.late if getattr(self, name) == type(self).model_fields[name].default}
+        fields = self.model_dump(mode="json", include=set(self.identity) - usual)
         return f"{self.prefix}_{digest(fields)}"
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from schemas.base import Json, Record
 from schemas.environment import Call
 
 Lap = Literal["environments", "scenarios"]
-Stage = Literal["generate", "build", "verify", "filter", "collect", "export"]
+Stage = Literal["mine", "generate", "build", "verify", "filter", "collect", "export"]
 GateOutcome = Literal["kept", "dropped", "error", "not_measured", "not_applicable"]
 Exit = Literal["kept", "dropped", "error"]
 Role = Literal["author", "critic", "judge", "policy", "user"]

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from schemas.base import Contract, Json
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
@@ -9,11 +11,39 @@ from schemas.scenario import CallPattern, Change, Fact, Polarity
 from schemas.seed import Brief
 
 
+class ThemeInput(Contract):
+    """Say what environment a text comes from."""
+
+    text: str
+    """What somebody asked an assistant to do."""
+
+
+class ThemeReply(Contract):
+    """A judgement, and the environment behind the text."""
+
+    reason: str
+    """Why it is judged so, in one or two sentences."""
+    stateful: bool
+    """Whether records are kept that would have to be read and changed."""
+    specific: bool
+    """Whether it belongs to one field of work."""
+    theme: str = ""
+    """The environment's name, one to six words in snake_case; empty where there is none."""
+    description: str = ""
+    """One or two sentences on what is kept there and what people do with it."""
+    usefulness: int = Field(default=1, ge=1, le=10)
+    """How much somebody who learns there learns for real work, 1 to 10."""
+    modelability: int = Field(default=1, ge=1, le=10)
+    """How well a program with records and rules can stand for it, 1 to 10."""
+
+
 class BlueprintInput(Contract):
     """Think up one environment."""
 
     brief: Brief
     """What is wanted."""
+    failure: str = ""
+    """What was wrong with the blueprint before, when this is a repair."""
 
 
 class BlueprintReply(Contract):
@@ -49,6 +79,28 @@ class ProgramReply(Contract):
     """Module text."""
     class_name: str
     """Class whose public methods are the tools."""
+
+
+class SkeletonInput(ProgramInput):
+    """Write the environment's class without its tools."""
+
+
+class MethodsInput(ProgramInput):
+    """Write the methods of some of the environment's tools."""
+
+    skeleton: str
+    """The class they belong to, without its tools."""
+    class_name: str
+    """Its name."""
+    wanted: list[str]
+    """Tools to write now."""
+
+
+class MethodsReply(Contract):
+    """Methods of one class."""
+
+    source: Code
+    """Their text, one after the other, with `self`, without a class around them."""
 
 
 class TestsInput(Contract):
@@ -108,6 +160,18 @@ class ScenarioReply(Contract):
     polarity: Polarity = "achieve"
     facts: dict[str, Json] = {}
     """What the person can say again when asked."""
+    opening: str = ""
+    """A shorter first message, for a conversation: the request without what is hidden. Empty where nothing is."""
+    hidden: list[str] = []
+    """Names of the facts that the opening leaves out; they are told only when asked for."""
+    persona: str = ""
+    """Who the person is and how they speak."""
+    goals: list[str] = []
+    """What they want, one sentence each."""
+    fallbacks: dict[str, str] = {}
+    """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
+    stop: str = ""
+    """When they are content."""
     say: str = ""
     """Last words of the reference path, where the user must be told something."""
     tell: list[Fact] = []

@@ -3,9 +3,24 @@
 from typing import ClassVar, Literal
 
 from schemas.base import Contract, Json, Record
+from schemas.scenario import Split
 
 Outcome = Literal["pass", "fail", "error"]
-Termination = Literal["done", "step_limit", "environment_error"]
+Form = Literal["single", "conversation"]
+Termination = Literal[
+    "done",
+    "step_limit",
+    "token_limit",
+    "time_limit",
+    "user_stopped",
+    "user_gave_up",
+    "user_fault",
+    "agent_error",
+    "environment_error",
+    "outage",
+]
+Misstep = Literal["", "contradicts", "reveals", "invents", "stops_early", "never_stops", "repeats", "silent"]
+"""What a simulated user did that no person with this contract would do."""
 
 
 class Verdict(Contract):
@@ -28,9 +43,10 @@ class Rollout(Record):
 
     table: ClassVar[str] = "rollouts"
     prefix: ClassVar[str] = "rol"
-    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt")
+    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
+    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -60,7 +76,8 @@ class Rollout(Record):
     """Hash of the state at the end; empty on error."""
     transcript: list[Json]
     """Messages, tool calls and replies, with the state hash after each call, and `wait` entries with what was told meanwhile. A call's
-    `actor` is left out where it is the agent."""
+    `actor` is left out where it is the agent; `raw` stands beside a call that could not be read and was never made, `reasoning` beside a
+    message whose thinking was shown."""
     evidence: list[Json] = []
     """Verdict's evidence."""
     changes: list[Json] | None = None
@@ -71,6 +88,22 @@ class Rollout(Record):
     """Kinds of trouble met, in order."""
     uses: dict[str, int] = {}
     """How often clock, ids and randomness were used."""
+    form: Form = "single"
+    """Whether everything was asked for at once, or bit by bit by a simulated user."""
+    checkpoint: str = ""
+    """Model that acted, as its server calls it; empty for a scripted policy."""
+    turns: int = 0
+    """Messages the agent sent, with or without calls."""
+    agent_errors: int = 0
+    """Calls that could not be read."""
+    misstep: Misstep = ""
+    """What the simulated user did wrong; such a rollout ends in error and teaches nothing."""
+    detail: str = ""
+    """More about how it ended, in words: which limit, which fault, which outage."""
+    usage: dict[str, int] = {}
+    """Tokens of the model that acted: input, output, cached, reasoning. A reply that was known counts as what it took at first."""
+    limits: dict[str, float] = {}
+    """Bounds it was held to: steps, turns, tokens, seconds, errors; those it did not have are left out."""
 
 
 class Trajectory(Record):
@@ -80,6 +113,8 @@ class Trajectory(Record):
     prefix: ClassVar[str] = "trj"
     identity: ClassVar[tuple[str, ...]] = ("rollout",)
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     rollout: str
     """Rollout id."""
     scenario: str
@@ -100,6 +135,12 @@ class Trajectory(Record):
     """Reward."""
     licence: str
     """Licence of the environment."""
+    form: Form = "single"
+    """Whether everything was asked for at once, or in turns."""
+    features: dict[str, Json] = {}
+    """Difficulty features of the scenario."""
+    split: Split = "train"
+    """Split of the scenario."""
 
 
 class Bundle(Record):
@@ -109,13 +150,19 @@ class Bundle(Record):
     prefix: ClassVar[str] = "bun"
     identity: ClassVar[tuple[str, ...]] = ("exporter", "content_hash")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     exporter: str
     """Format."""
     content_hash: str
     """Hash over the files' bytes."""
     path: str
-    """Folder, relative to the bundles folder."""
+    """Folder, relative to the bundles folder unless it was named by hand."""
     files: dict[str, int]
     """File name → bytes."""
     rows: int
     """Records inside."""
+    environments: list[str] = []
+    """Environments it holds or was made in."""
+    scenarios: list[str] = []
+    """Scenarios it holds or was made of: what a recall looks for."""

@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from schemas.base import Contract, Json
-from schemas.scenario import Polarity
+from schemas.scenario import Polarity, Split
 
 RecipeName = Literal["envscaler"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
-PolicyName = Literal["reference", "careless"]
-
+ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle"]
+PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
+"""`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 
@@ -23,6 +24,15 @@ class RunConfig(Contract):
     """How environments are thought up."""
     environments: int = Field(default=6, ge=1, le=10_000, title="Candidate environments")
     """How many seeds enter the line."""
+    corpus: str = Field(default="", title="Corpus to mine")
+    """JSONL or Parquet file whose texts the themes are mined from, or `own` for the texts that come with the factory; empty starts from
+    the factory's own themes."""
+    column: str = Field(default="text", min_length=1, title="Column of the corpus")
+    """Column that holds the texts. A column `licence` is taken over; where there is none it is unknown, and nothing is exported."""
+    texts: int | None = Field(default=None, ge=1, title="Texts to mine")
+    """How many texts of the corpus are looked at, from the first; empty for all."""
+    score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
+    """What a mined theme must reach in usefulness and in modelability."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """How many drafts each kept environment gets."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(
@@ -36,14 +46,21 @@ class RunConfig(Contract):
     review: bool = Field(default=False, title="Review by two readers")
     """Whether two models give their opinion on every environment (gate W4). It is the one gate that asks models, a hundred calls and more
     for each environment; where it is asked for, it is required."""
+    holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(default={"validation": 10, "test": 10}, title="Held out")
+    """Percent of the domains whose scenarios are kept for validation and for the test, each domain whole. Also as text:
+    `validation=10,test=10`, or `test=0` to train on everything."""
     attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
     """Probe rollouts and, for the teacher, rollouts to choose from."""
     keep: int = Field(default=2, ge=1, le=64, title="Trajectories kept per scenario")
     """Cap per scenario, so that easy scenarios do not crowd the data."""
+    pairs: int = Field(default=1, ge=0, le=64, title="Preference pairs per scenario")
+    """Most pairs of a passed and a failed attempt kept of each scenario and policy."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """How many tools every environment should have; empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")
     """How many collections of records every environment should have; empty leaves it to the author."""
+    whole: int = Field(default=24, ge=0, le=100, title="Tools of a program in one reply")
+    """Programs of more tools are written in parts: the class, then the methods of a few tools at a time, put together here; 0 for all."""
     rows: int | None = Field(default=None, ge=100, le=100_000, title="Rows per scenario")
     """How many records the state of every scenario should hold; empty leaves it to the author."""
     seed: int | None = Field(default=None, title="Seed")
@@ -79,18 +96,49 @@ class RunConfig(Contract):
     mistakes: float = Field(default=0.2, ge=0.0, le=1.0, title="Mistake rate of the offline author")
     """How often the offline author makes a mistake that models really make."""
     probe: PolicyName = Field(default="careless", title="Probe policy")
-    """Scripted policy that filter probes scenarios with."""
+    """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model`, the one that
+    `policy` names."""
+    weak: PolicyName | Literal[""] = Field(default="", title="Weak policy")
+    """Policy that must not solve a scenario every time (gate F2), named as the probe is; empty for the probe itself."""
+    trivial: float = Field(default=1.0, gt=0.0, le=1.0, title="Too easy from")
+    """Share of the weak policy's attempts that pass from which a scenario is too easy to learn from."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
-    """Scripted policy whose rollouts become training data."""
+    """Policy whose rollouts become training data, named as the probe is."""
+    form: Literal["single", "conversation", "mixed"] = Field(default="single", title="Form")
+    """How the policy is asked: everything in one request, bit by bit in a conversation with a simulated user, or both in turn. A scenario
+    whose user has nothing to tell later is always asked at once."""
+    person: Literal["scripted", "model"] = Field(default="scripted", title="Simulated user")
+    """Who plays the user of a conversation: a script over the user contract, or the model that `user` names."""
+    steps: int = Field(default=40, ge=1, le=1_000, title="Tool calls per rollout")
+    """Most tool calls of a rollout."""
+    turns: int = Field(default=16, ge=1, le=200, title="Messages to the user per rollout")
+    """Most messages of a conversation's agent to the user."""
+    tokens: int | None = Field(default=None, gt=0, title="Tokens per rollout")
+    """Most output tokens of a model's rollout, reasoning included; empty for no bound but the model's own."""
     search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
     """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Whether items go out that a required gate could not measure."""
+    exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
+    """What leaves: `sft` and `preferences` for trainers that read rollouts, `rl` for those that make their own, `dataset` for
+    `datasets.load_dataset`, `bundle` to play and judge with nothing installed. Also as text: `sft,bundle`."""
 
-    @field_validator("polarities", mode="before")
+    @field_validator("exporters", mode="before")
+    @classmethod
+    def _read_exporters(cls, given: Json) -> Json:
+        return tuple(word.strip() for word in given.split(",") if word.strip()) if isinstance(given, str) else given
+
+    @field_validator("polarities", "holdout", mode="before")
     @classmethod
     def _read_mix(cls, given: Json) -> Json:
         return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
+
+    @field_validator("holdout")
+    @classmethod
+    def _check_holdout(cls, shares: dict[Split, int]) -> dict[Split, int]:
+        if "train" in shares:
+            raise ValueError("what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10")
+        return shares
 
     @field_validator("polarities")
     @classmethod

@@ -13,12 +13,26 @@ Split = Literal["train", "validation", "test"]
 
 
 class UserContract(Contract):
-    """What the simulated user knows and wants."""
+    """What the simulated user knows and wants. Whatever is empty is left out, so that older ids stay."""
 
     opening: str
-    """First message; for a single-request scenario it is the request itself."""
+    """First message of a conversation; for a single-request scenario it is the request itself."""
     facts: dict[str, Json] = {}
     """Facts the user can give when asked."""
+    persona: str = ""
+    """Who they are and how they speak."""
+    goals: list[str] = []
+    """What they want, in words."""
+    hidden: list[str] = []
+    """Names of facts that are told only when asked; the others stand in the opening. Where none is hidden nothing needs a conversation."""
+    fallbacks: dict[str, str] = {}
+    """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
+    stop: str = ""
+    """When they are content, in words."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop")
 
 
 class Change(Contract):

@@ -34,11 +34,20 @@ class Seed(Record):
 
     table: ClassVar[str] = "seeds"
     prefix: ClassVar[str] = "seed"
-    identity: ClassVar[tuple[str, ...]] = ("recipe", "brief")
+    identity: ClassVar[tuple[str, ...]] = ("recipe", "brief", "source")
+    late: ClassVar[tuple[str, ...]] = ("source",)
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     recipe: str
     """Recipe that will think it up."""
     brief: Brief
     """What the author is told."""
     licence: str
     """Licence of the seed text; unknown is not exported by default."""
+    source: str = ""
+    """Id of the text it was mined from; empty for a theme that came with the factory."""
+    usefulness: int = 0
+    """How much somebody who learns there learns for real work, 1 to 10 as judged when it was mined; 0 where nobody was asked."""
+    modelability: int = 0
+    """How well a program can stand for it, 1 to 10; 0 where nobody was asked."""

@@ -68,6 +68,17 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
         "termination:string final_state_hash:string transcript:json"
     ),
+    ("trajectories", 1): _read(
+        "id:string schema_version:int64 rollout:string scenario:string environment:string policy:string messages:json tools:json "
+        "loss:json state_hashes:json reward:double licence:string"
+    ),
+    ("rollouts", 2): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json"
+    ),
+    ("seeds", 1): _read("id:string schema_version:int64 recipe:string brief:json licence:string"),
+    ("bundles", 1): _read("id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -99,10 +110,14 @@ def _add(**empty: Json) -> Callable[[Row], Row]:
 
 UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 1): _give_role,
+    ("seeds", 1): _add(source="", usefulness=0, modelability=0),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("scenarios", 1): _add(say=""),
+    ("trajectories", 1): _add(form="single", features={}, split="train"),
+    ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
+    ("rollouts", 2): _add(form="single", checkpoint="", turns=0, agent_errors=0, misstep="", detail="", usage={}, limits={}),
 }
 """(table, version) → what makes a row of that version one of the next."""
 

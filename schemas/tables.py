@@ -3,6 +3,7 @@
 from schemas.base import Record
 from schemas.environment import Blueprint, Build, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
+from schemas.pair import Pair
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
 from schemas.rollout import Bundle, Rollout, Trajectory
 from schemas.scenario import Draft, Scenario
@@ -12,6 +13,6 @@ TABLES: dict[str, type[Record]] = {
     record.table: record
     for record in (
         RunEvent, Seed, Blueprint, Environment, Build, Test, Draft, Scenario,
-        Rollout, Trajectory, Bundle, Attack, Attrition, Evidence, ModelCall, Reverification, Review, Quarantine, Withdrawal,
+        Rollout, Trajectory, Pair, Bundle, Attack, Attrition, Evidence, ModelCall, Reverification, Review, Quarantine, Withdrawal,
     )
 }  # fmt: skip

@@ -18,7 +18,7 @@ from prefect.cache_policies import NO_CACHE
 
 from envmill.errors import StepFailed
 from envmill.lake.lease import hold
-from envmill.line import STEP, STEPS
+from envmill.line import STEP
 from envmill.quarantine import GATE, set_aside
 from envmill.walk import Walk
 from quality.gate import judge
@@ -50,7 +50,7 @@ async def check_step(step: str) -> int:
 async def check_run(last: str) -> int:
     """The whole run up to a step, through every suite; the report goes to the run's page and into its dossiers."""
     walk = WALK.get()
-    names = [step.name for step in STEPS]
+    names = [step.name for step in walk.line]
     found, aside = await hold_to_promises(walk, names[: names.index(last) + 1], None)
     report = await _publish(walk, found)
     if found.invariants or not report.holds:

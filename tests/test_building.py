@@ -8,12 +8,14 @@ import pytest
 
 from envmill.build import build_environment
 from envmill.errors import BadReply
+from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.mill import Mill, Result, Subject
 from envmill.sandbox import Sandbox
 from schemas.environment import Blueprint, Build, Call, Environment, Test, ToolPlan
 from schemas.prompts import PlannedTest, ProgramReply, TestsReply
 from schemas.run import RunConfig
 from tests.specimens import EFFECTS, LEND, ORIGIN, PROGRAM, STATE, make_environment
+from tests.test_posing import Nobody
 
 BLUEPRINT = Blueprint(
     kind="stateful",
@@ -73,12 +75,8 @@ class Writer:
         return ready[min(sum(name == prompt for name, _ in self.asked), len(ready)) - 1]
 
 
-class Nobody:
-    provider, model = "offline", "m"
-
-
-async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, list[tuple[int, str, str]]]:
-    mill = Mill("r", RunConfig(seed=3), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox, cast(Any, None))
+async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> tuple[Result, list[tuple[int, str, str]]]:
+    mill = Mill("r", RunConfig(seed=3, **config), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox, cast(Any, None))
     result = await build_environment(Subject("x", "", "t", BLUEPRINT), mill, cast(Any, Nobody()))
     return result, [(one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)]
 
@@ -111,21 +109,45 @@ async def test_what_is_at_fault_is_written_anew(
 
 async def test_the_best_version_goes_on_when_repairs_are_used_up(sandbox: Sandbox) -> None:
     result, built = await build(sandbox, Writer([PROGRAM], [WRONG]))
-    assert [outcome for _, outcome, _ in built] == ["failed"] * 3
+    assert [outcome for _, outcome, _ in built] == ["failed"] * 4
     assert result.findings == ()
     assert any(isinstance(one, Environment) for one in result.records)
 
 
 async def test_a_program_that_never_loads_is_dropped_with_its_failure(sandbox: Sandbox) -> None:
     result, built = await build(sandbox, Writer([UNLOADABLE], [GREEN]))
-    assert [fault for _, _, fault in built] == ["code"] * 3
+    assert [fault for _, _, fault in built] == ["code"] * 4
     assert [finding.reason for finding in result.findings] == ["does_not_build"]
     assert "Nothing" in result.findings[0].detail
 
 
-async def test_a_repair_nobody_can_read_leaves_the_version_before(sandbox: Sandbox) -> None:
-    result, built = await build(sandbox, Writer([DEAF, None], [GREEN]))
+async def test_after_a_repair_nobody_can_read_one_is_asked_for_afresh(sandbox: Sandbox) -> None:
+    writer = Writer([DEAF, None, PROGRAM], [GREEN])
+    result, built = await build(sandbox, writer)
+    assert built == [(0, "failed", "unknown"), (1, "failed", "unknown"), (2, "built", "none")]
+    assert [failure != "" for prompt, failure in writer.asked if prompt == "program"] == [False, True, False]
+    (environment,) = (one for one in result.records if isinstance(one, Environment))
+    assert environment.files == {"program.py": PROGRAM}
+
+
+async def test_what_nobody_can_read_at_all_is_dropped_as_such_with_its_history(sandbox: Sandbox) -> None:
+    result, built = await build(sandbox, Writer([None], [GREEN]))
     assert built == [(0, "failed", "unknown"), (1, "failed", "unknown")]
-    assert any(isinstance(one, Environment) for one in result.records)
-    with pytest.raises(BadReply):
-        await build(sandbox, Writer([None], [GREEN]))
+    assert [finding.reason for finding in result.findings] == ["bad_reply"]
+    result, _ = await build(sandbox, Writer([DEAF, None], [GREEN]))
+    assert any(isinstance(one, Environment) for one in result.records), "the best version there was goes on"
+
+
+async def test_what_readers_find_is_sent_back_where_they_are_asked(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = {"call": {"name": "lend", "arguments": {}}, "outcome": "ok", "reason": "the tool was out"}
+    findings = iter([drop("W4", "rules_broken", "0.60 of 30 calls keep the rules", {"failures": [case, case]}), keep("W4")])
+
+    async def review(built: Built, means: Means) -> Finding:
+        assert means.account is not None
+        return next(findings)
+
+    monkeypatch.setattr("envmill.build.look", review)
+    writer = Writer([PROGRAM], [GREEN])
+    _, built = await build(sandbox, writer, review=True)
+    assert built == [(0, "failed", "code"), (1, "built", "none")]
+    assert "the tool was out" in writer.asked[-1][1]

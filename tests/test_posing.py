@@ -12,7 +12,7 @@ from envmill.build import build_scenario
 from envmill.generate import choose_polarity, generate_draft, spread
 from envmill.mill import Mill, Place, Placed, Result, Subject
 from envmill.sandbox import Sandbox
-from schemas.environment import Call
+from schemas.environment import Build, Call
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import CallPattern, Draft, Fact, Scenario
@@ -38,13 +38,16 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, failure: str, account: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 
 
 class Nobody:
     provider, model = "offline", "m"
+
+    def afresh(self, number: int) -> "Nobody":
+        return self
 
 
 def make_mill(sandbox: Sandbox, recipe: Any = None, **config: Any) -> Mill:
@@ -114,7 +117,8 @@ async def test_the_recipe_is_asked_for_the_polarity_and_what_it_says_is_kept(san
 async def test_a_draft_whose_oracle_proves_nothing_is_dropped(sandbox: Sandbox, changes: dict[str, Any], reason: str) -> None:
     result = await generate(sandbox, **changes)
     assert [finding.reason for finding in result.findings] == [reason]
-    assert result.records == ()
+    versions = [(one.repair, one.outcome, bool(one.failure)) for one in result.records if isinstance(one, Build)]
+    assert versions == [(number, "failed", True) for number in range(4)], "sent back twice, then asked for afresh"
 
 
 async def test_an_answer_is_built_and_measured(sandbox: Sandbox) -> None:

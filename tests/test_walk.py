@@ -29,7 +29,7 @@ from schemas.run import RunConfig
 
 CONFIG = RunConfig(environments=3, scenarios=2, attempts=2, seed=11, mistakes=0.4)
 
-CONTENT = ("seeds", "blueprints", "environments", "builds", "tests", "drafts", "scenarios", "rollouts", "trajectories", "bundles")
+CONTENT = ("seeds", "blueprints", "environments", "builds", "tests", "drafts", "scenarios", "rollouts", "trajectories", "pairs", "bundles")
 
 
 class Counting:
@@ -87,7 +87,7 @@ def ask(settings: Settings, question: str) -> list[Any]:
 def test_nobody_is_lost_between_two_steps(finished: tuple[Settings, Counting]) -> None:
     rows = ask(finished[0], "select lap || '-' || stage, entered, kept, dropped, error, made from funnel")
     found = {name: dict(zip(("entered", "kept", "dropped", "error", "made"), counts, strict=True)) for name, *counts in rows}
-    assert set(found) == set(STEP)
+    assert set(found) == {step.name for step in STEPS}
     assert found["environments-generate"]["entered"] == CONFIG.environments
     assert found["scenarios-generate"]["entered"] == found["environments-filter"]["kept"] * CONFIG.scenarios
     for before, after in pairwise(STEPS):

@@ -7,13 +7,15 @@ from schemas.scenario import Scenario
 
 
 class Script:
-    """Plays calls in order, then says what there is to say."""
+    """Plays calls in order, then says what there is to say, as often as it is spoken to."""
+
+    listens = False
 
     def __init__(self, calls: list[Call], words: str) -> None:
         self._calls = iter(calls)
         self._words = words or "Done: everything you asked for is in place."
 
-    def act(self, last: Observation | None) -> Call | Say:  # noqa: ARG002  a script does not listen
+    def act(self, last: Observation | Say | None) -> Call | Say:  # noqa: ARG002
         return next(self._calls, None) or Say(self._words)
 
 

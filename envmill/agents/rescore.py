@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envmill.agents.replay import play_again
+from envmill.agents.scene import MASKED
 from envmill.agents.tape import Asked, read_moves, read_words
 from envmill.errors import BuildError
 from envmill.runtime.canonical import NotJson, fingerprint, plain, spell
@@ -40,9 +41,9 @@ class Rescored:
 
 
 async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Rescored:
-    """Judge it by the scenario's verifier. What broke its environment then is no verdict on the policy now."""
-    if rollout.termination == "environment_error":
-        return Rescored(rollout, make_error("the environment failed, not the policy"), "none")
+    """Judge it by the scenario's verifier. What said nothing about the policy then is no verdict on it now."""
+    if rollout.termination in MASKED:
+        return Rescored(rollout, make_error(MASKED[rollout.termination]), "none")
     basis: Basis = "replay" if rollout.changes is None else "changes"
     try:
         final = await _find_end(rollout, scenario, environment, sandbox)

@@ -1,102 +1,174 @@
-"""The rollout loop: request → moves and replies → verdict. A bad rollout is data, not a crash."""
+"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data, not a crash.
 
-from dataclasses import dataclass, replace
+policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict ─► rollout
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
-from envmill.agents.base import Actor, Policy, Say, Wait
+from envmill.agents.base import Policy, Scripted, Speaker
+from envmill.agents.ground import Ground
+from envmill.agents.inquiry import Inquirer
+from envmill.agents.limits import Limits
+from envmill.agents.model import ModelPolicy
+from envmill.agents.scene import MASKED, End, Scene
+from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
-from envmill.kinds.start import start
-from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox, Session
+from envmill.agents.users import USERS, Knowledge, Person
+from envmill.errors import SettingsError
+from envmill.models.account import Account
+from envmill.sandbox import Observation, Sandbox
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
 from schemas.base import Json
 from schemas.environment import Environment
-from schemas.rollout import Rollout, Termination, Verdict
+from schemas.rollout import Form, Rollout, Verdict
 from schemas.scenario import Scenario
-
-_STEP_LIMIT = 40
-
-
-@dataclass(frozen=True)
-class _Played:
-    """A rollout before it is judged."""
-
-    tape: Tape
-    termination: Termination
-    end: Observation
 
 
 async def play_scenario(
-    policy: Policy, scenario: Scenario, environment: Environment, sandbox: Sandbox, group: str, attempt: int, weather: Json = None
+    policy: Policy | ModelPolicy,
+    scenario: Scenario,
+    environment: Environment,
+    sandbox: Sandbox,
+    group: str,
+    attempt: int,
+    *,
+    account: Account | None = None,
+    weather: Json = None,
+    form: Form = "single",
+    user: str = "scripted",
+    limits: Limits = Limits(),  # noqa: B008  frozen
 ) -> Rollout:
-    """One attempt, whatever comes of it; only a failure of the jail itself escapes."""
-    seed = scenario.seed + attempt
-    tape = Tape([*_preamble(environment), {"role": "user", "content": scenario.request}])
-    async with sandbox.session(Program.of(environment)) as session:
-        reset = replace(start(scenario), weather=weather)
-        played = await _play(policy.begin(scenario, environment, seed), tape, session, reset)
-    verdict = await _judge_end(scenario, played, sandbox)
+    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail, a spent budget, a refused key."""
+    return await play_on(
+        Ground.of(scenario, environment, weather), policy, sandbox, group, attempt, account=account, form=form, user=user, limits=limits
+    )
+
+
+async def play_on(
+    ground: Ground,
+    policy: Policy | ModelPolicy,
+    sandbox: Sandbox,
+    group: str,
+    attempt: int,
+    *,
+    account: Account | None = None,
+    form: Form = "single",
+    user: str = "scripted",
+    limits: Limits = Limits(),  # noqa: B008  frozen
+) -> Rollout:
+    """The same for those who make many attempts on one ground."""
+    show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
+    scene, end, seen = await show.perform()
+    verdict = await _judge_end(ground, scene.tape, end, seen, sandbox)
     return Rollout(
-        scenario=scenario.id,
-        environment=environment.id,
+        scenario=ground.scenario.id,
+        environment=ground.environment.id,
         policy=policy.name,
         rollout_group=group,
         attempt=attempt,
-        seed=seed,
+        seed=show.seed,
         outcome=verdict.outcome,
         reward=verdict.reward,
         components=verdict.components,
         reason=verdict.reason,
         evidence=verdict.evidence,
-        weather=weather,
-        **_tell(scenario, played),
+        weather=ground.reset.weather,
+        form=form,
+        checkpoint=account.name_model("policy") if account and isinstance(policy, ModelPolicy) else "",
+        limits=limits.tell(),
+        **_tell(ground, scene.tape, end, seen),
     )
 
 
-async def _play(actor: Actor, tape: Tape, session: Session, reset: Reset) -> _Played:
-    """Moves until the policy says its last words, breaks the environment, or has made too many."""
-    began = await session.step(reset)
-    tape.uses.update(began.uses)
-    termination: Termination = "environment_error" if began.outcome != "ok" else "step_limit"
-    last: Observation | None = None
-    while termination == "step_limit" and tape.moves < _STEP_LIMIT:
-        move = actor.act(last)
-        if isinstance(move, Say):
-            tape.speak(move.text)
-            termination = "done"
-        elif isinstance(move, Wait):
-            last = await session.step(Advance(move.seconds))
-            tape.wait(move.seconds, last)
-        else:
-            last = await session.step(Invoke(move))
-            tape.record(move, last)
-        if last is not None and last.outcome == "failure":
-            termination = "environment_error"
-    return _Played(tape, termination, await session.step(Look()))
+@dataclass(frozen=True)
+class _Show:
+    """Everything one attempt is made of."""
+
+    ground: Ground
+    policy: Policy | ModelPolicy
+    sandbox: Sandbox
+    attempt: int
+    account: Account | None
+    form: Form
+    user: str
+    limits: Limits
+
+    @property
+    def seed(self) -> int:
+        return self.ground.scenario.seed + self.attempt
+
+    async def perform(self) -> tuple[Scene, End, Observation]:
+        """Played live where somebody listens, and otherwise rehearsed and played as one plan."""
+        program, reset = self.ground.program, self.ground.reset
+        speaker, person = self._open_speaker(), self._open_person()
+        if speaker.listens or (person is not None and person.listens):
+            async with self.sandbox.session(program) as session:
+                return await self._run(speaker, person, Live(session, reset))
+        rehearsal, noted = Rehearsal(), Noted(speaker, person)
+        await self._run(noted, person and noted, rehearsal)
+        written, recital = await play_plan(self.sandbox, program, reset, rehearsal.steps), noted.recite()
+        return await self._run(recital, person and recital, written)
+
+    async def _run(self, speaker: Speaker, person: Person | None, stage: Stage) -> tuple[Scene, End, Observation]:
+        scene = Scene(speaker, person, Knowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
+        end = await scene.play(self.opening)
+        return scene, end, await stage.look()
+
+    @property
+    def opening(self) -> str:
+        return self.ground.scenario.user.opening if self.form == "conversation" else self.ground.scenario.request
+
+    def _open_tape(self) -> Tape:
+        rules = self.ground.environment.policy_document
+        return Tape([{"role": "system", "content": rules}] if rules else [])
+
+    def _open_speaker(self) -> Speaker:
+        if isinstance(self.policy, ModelPolicy):
+            if self.account is None:
+                raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
+            return self.policy.open(self.ground.environment, self.account, self.attempt, self.limits.tokens)
+        actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
+        return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
+
+    def _open_person(self) -> Person | None:
+        if self.form == "single":
+            return None
+        return USERS[self.user](Knowledge.of(self.ground.scenario), self.account, self.attempt)
 
 
-def _tell(scenario: Scenario, played: _Played) -> dict[str, Any]:
+def _tell(ground: Ground, tape: Tape, end: End, seen: Observation) -> dict[str, Any]:
     """What is stored of it, so that it can be judged again without being played."""
-    state, tape = played.end.state, played.tape
+    usage = tape.usage
+    took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
     return {
         "steps": len(tape.deeds),
-        "termination": played.termination,
-        "final_state_hash": played.end.state_hash,
+        "turns": tape.turns,
+        "termination": end.termination,
+        "detail": end.detail,
+        "misstep": end.misstep,
+        "agent_errors": tape.unread,
+        "final_state_hash": seen.state_hash,
         "transcript": tape.messages,
-        "changes": None if state is None else [change.model_dump(mode="json") for change in diff_states(scenario.initial_state, state)],
+        "changes": None if seen.state is None else _list_changes(ground, seen.state),
         "met": tape.met,
         "uses": dict(sorted(tape.uses.items())),
+        "usage": took if usage.total else {},
     }
 
 
-async def _judge_end(scenario: Scenario, played: _Played, sandbox: Sandbox) -> Verdict:
-    if played.termination == "environment_error" or played.end.state is None:
-        return make_error("the environment failed, not the policy")
-    ending = Ending(scenario.initial_state, played.end.state, played.tape.deeds, played.tape.said)
+def _list_changes(ground: Ground, state: dict[str, Json]) -> list[Json]:
+    return [change.model_dump() for change in diff_states(ground.scenario.initial_state, state, ground.spelled)]
+
+
+async def _judge_end(ground: Ground, tape: Tape, end: End, seen: Observation, sandbox: Sandbox) -> Verdict:
+    if end.termination in MASKED:
+        return make_error(MASKED[end.termination])
+    if seen.state is None:
+        return make_error(MASKED["environment_error"])
+    scenario = ground.scenario
+    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled)
     return await decide(sandbox, scenario.verifier, ending, scenario.clock)
-
-
-def _preamble(environment: Environment) -> list[dict[str, Any]]:
-    return [{"role": "system", "content": environment.policy_document}] if environment.policy_document else []

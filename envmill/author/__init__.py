@@ -15,7 +15,9 @@ from envmill.author.domain import Domain
 from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
 from envmill.author.faults.repair import end_repair
 from envmill.author.knowledge import themes
+from envmill.author.mining import judge_text, place_text
 from envmill.author.opinions import judge_call, write_calls, write_checks
+from envmill.author.parts import write_methods, write_skeleton
 from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import write_tests
@@ -25,11 +27,14 @@ from schemas.prompts import (
     BlueprintInput,
     CheckerInput,
     ChecksInput,
+    MethodsInput,
     ProgramInput,
     ProgramReply,
     ScenarioInput,
+    SkeletonInput,
     TesterInput,
     TestsInput,
+    ThemeInput,
 )
 from schemas.seed import Brief
 
@@ -64,7 +69,7 @@ def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
 def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
-    brief = Brief.model_validate(inputs["brief"])
+    brief = place_text(inputs["text"]) if prompt == "theme" else Brief.model_validate(inputs["brief"])
     domain = compose_domain(brief, seed)
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
     return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample), inputs)
@@ -101,9 +106,13 @@ def _recall(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: f
         failed = ProgramInput.model_validate(inputs).failed_source
         text = spell_reply(case.reply.model_copy(update={"source": failed}))
         return Fault("unmended", text, clean) if failed != case.reply.source else None
-    earlier = inputs | {"failure": ""}
+    earlier = inputs | {"failure": ""} | ({"failed_source": ""} if "failed_source" in inputs else {})
     fault = _find_fault(prompt, _open_case(prompt, earlier, case.seed, sample), earlier, sample, mistakes)
     return Fault("unmended", fault.text, clean) if fault else None
+
+
+def _answer_theme(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return judge_text(ThemeInput.model_validate(inputs).text)
 
 
 def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
@@ -114,6 +123,15 @@ def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) ->
 def _answer_program(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     ProgramInput.model_validate(inputs)
     return ProgramReply(source=write_program(domain), class_name=name_class(domain))
+
+
+def _answer_skeleton(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    SkeletonInput.model_validate(inputs)
+    return write_skeleton(domain)
+
+
+def _answer_methods(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    return write_methods(domain, MethodsInput.model_validate(inputs).wanted)
 
 
 def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Contract:
@@ -141,8 +159,11 @@ def _answer_checker(inputs: Json, domain: Domain, seed: int, sample: int) -> Con
 
 
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
+    "theme": _answer_theme,
     "blueprint": _answer_blueprint,
     "program": _answer_program,
+    "skeleton": _answer_skeleton,
+    "methods": _answer_methods,
     "tests": _answer_tests,
     "scenario": _answer_scenario,
     "checks": _answer_checks,

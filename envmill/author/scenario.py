@@ -11,6 +11,7 @@ from envmill.author.crowd import settle_core, surround
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain, Operation, Parameter, State
 from envmill.author.draw import draw_permitted
+from envmill.author.user import instruct_user
 from envmill.author.wording import Wish, can_say, follow, list_facts, write_request
 from envmill.author.world import World
 from envmill.errors import SettingsError
@@ -48,13 +49,21 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
             whole = surround(start) if domain.rows else start
             if whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start):
                 continue
-            return ScenarioReply(
-                initial_state=whole.state,
-                request=write_request(wishes, domain, start.state, dice),
-                oracle=oracle,
-                facts=list_facts(wishes, domain, start.state),
-            )
+            return _write_reply(wishes, oracle, whole.state, start, dice)
     raise SettingsError(f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows.")
+
+
+def _write_reply(wishes: list[Wish], oracle: list[Call], state: State, start: World, dice: random.Random) -> ScenarioReply:
+    """Words for it all; the opening is worded by the same chance as the request."""
+    spoken = dice.getstate()
+    reply = ScenarioReply(
+        initial_state=state,
+        request=write_request(wishes, start.domain, start.state, dice),
+        oracle=oracle,
+        facts=list_facts(wishes, start.domain, start.state),
+    )
+    dice.setstate(spoken)
+    return instruct_user(reply, wishes, start.domain, start.state, lambda unsaid: write_request(unsaid, start.domain, start.state, dice))
 
 
 def plan_calls(wishes: list[Wish], domain: Domain, state: State) -> list[Call]:

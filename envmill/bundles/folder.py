@@ -12,7 +12,10 @@ TESTS = "tests.json"
 REPORT = "import.json"
 PROGRAM, STATES, SCENARIOS = "program", "states", "scenarios"
 SCENARIO, VERIFIER = "scenario.json", "verifier.json"
-PAPERS = ("README", "LICENSE", "LICENCE", "NOTICE", REPORT)
+PROVENANCE = "provenance.json"
+CARRIED = "envrun"
+"""Folder of what an exported bundle runs by where nothing is installed. Here it is passed over: what runs here is our own."""
+PAPERS = ("README", "LICENSE", "LICENCE", "NOTICE", REPORT, PROVENANCE)
 """Files that may lie beside; nobody reads them."""
 
 

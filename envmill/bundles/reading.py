@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import RootModel, TypeAdapter, ValidationError
 
 from envmill.bundles.files import Files, fault, resolve
-from envmill.bundles.folder import MANIFEST, PAPERS, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
+from envmill.bundles.folder import CARRIED, MANIFEST, PAPERS, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
@@ -54,8 +54,8 @@ def _refuse_strangers(files: Files) -> None:
         top, _, rest = path.partition("/")
         if not rest and top not in (MANIFEST, TOOLS, TESTS) and not top.startswith(PAPERS):
             raise fault(path, "it is no part of a bundle folder", f"Known: {MANIFEST}, {TOOLS}, {TESTS}, {', '.join(PAPERS)}, folders.")
-        if rest and top not in (PROGRAM, STATES, SCENARIOS):
-            raise fault(path, "its folder is no part of a bundle folder", f"Known: {PROGRAM}/, {STATES}/, {SCENARIOS}/.")
+        if rest and top not in (PROGRAM, STATES, SCENARIOS, CARRIED):
+            raise fault(path, "its folder is no part of a bundle folder", f"Known: {PROGRAM}/, {STATES}/, {SCENARIOS}/, {CARRIED}/.")
         if top == STATES and not re.fullmatch(r"[\w.-]+\.json", rest):
             raise fault(path, "it is no state", f"{STATES}/ holds files like {STATES}/empty.json, and no folders.")
 

@@ -15,6 +15,12 @@ def write_folder(root: Path, folder: Folder, beside: dict[str, str] | None = Non
     """The whole folder; `beside` are papers that lie in it, by name."""
     if root.exists():
         raise SettingsError(f"{root} exists already. Name a folder that does not, or remove it first.")
+    for path, text in (spell_folder(folder) | (beside or {})).items():
+        _write(root, path, text)
+
+
+def spell_folder(folder: Folder) -> dict[str, str]:
+    """Path → text of every file."""
     states = _name_states(folder)
     texts = {f"{PROGRAM}/{path}": text for path, text in folder.environment.files.items()}
     texts[MANIFEST] = _spell(_tell_environment(folder.environment))
@@ -25,13 +31,13 @@ def write_folder(root: Path, folder: Folder, beside: dict[str, str] | None = Non
     texts |= {f"{STATES}/{name}.json": _spell(state) for name, state in states.items()}
     for scenario in folder.scenarios:
         texts |= {f"{SCENARIOS}/{scenario.number:03d}/{path}": text for path, text in _tell_scenario(scenario, names, folder).items()}
-    for path, text in (texts | (beside or {})).items():
-        _write(root, path, text)
+    for path in texts:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise SettingsError(f"The environment has a file {path!r}, which leads out of its folder. Rename it.")
+    return texts
 
 
 def _write(root: Path, path: str, text: str) -> None:
-    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        raise SettingsError(f"The environment has a file {path!r}, which leads out of its folder. Rename it.")
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text, encoding="utf-8", newline="")
 

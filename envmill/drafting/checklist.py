@@ -2,25 +2,25 @@
 
 write ─► goals and guards ─► right path, here and elsewhere ─► it holds: taken
   ▲            └─── failing check ───┘
-  └────── repair, at most twice ─────┘
+  └──── repair ◄─────────────────────┘
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from envmill.errors import BadReply, BuildError
+from envmill.drafting.repair import give_up, strive, tell_builds
+from envmill.errors import BuildError
+from envmill.models.door import Account
 from envmill.sandbox import Sandbox
 from envmill.verifiers.court import decide, sort_checks
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.weights import balance
-from schemas.base import digest
+from schemas.base import Json
 from schemas.environment import Build, Fault
 from schemas.prompts import ChecksReply
 from schemas.scenario import Check, Draft, Verifier
 
-REPAIRS = 2
-
-Write = Callable[[str], Awaitable[ChecksReply]]
+Write = Callable[[str, Account], Awaitable[ChecksReply]]
 """What failed, empty for a first version → a checklist."""
 
 
@@ -32,6 +32,8 @@ class Checklist:
     """None when no version held."""
     builds: tuple[Build, ...]
     """One per version."""
+    end: tuple[str, str] = ("", "")
+    """(reason code, words) where there is none."""
 
 
 @dataclass(frozen=True)
@@ -41,26 +43,23 @@ class _Heard:
     verifier: Verifier | None = None
     failure: str = ""
     fault: Fault = "none"
+    content: Json = None
 
 
-async def write_checklist(draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox) -> Checklist:
+async def write_checklist(
+    draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox, account: Account
+) -> Checklist:
     """The first version that holds in place of the derived goals and guards; what was derived besides stays."""
-    builds: list[Build] = []
-    failure = ""
-    for repair in range(1 + REPAIRS):
-        try:
-            reply = await write(failure)
-        except BadReply as error:
-            if not builds:
-                raise
-            builds.append(_record(draft, repair, "", _Heard(failure=error.message, fault="unknown")))
-            break
-        heard = await _hear(reply, draft, derived, endings, sandbox)
-        builds.append(_record(draft, repair, reply.model_dump_json(), heard))
-        if heard.verifier is not None:
-            return Checklist(heard.verifier, tuple(builds))
-        failure = heard.failure
-    return Checklist(None, tuple(builds))
+
+    async def write_once(before: _Heard | None, asking: Account) -> _Heard:
+        reply = await write(before.failure if before else "", asking)
+        return replace(await _hear(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
+
+    versions = await strive(write_once, account)
+    last = versions[-1]
+    if isinstance(last, _Heard) and last.verifier is not None:
+        return Checklist(last.verifier, tell_builds(draft.id, versions))
+    return Checklist(None, tell_builds(draft.id, versions), give_up("checks_do_not_hold", versions))
 
 
 async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:
@@ -83,14 +82,3 @@ async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Se
 def _open_frame(derived: Verifier) -> list[list[str]]:
     """No written check names the row it found, so where rows are new the whole collection is left to the checks."""
     return [*derived.frame, *(goal.path for goal in derived.goals if goal.op == "present")]
-
-
-def _record(draft: Draft, repair: int, content: str, heard: _Heard) -> Build:
-    return Build(
-        subject=draft.id,
-        repair=repair,
-        outcome="failed" if heard.failure else "built",
-        failure=heard.failure,
-        fault=heard.fault,
-        content_hash=digest(content),
-    )

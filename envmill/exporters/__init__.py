@@ -1,9 +1,14 @@
 """Exporters by name: what leaves the factory, in which form."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from envmill.exporters import bundle, dataset, preferences, rl, sft
+from envmill.exporters.base import Cargo, Exporter, Parcel, StepCount, write_parcel, write_parcels
 
-from envmill.exporters import sft
-from schemas.rollout import Bundle, Trajectory
+__all__ = ["EXPORTERS", "Cargo", "Exporter", "Parcel", "StepCount", "write_parcel", "write_parcels"]
 
-EXPORTERS: dict[str, Callable[[Sequence[Trajectory], Mapping[str, str], Path], Bundle]] = {sft.NAME: sft.export_sft}
+EXPORTERS: dict[str, Exporter] = {
+    sft.NAME: sft.export_sft,
+    rl.NAME: rl.export_rl,
+    preferences.NAME: preferences.export_preferences,
+    dataset.NAME: dataset.export_dataset,
+    bundle.NAME: bundle.export_bundle,
+}

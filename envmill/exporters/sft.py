@@ -1,79 +1,60 @@
-"""Exporter `sft`: chat messages with tools as OpenAI fine-tuning JSONL, one file per split."""
+"""Exporter `sft`: trajectories as chat messages with tools, per split as OpenAI's fine-tuning JSONL and as Parquet with loss flags."""
 
-import shutil
-import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-import orjson
-
-from schemas.base import Json, canonical_json, digest
-from schemas.rollout import Bundle, Trajectory
+from envmill.exporters.base import SPLITS, TRANSFER, Cargo, Parcel, make_canary, spell_json, spell_lines
+from envmill.exporters.columns import Column, write_parquet
+from envmill.exporters.messages import as_openai
+from schemas.base import Json
+from schemas.rollout import Trajectory
 
 NAME = "sft"
 
-
-def export_sft(trajectories: Sequence[Trajectory], splits: Mapping[str, str], folder: Path) -> Bundle:
-    """Write the bundle's folder. Its files appear all at once; for an instant before that there are none."""
-    files = {f"{split}.jsonl": _lines(rows) for split, rows in _by_split(trajectories, splits).items()}
-    files["manifest.json"] = orjson.dumps(_manifest(trajectories, splits), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-    _replace_folder(folder / NAME, files)
-    return Bundle(
-        exporter=NAME,
-        content_hash=digest({name: content.decode() for name, content in files.items()}),
-        path=f"{folder.name}/{NAME}",
-        files={name: len(content) for name, content in files.items()},
-        rows=len(trajectories),
-    )
-
-
-def as_openai(trajectory: Trajectory) -> Json:
-    """The vendor's spelling: arguments and replies are JSON strings."""
-    return {
-        "messages": [_spell(message) for message in trajectory.messages],
-        "tools": [{"type": "function", "function": tool} for tool in trajectory.tools],
-    }
+COLUMNS: tuple[Column[Trajectory], ...] = (
+    Column("trajectory", "string", "Trajectory id.", lambda one: one.id),
+    Column("scenario", "string", "Scenario id.", lambda one: one.scenario),
+    Column("environment", "string", "Environment id.", lambda one: one.environment),
+    Column("policy", "string", "Who acted.", lambda one: one.policy),
+    Column("form", "string", "`single`: all was asked for at once; `conversation`: in turns.", lambda one: one.form),
+    Column("messages", "json", "Chat messages; arguments are objects, a tool's reply is JSON.", lambda one: one.messages),
+    Column("loss", "list<bool>", "Per message: whether it is trained on.", lambda one: one.loss),
+    Column("tools", "json", "Interface: name, description, JSON Schema of the arguments.", lambda one: one.tools),
+    Column("reward", "double", "Reward of the rollout, 0 to 1.", lambda one: one.reward),
+    Column("state_hashes", "list<string>", "Hash of the state after each tool call.", lambda one: one.state_hashes),
+    Column("features", "json", "Difficulty features of the scenario.", lambda one: one.features),
+    Column("licence", "string", "Licence of the environment.", lambda one: one.licence),
+)
+"""Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
 
 
-def _by_split(trajectories: Sequence[Trajectory], splits: Mapping[str, str]) -> dict[str, list[Trajectory]]:
-    found: dict[str, list[Trajectory]] = {}
-    for trajectory in sorted(trajectories, key=lambda one: one.id):
-        found.setdefault(splits[trajectory.scenario], []).append(trajectory)
-    return found
+def export_sft(cargo: Cargo) -> list[Parcel]:
+    """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line is which."""
+    if not cargo.trajectories:
+        return []
+    files: dict[str, bytes] = {}
+    rows = group_trajectories(cargo)
+    for split, found in rows.items():
+        files[f"{split}.jsonl"] = spell_lines([as_openai(row) for row in found])
+        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+    files["manifest.json"] = spell_json(_tell_manifest(rows))
+    environments = tuple(sorted({row.environment for row in cargo.trajectories}))
+    scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
+    return [Parcel(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]
 
 
-def _lines(rows: Sequence[Trajectory]) -> bytes:
-    return b"".join(orjson.dumps(as_openai(row), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+def group_trajectories(cargo: Cargo) -> dict[str, list[Trajectory]]:
+    """By split, each in the order of ids."""
+    ordered = sorted(cargo.trajectories, key=lambda one: one.id)
+    found = {split: [row for row in ordered if row.split == split] for split in SPLITS}
+    return {split: rows for split, rows in found.items() if rows}
 
 
-def _manifest(trajectories: Sequence[Trajectory], splits: Mapping[str, str]) -> Json:
-    rows = {
+def _tell_manifest(rows: Mapping[str, Sequence[Trajectory]]) -> Json:
+    told = {
         split: [{"trajectory": row.id, "scenario": row.scenario, "environment": row.environment, "policy": row.policy} for row in found]
-        for split, found in _by_split(trajectories, splits).items()
+        for split, found in rows.items()
     }
-    return {"exporter": NAME, "lines": rows, "licences": sorted({row.licence for row in trajectories}), "transfer": "not measured"}
-
-
-def _spell(message: Json) -> Json:
-    if message["role"] == "tool":
-        return message | {"content": canonical_json(message["content"])}
-    if "tool_calls" not in message:
-        return message
-    calls = [
-        {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": canonical_json(call["arguments"])}}
-        for call in message["tool_calls"]
-    ]
-    return message | {"tool_calls": calls}
-
-
-def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
-    part = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
-    part.mkdir(parents=True)
-    for name, content in files.items():
-        (part / name).write_bytes(content)
-    if target.exists():
-        target.rename(old := part.with_name(f"{part.name}-old"))
-        part.rename(target)
-        shutil.rmtree(old)
-    else:
-        part.rename(target)
+    every = [row for found in rows.values() for row in found]
+    licences = sorted({row.licence for row in every})
+    canary = make_canary([row.id for row in every])
+    return {"exporter": NAME, "lines": told, "licences": licences, "transfer": TRANSFER, "canary": canary}

@@ -1,4 +1,4 @@
-"""F1, thin: at least one probe rollout of the named policy passes."""
+"""F1: solvable: at least one probe rollout of the named policy passes."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,25 @@ GATE = "F1"
 
 
 def require_solved(probes: Sequence[Rollout]) -> Finding:
-    """A probe that ended in error is no evidence either way; where all did, the environment fails whoever plays it."""
+    """A probe that ended in error is no evidence either way; where all did, whoever failed them fails whoever plays."""
     judged = [probe for probe in probes if probe.outcome != "error"]
     if not judged:
-        return drop(GATE, "environment_fails", f"all {len(probes)} probes ended in a failure of the environment")
+        return _blame(probes)
     passed = sum(probe.outcome == "pass" for probe in judged)
-    seen = {"policy": judged[0].policy, "passed": passed, "attempts": len(judged)}
-    return keep(GATE, seen) if passed else drop(GATE, "unsolved", f"0 of {len(judged)} probes pass", seen)
+    seen = {"policy": name_actor(judged[0]), "passed": passed, "attempts": len(judged)}
+    return keep(GATE, seen) if passed else drop(GATE, "unsolved", f"0 of {len(judged)} probes of {name_actor(judged[0])} pass", seen)
+
+
+def name_actor(rollout: Rollout) -> str:
+    """A model by its own name, since `model` is another one in another run."""
+    return rollout.checkpoint or rollout.policy
+
+
+def _blame(probes: Sequence[Rollout]) -> Finding:
+    faults = [probe for probe in probes if probe.termination == "user_fault"]
+    if faults and len(faults) == len(probes):
+        words = (
+            f"in all {len(probes)} probes the simulated user broke its contract, last by: {faults[-1].misstep} {faults[-1].detail}".strip()
+        )
+        return drop(GATE, "user_fails", words)
+    return drop(GATE, "environment_fails", f"all {len(probes)} probes ended in a failure of the environment or its user")

@@ -107,7 +107,9 @@ def judge(plan: Plan, cases: Sequence[Case], salt: Sequence[_Salt], heard: Opini
         return skip(
             GATE, "no_controls", f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for nothing", evidence
         )
-    return drop(GATE, "rules_broken", f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules; {_spell(failures[0])}", evidence)
+    return drop(
+        GATE, "rules_broken", f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules; {spell_failure(failures[0])}", evidence
+    )
 
 
 def _estimate(cases: Sequence[Case], ours: Opinions, caught: Count, alarms: Count) -> Estimate:
@@ -184,5 +186,6 @@ def _tell_case(case: Case) -> dict[str, Json]:
     return {"call": case.asked.call.model_dump(mode="json"), "outcome": seen.outcome, "code": seen.code, "changes": changes}
 
 
-def _spell(failure: dict[str, Json]) -> str:
+def spell_failure(failure: dict[str, Json]) -> str:
+    """One failure of the dossier, in a line."""
     return f"{failure['call']['name']}({failure['call']['arguments']}) ended in {failure['outcome']}: {failure['reason']}"[:500]

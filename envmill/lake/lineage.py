@@ -28,6 +28,7 @@ PARENTS: Mapping[str, str] = {
     "scenarios": "draft",
     "rollouts": "scenario",
     "trajectories": "rollout",
+    "pairs": "chosen",
     "attacks": "scenario",
     "gate_evidence": "subject",
     "attrition": "subject",

@@ -7,6 +7,7 @@ reply ─► usable ────────────────────
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -49,13 +50,24 @@ class Account:
         self.spent = Spent()
         self.provider, self.model = door.provider_of("author").name, door.provider_of("author").model
         self._door, self._step, self._subject = door, step, subject
+        self._first = 0
+
+    def afresh(self, number: int) -> "Account":
+        """The same subject beginning again: each of its questions is asked for another sample. What that costs is spent here too."""
+        again = copy(self)
+        again._first = number
+        return again
+
+    def name_model(self, role: Role) -> str:
+        """Who plays a role, as its server calls it."""
+        return self._door.provider_of(role).model
 
     async def ask(
         self, prompt: Prompt, inputs: Contract, reply: type[C], *, role: Role = "author", sampling: Sampling = _DEFAULT, sample: int = 0
     ) -> C:
         """A typed record; BadReply once bounded repair has not helped; Outage when nobody answers."""
         asked = Message("user", prompt.render(inputs, reply))
-        first = self._request(prompt, inputs, (asked,), reply=reply, role=role, sampling=sampling, sample=sample * _STRIDE)
+        first = self._request(prompt, inputs, (asked,), reply=reply, role=role, sampling=sampling, sample=(self._first + sample) * _STRIDE)
         repair = _Repair(first, reply)
         while True:
             heard = await self._door.complete(repair.request, self.spent)

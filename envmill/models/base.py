@@ -164,6 +164,8 @@ class Completion:
     """Reasoning behind its tool calls as the vendor signed it, for the next turn."""
     cost: float | None = None
     """Money; the door fills it in, None while the price is unknown."""
+    recalled: Usage = Usage()
+    """What a reply that was known already took when it was first given; nothing of it is paid now."""
 
     def to_message(self) -> Message:
         """The turn as the conversation goes on from it."""

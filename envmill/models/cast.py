@@ -58,8 +58,11 @@ def read_specs(config: RunConfig) -> dict[Role, Spec]:
 
 def check_specs(config: RunConfig) -> None:
     """Whether every role has a model, as far as a config tells."""
-    for role, spec in read_specs(config).items():
+    specs = read_specs(config)
+    for role, spec in specs.items():
         _check_spec(role, spec)
+    for role in _list_turning(config):
+        _check_turning(role, specs.get(role, specs["author"]))
 
 
 def check_cast(config: RunConfig, settings: Settings) -> None:
@@ -86,6 +89,23 @@ def _check_spec(role: Role, spec: Spec) -> None:
         )
     if spec.provider == "replay" and role != "author":
         raise SettingsError(f"The {role} cannot be replayed alone: with `replay` as the provider every role is.")
+
+
+def _list_turning(config: RunConfig) -> Iterator[Role]:
+    """Roles that a model plays in this run's rollouts."""
+    if "model" in (config.probe, config.teacher):
+        yield "policy"
+    if config.person == "model" and config.form != "single":
+        yield "user"
+
+
+def _check_turning(role: Role, spec: Spec) -> None:
+    """The author's model stands in for a role without one of its own, where it can take turns at all."""
+    if spec.provider == "offline" or spec.provider.startswith(BATCH):
+        raise SettingsError(
+            f"A model is to play the {role}, and {spec} cannot take turns in a conversation: set `{role}` to one that can, "
+            f"like openai:my-model, or let a script do it (probe and teacher `skilled@0.7`, person `scripted`)."
+        )
 
 
 def find_endpoint(spec: Spec, settings: Settings) -> Endpoint:

@@ -1,9 +1,18 @@
 """Recipes by name."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from envmill.recipes.base import Recipe
-from envmill.recipes.envscaler import EnvScaler
+from envmill.recipes.envscaler import WHOLE, EnvScaler
 
-RECIPES: dict[str, Callable[[list[tuple[str, str]]], Recipe]] = {"envscaler": EnvScaler}
-"""Name → recipe over the themes it may use."""
+
+class Make(Protocol):
+    """Makes a recipe over the themes it may use; programs of more tools than `whole` are written in parts."""
+
+    def __call__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> Recipe:
+        """One for a run."""
+        ...
+
+
+RECIPES: dict[str, Make] = {"envscaler": EnvScaler}
+"""Name → how it is made."""

@@ -6,7 +6,7 @@ from typing import Protocol
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.environment import Blueprint, Environment
-from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply
+from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
@@ -23,8 +23,16 @@ class Recipe(Protocol):
         """What the run starts from; the same config always picks the same."""
         ...
 
-    async def think_up(self, seed: Seed, account: Account) -> Blueprint:
-        """Seed → blueprint."""
+    async def find_theme(self, text: str, account: Account) -> ThemeReply:
+        """Text of a corpus → the environment it comes from, and how much that is worth."""
+        ...
+
+    def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
+        """A theme that was found in a text, as what a run starts from."""
+        ...
+
+    async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
+        """Seed → blueprint; with the failure of the one before, a repair."""
         ...
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
@@ -35,8 +43,8 @@ class Recipe(Protocol):
         """Environment → procedural tests; with the failure of the ones before, a repair."""
         ...
 
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
-        """Environment → one scenario of a polarity, not yet executed."""
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, failure: str, account: Account) -> ScenarioReply:
+        """Environment → one scenario of a polarity, not yet executed; with the failure of the one before, a repair."""
         ...
 
     async def write_checks(self, environment: Environment, draft: Draft, failure: str, account: Account) -> ChecksReply:

@@ -1,8 +1,11 @@
 """Recipe `envscaler`, one pass: theme → blueprint → program and tests → scenarios derived from state."""
 
+import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from envmill.drafting.assembly import Parts, assemble
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
@@ -13,17 +16,27 @@ from schemas.prompts import (
     BlueprintReply,
     ChecksInput,
     ChecksReply,
+    MethodsInput,
+    MethodsReply,
     ProgramInput,
     ProgramReply,
     ScenarioInput,
     ScenarioReply,
+    SkeletonInput,
     TestsInput,
     TestsReply,
+    ThemeInput,
+    ThemeReply,
 )
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Brief, Seed
 
+WHOLE = 24
+"""Tools up to which a program comes in one reply: some 800 lines, as much as most models send at once."""
+_CHUNK = 8
+"""Tools whose methods one reply holds."""
+_PLANNED = {"brief", "name", "summary", "collections", "rules", "tools"}
 _FOLDER = Path(__file__).parent / "prompts" / "envscaler"
 
 
@@ -32,16 +45,21 @@ class EnvScaler:
 
     name = "envscaler"
 
-    def __init__(self, themes: list[tuple[str, str]]) -> None:
-        self._themes = themes
+    def __init__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> None:
+        """Programs of more tools than `whole` are written in parts."""
+        self._themes, self._whole = themes, whole
+        self._theme = Prompt.load(_FOLDER / "theme.md", ThemeInput, ThemeReply)
         self._blueprint = Prompt.load(_FOLDER / "blueprint.md", BlueprintInput, BlueprintReply)
         self._program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
+        self._skeleton = Prompt.load(_FOLDER / "skeleton.md", SkeletonInput, ProgramReply)
+        self._methods = Prompt.load(_FOLDER / "methods.md", MethodsInput, MethodsReply)
         self._tests = Prompt.load(_FOLDER / "tests.md", TestsInput, TestsReply)
         self._scenario = Prompt.load(_FOLDER / "scenario.md", ScenarioInput, ScenarioReply)
         self._checks = Prompt.load(_FOLDER / "checks.md", ChecksInput, ChecksReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
+            "environments-mine": (self._theme,),
             "environments-generate": (self._blueprint,),
-            "environments-build": (self._program, self._tests),
+            "environments-build": (self._program, self._skeleton, self._methods, self._tests),
             "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (self._scenario,),
             "scenarios-build": (self._checks,),
@@ -57,8 +75,17 @@ class EnvScaler:
             picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
         return picked
 
-    async def think_up(self, seed: Seed, account: Account) -> Blueprint:
-        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief), BlueprintReply)
+    async def find_theme(self, text: str, account: Account) -> ThemeReply:
+        return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
+
+    def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
+        sizes = {"tools": config.tools, "collections": config.collections, "rows": config.rows}
+        brief = Brief.model_validate({"theme": theme.theme, "text": theme.description, "number": 0} | sizes)
+        scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}
+        return Seed.model_validate({"recipe": self.name, "brief": brief, "licence": licence, "source": source} | scores)
+
+    async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
+        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure), BlueprintReply)
         origin = Origin(
             recipe=self.name,
             seed=seed.id,
@@ -81,9 +108,27 @@ class EnvScaler:
         )
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
-        known = {"brief", "name", "summary", "collections", "rules", "tools"}
-        inputs = ProgramInput.model_validate(blueprint.model_dump(include=known) | {"failed_source": failed, "failure": failure})
+        if len(blueprint.tools) > self._whole:
+            return await self._write_parts(blueprint, failed, failure, account)
+        inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED) | {"failed_source": failed, "failure": failure})
         return await account.ask(self._program, inputs, ProgramReply)
+
+    async def _write_parts(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+        """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only what is at fault."""
+        known = blueprint.model_dump(include=_PLANNED) | {"failed_source": failed, "failure": failure}
+        names = [tool.name for tool in blueprint.tools]
+        kept = Parts.read(failed, names)
+        blamed = [name for name in names if re.search(rf"\b{name}\b", failure)]
+        if kept is None or not blamed:
+            reply = await account.ask(self._skeleton, SkeletonInput.model_validate(known), ProgramReply)
+            kept = Parts(reply.source, reply.class_name, kept.methods if kept else {})
+        missing = [name for name in names if name in blamed or name not in kept.methods]
+        shared = known | {"skeleton": kept.skeleton, "class_name": kept.class_name}
+        chunks = [missing[place : place + _CHUNK] for place in range(0, len(missing), _CHUNK)]
+        inputs = [MethodsInput.model_validate(shared | {"wanted": chunk}) for chunk in chunks]
+        written = await asyncio.gather(*(account.ask(self._methods, one, MethodsReply) for one in inputs))
+        methods = [*kept.methods.values(), *(reply.source for reply in written)]
+        return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
     async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
         inputs = TestsInput(
@@ -91,7 +136,7 @@ class EnvScaler:
         )
         return await account.ask(self._tests, inputs, TestsReply)
 
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, account: Account) -> ScenarioReply:
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, failure: str, account: Account) -> ScenarioReply:
         inputs = ScenarioInput(
             brief=environment.brief,
             name=environment.name,
@@ -101,6 +146,7 @@ class EnvScaler:
             policy=environment.policy_document,
             number=number,
             polarity=polarity,
+            failure=failure,
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
 

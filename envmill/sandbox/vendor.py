@@ -5,7 +5,6 @@ folder/jail.py            what a consumer imports: `Environment`
 folder/runtime/           the runtime, whole: standard library only
 """
 
-import shutil
 from pathlib import Path
 
 import orjson
@@ -14,12 +13,21 @@ import envmill.runtime
 from envmill.sandbox.plan import Program
 
 RUNTIME = Path(envmill.runtime.__file__).parent
-_CLIENT = "jail/client.py"
+CLIENT = "jail/client.py"
+"""The file of the runtime that a consumer imports."""
+
+
+def list_runtime() -> dict[str, bytes]:
+    """The runtime's files by their path in it, and nothing that was made of them."""
+    files = (path for path in sorted(RUNTIME.rglob("*")) if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc")
+    return {str(path.relative_to(RUNTIME)): path.read_bytes() for path in files}
 
 
 def write_jail(folder: Path, program: Program) -> None:
     """Write the folder, which must not hold another one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(RUNTIME, folder / "runtime", ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-    shutil.copyfile(RUNTIME / _CLIENT, folder / "jail.py")
-    (folder / "environment.json").write_bytes(orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2))
+    runtime = list_runtime()
+    files = {f"runtime/{name}": content for name, content in runtime.items()} | {"jail.py": runtime[CLIENT]}
+    files["environment.json"] = orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)

@@ -2,12 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-from envmill.sandbox import Observation
 from envmill.verifiers.diff import Spelled
 from schemas.base import Json
 from schemas.environment import Call
+
+
+class Seen(Protocol):
+    """What was observed of a call. No more is asked of the sandbox: exports carry the judge, and it stands without one."""
+
+    @property
+    def outcome(self) -> Literal["ok", "rejection", "failure"]: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def parts(self) -> Sequence[Json]: ...
 
 
 @dataclass(frozen=True)
@@ -24,8 +34,8 @@ class Deed:
     """What the tool answered."""
 
     @classmethod
-    def of(cls, call: Call, seen: Observation) -> "Deed":
-        """A call with what the sandbox observed of it."""
+    def of(cls, call: Call, seen: Seen) -> "Deed":
+        """A call with what was observed of it."""
         return cls(call, seen.outcome, seen.code, seen.parts)
 
 

@@ -11,7 +11,25 @@ from typing import Annotated, Any
 import typer
 
 from envmill.errors import EnvMillError, Refused, SettingsError
-from flows.cli import audit, batches, catalog, demo, estimate, foreign, models, play, prompt, query, record, rescore, run, server, upkeep
+from flows.cli import (
+    audit,
+    batches,
+    catalog,
+    demo,
+    estimate,
+    export,
+    foreign,
+    models,
+    play,
+    prompt,
+    query,
+    record,
+    rescore,
+    rollout,
+    run,
+    server,
+    upkeep,
+)
 from flows.local.errors import NoServer
 from flows.local.home import Home
 
@@ -33,8 +51,10 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     batches.batches,
     play.play,
     play.replay,
+    rollout.rollout,
     rescore.rescore,
     audit.audit,
+    export.export,
     foreign.import_,
     upkeep.compact,
     upkeep.doctor,

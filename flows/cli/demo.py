@@ -74,8 +74,8 @@ def _show_places(home: Home, run: str) -> None:
     from flows.cli.question import ask
 
     typer.echo(f"\nlake     {home.settings.lake}")
-    for path, files in ask(home, "select path, files from bundles where run = ?", [run])[1]:
-        for name, size in json.loads(files).items():
-            typer.echo(f"bundle   {home.settings.bundles / path / name} ({size} bytes)")
+    for exporter, path, files, rows in ask(home, "select exporter, path, files, rows from bundles where run = ? order by path", [run])[1]:
+        sizes = json.loads(files).values()
+        typer.echo(f"{exporter:12} {home.settings.bundles / path} ({rows} rows, {len(sizes)} files, {sum(sizes)} bytes)")
     envmill = Path(sys.executable).with_name("envmill")
     typer.echo(f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'")

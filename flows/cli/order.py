@@ -7,6 +7,7 @@ from uuid import uuid4
 import typer
 from pydantic import ValidationError
 
+from envmill.corpus import OWN
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.models.cast import check_specs, find_kin
@@ -27,8 +28,8 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
     if resume is not None:
         _check_resume(resume, [name for name in chosen if name not in _RENEWED], home)
         chosen = {"run": resume} | chosen
-    for name in ("record", "recording"):
-        if (place := chosen.get(name)) and (name == "record" or is_file(place)):
+    for name in ("record", "recording", "corpus"):
+        if (place := chosen.get(name)) and (name == "record" or is_file(place) or (name == "corpus" and place != OWN)):
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
     try:
         config = RunConfig.model_validate(chosen)

@@ -47,7 +47,13 @@ MADE = (
         "builds",
         (
             unique_batch_key("builds"),
-            refers_to("subject", "blueprints", "drafts"),
+            RowPromise(
+                "subject_exists",
+                "`subject` names a row of seeds or blueprints or drafts, or a place in an environment",
+                "hash(split_part(subject, ':', 1)) not in (select hash(id) from seeds union all select hash(id) from blueprints "
+                "union all select hash(id) from environments union all select hash(id) from drafts)",
+                "'subject is ' || subject",
+            ),
             RowPromise(
                 "failure_told",
                 "a version that failed says how, one that runs has nothing to say",

@@ -1,4 +1,4 @@
-"""What is promised of what was played: rollouts, trajectories, bundles."""
+"""What is promised of what was played: rollouts, trajectories, pairs, bundles."""
 
 from quality.promise import RowPromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, says, unique_batch_key
@@ -50,6 +50,33 @@ PLAYED = (
                 f"format('{{}} messages, {{}} flags', coalesce({_MESSAGES}, 0), {_FLAGS})",
             ),
             says("licence", "every trajectory bears its environment's licence"),
+        ),
+        maker="scenario",
+    ),
+    TablePromises(
+        "pairs",
+        (
+            unique_batch_key("pairs"),
+            json_parses("pairs"),
+            RowPromise(
+                "one_passed_one_failed",
+                "`chosen` names a rollout that passed, `rejected` one that failed, of the same scenario and policy",
+                "hash(chosen, scenario, policy) not in (select hash(id, scenario, policy) from rollouts where outcome = 'pass')"
+                " or hash(rejected, scenario, policy) not in (select hash(id, scenario, policy) from rollouts where outcome = 'fail')",
+                "'chosen is ' || chosen || ', rejected ' || rejected",
+            ),
+            RowPromise(
+                "margin_positive",
+                "the chosen one earned more",
+                "not coalesce(isfinite(margin) and margin > 0 and margin <= 1, false)",
+                "'margin is ' || margin",
+            ),
+            RowPromise(
+                "both_go_on",
+                "both go on after they part, and each with something the policy said",
+                "not contains(better_loss, 'true') or not contains(worse_loss, 'true')",
+            ),
+            says("licence", "every pair bears its environment's licence"),
         ),
         maker="scenario",
     ),

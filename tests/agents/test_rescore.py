@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.agents import POLICIES
+from envmill.agents import find_policy
 from envmill.agents.base import Actor, Say, Wait
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
@@ -43,7 +43,7 @@ class Moves:
         self._left = iter(self._moves)
         return self
 
-    def act(self, last: Observation | None) -> Any:
+    def act(self, last: Observation | Say | None) -> Any:
         return next(self._left)
 
 
@@ -74,7 +74,7 @@ async def test_a_stored_rollout_is_judged_again_as_it_was(sandbox: Sandbox, move
 
 
 async def test_a_judge_that_changed_its_mind_shows(sandbox: Sandbox) -> None:
-    rollout = await play_scenario(POLICIES["reference"], PICKY, SHED, sandbox, "probe", 0)
+    rollout = await play_scenario(find_policy("reference"), PICKY, SHED, sandbox, "probe", 0)
     assert rollout.outcome == "pass"
     sterner = PICKY.model_copy(update={"verifier": PICKY.verifier.model_copy(update={"frame": []})})
     again = await rescore(rollout, sterner, SHED, sandbox)
@@ -86,7 +86,7 @@ async def test_generated_checks_are_heard_again_with_what_was_done(sandbox: Sand
     source = f"def check(initial, final, rollout):\n    return {asked}\n"
     heard = Check(name="looked, then lent", op="generated", path=[], source=source)
     scenario = PICKY.model_copy(update={"verifier": PICKY.verifier.model_copy(update={"goals": [*VERIFIER.goals, heard]})})
-    rollout = await play_scenario(POLICIES["reference"], scenario, SHED, sandbox, "probe", 0)
+    rollout = await play_scenario(find_policy("reference"), scenario, SHED, sandbox, "probe", 0)
     assert rollout.outcome == "pass", rollout.reason
     assert not (await rescore(rollout, scenario, SHED, sandbox)).changed
 
@@ -102,7 +102,7 @@ async def test_generated_checks_are_heard_again_with_what_was_done(sandbox: Sand
     ],
 )
 async def test_what_cannot_be_had_again_is_an_error_and_never_a_reward(sandbox: Sandbox, damage: dict[str, Any]) -> None:
-    rollout = await play_scenario(POLICIES["reference"], PICKY, SHED, sandbox, "probe", 0)
+    rollout = await play_scenario(find_policy("reference"), PICKY, SHED, sandbox, "probe", 0)
     again = await rescore(rollout.model_copy(update=damage), PICKY, SHED, sandbox)
     assert (again.verdict.outcome, again.verdict.reward, again.changed) == ("error", None, True)
     assert again.verdict.reason
@@ -111,7 +111,7 @@ async def test_what_cannot_be_had_again_is_an_error_and_never_a_reward(sandbox: 
 async def test_an_environment_that_broke_is_no_verdict_now_either(sandbox: Sandbox) -> None:
     broken = make_environment(PROGRAM.replace('key = new_id("loan")', "key = 1 / 0"))
     scenario = make_scenario(broken)
-    rollout = await play_scenario(POLICIES["reference"], scenario, broken, sandbox, "probe", 0)
+    rollout = await play_scenario(find_policy("reference"), scenario, broken, sandbox, "probe", 0)
     again = await rescore(rollout, scenario, broken, sandbox)
     assert (rollout.outcome, again.verdict.outcome, again.changed, again.basis) == ("error", "error", False, "none")
 
@@ -119,7 +119,7 @@ async def test_an_environment_that_broke_is_no_verdict_now_either(sandbox: Sandb
 async def test_weather_actors_and_uses_are_stored_and_replay(sandbox: Sandbox) -> None:
     rough = {"profile": [{"kind": "server_error", "rate": 0.9, "statuses": ["503 Service Unavailable"]}], "seed": 3}
     stranger = LEND.model_copy(update={"actor": "user"})
-    rollout = await play_scenario(Moves(LIST, LIST, stranger, LEND, Wait(5.0), Say(SAID)), PICKY, SHED, sandbox, "probe", 0, rough)
+    rollout = await play_scenario(Moves(LIST, LIST, stranger, LEND, Wait(5.0), Say(SAID)), PICKY, SHED, sandbox, "probe", 0, weather=rough)
     moves = list(read_moves(rollout.transcript))
     assert rollout.weather == rough
     assert set(rollout.met) == {"server_error"}
@@ -128,7 +128,7 @@ async def test_weather_actors_and_uses_are_stored_and_replay(sandbox: Sandbox) -
     assert await replay_rollout(rollout, PICKY, SHED, sandbox) is None
     spoilt = rollout.model_copy(update={"weather": None})
     assert await replay_rollout(spoilt, PICKY, SHED, sandbox) is not None
-    clear = await play_scenario(POLICIES["reference"], PICKY, SHED, sandbox, "probe", 0)
+    clear = await play_scenario(find_policy("reference"), PICKY, SHED, sandbox, "probe", 0)
     assert clear.uses == {"clock": 1, "ids": 1}
     assert {tuple(change["path"][:2]) for change in clear.changes or []} >= {("tools", "T1")}
 

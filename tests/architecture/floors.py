@@ -15,6 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("envmill.walk",),
     ("envmill.line",),
     (
+        "envmill.mine",
         "envmill.generate",
         "envmill.build",
         "envmill.verify",
@@ -24,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "envmill.upstream",
         "envmill.audit",
     ),
-    ("envmill.mill",),
+    ("envmill.mill", "envmill.contrast", "envmill.splits", "envmill.corpus"),
     ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report"),
     ("envmill.gates",),
     ("envmill.agents", "envmill.drafting", "envmill.toolgraph", "envmill.bundles"),

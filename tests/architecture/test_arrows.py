@@ -33,6 +33,17 @@ def test_runtime_imports_only_the_standard_library(imports: Imports) -> None:
     assert {name for name in targets if name.split(".")[0] not in STDLIB and not name.startswith("envmill.runtime")} == set()
 
 
+def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(imports: Imports) -> None:
+    """But for ours that it carries: the jail's client, and what the judge loads by name."""
+    house = "envmill.bundles.envrun"
+    own = {module: found for module, found in imports.items() if f"{module}.".startswith(f"{house}.")}
+    strangers = {
+        name for found in own.values() for name in found if name.split(".")[0] not in STDLIB and not f"{name}.".startswith(f"{house}.")
+    }
+    assert own
+    assert strangers == {"envmill.runtime.jail.client", "envmill", "schemas.environment"}
+
+
 def test_engine_knows_nothing_of_prefect_or_terminals(imports: Imports) -> None:
     below = {module: found for module, found in imports.items() if module.split(".")[0] in ("envmill", "schemas")}
     assert [(m, name) for m, found in below.items() for name in found if name.split(".")[0] in ENGINE_WITHOUT] == []

@@ -34,13 +34,15 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
     brief = {"brief": {"theme": theme, "text": THEMES.get(theme, "?"), "number": number}}
     plain: dict[str, dict[str, Any]] = {
         "blueprint": {},
+        "theme": {"text": THEMES.get(theme, "?")},
         "program": {"name": "", "summary": "", "collections": {}, "rules": [], "tools": []},
+        "skeleton": {"name": "", "summary": "", "collections": {}, "rules": [], "tools": []},
         "tests": {"rules": [], "tools": [], "source": ""},
         "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
     }
     if prompt in LATER:
         return LATER[prompt](theme, number) | more
-    return brief | plain[prompt] | more
+    return ({} if prompt == "theme" else brief) | plain[prompt] | more
 
 
 def pose_checks(theme: str, number: int, scenario: int = 0) -> dict[str, Any]:
@@ -79,7 +81,18 @@ def compose(theme: str, number: int, seed: int = SEED) -> Domain:
     return compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), seed)
 
 
-LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {"checks": pose_checks, "tester": pose_tester, "checker": pose_checker}
+def pose_methods(theme: str, number: int) -> dict[str, Any]:
+    """Every tool of the environment at once."""
+    wanted = [each.name for each in ask_blueprint(theme, number).tools]
+    return pose("skeleton", theme, number) | {"skeleton": "", "class_name": "", "wanted": wanted}
+
+
+LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
+    "methods": pose_methods,
+    "checks": pose_checks,
+    "tester": pose_tester,
+    "checker": pose_checker,
+}
 """Prompts whose inputs hang on earlier replies."""
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from envmill.line import STEPS
+from envmill.line import STEP
 from envmill.settings import ROOT
 
 ENTRY = re.compile(r"  - name: (\S+)\n    entrypoint: (\S+)\n")
@@ -10,5 +10,5 @@ ENTRY = re.compile(r"  - name: (\S+)\n    entrypoint: (\S+)\n")
 
 def test_factory_nightly_and_every_step_are_deployed() -> None:
     found = dict(ENTRY.findall((ROOT / "prefect.yaml").read_text()))
-    wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEPS}
+    wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEP.values()}
     assert found == wanted | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.agents import POLICIES
+from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
 from envmill.agents.tape import read_moves
 from envmill.errors import SettingsError
@@ -33,7 +33,7 @@ LEND = make_scenario(SHED)
 
 async def roll(home: Home) -> Rollout:
     async with Sandbox.open(home.settings) as sandbox:
-        return await play_scenario(POLICIES["reference"], LEND, SHED, sandbox, "probe", 0)
+        return await play_scenario(find_policy("reference"), LEND, SHED, sandbox, "probe", 0)
 
 
 def keep(home: Home, *rows: Record) -> None:
@@ -248,3 +248,29 @@ def test_a_rollout_that_is_judged_otherwise_is_named(home: Home, rolled: Rollout
 def test_rescore_of_what_is_not_there_says_what_is(full: Home) -> None:
     with pytest.raises(SettingsError, match="No run r9"):
         invoke(full, "rescore", "r9")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "shown"),
+    [
+        pytest.param([], 0, "pass, reward 1 (done after 2 calls)", id="the reference"),
+        pytest.param(["--policy", "skilled@0", "--attempt", "3"], 1, "fail", id="no skill at all"),
+    ],
+)
+def test_a_scripted_policy_plays_before_ones_eyes(full: Home, asked: list[str], code: int, shown: str) -> None:
+    done = invoke(full, "rollout", LEND.id, *asked)
+    assert (done.exit_code, shown in done.output) == (code, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("asked", "mend"),
+    [
+        pytest.param([LEND.id, "--policy", "clever"], r"skilled@0\.7", id="no such policy"),
+        pytest.param([LEND.id, "--policy", "model"], "envmill run --probe model", id="a model"),
+        pytest.param([LEND.id, "--form", "letter"], "--form conversation", id="no such form"),
+        pytest.param([SHED.id], "is no scenario", id="no scenario"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(full: Home, asked: list[str], mend: str) -> None:
+    with pytest.raises(SettingsError, match=mend):
+        invoke(full, "rollout", *asked)

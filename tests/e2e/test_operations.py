@@ -6,7 +6,7 @@ from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
 from tests.e2e.plant import Plant, kill, wait_until
 
-STEPS = 10
+STEPS = 11
 
 
 def test_a_second_up_finds_everything_running(plant: Plant) -> None:

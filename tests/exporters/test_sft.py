@@ -1,36 +1,25 @@
-"""SFT export: the vendor's spelling, whole folders, the same bytes every time."""
+"""SFT export: the vendor's spelling, loss flags, whole folders, the same bytes every time."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
+import pytest
+
+from envmill.exporters import Cargo, Parcel, write_parcel
+from envmill.exporters.messages import as_openai
 from envmill.exporters.sft import export_sft
-from schemas.rollout import Trajectory
+from tests.exporters.specimens import ASKED, DONE, make_cargo, make_trajectory
 
 
-def make_trajectory(rollout: str, licence: str = "Apache-2.0") -> Trajectory:
-    call = {"id": "call_1", "name": "lend", "arguments": {"tool_id": "T1", "note": "ü"}}
-    return Trajectory(
-        rollout=rollout,
-        scenario="scn_x",
-        environment="env_x",
-        policy="reference",
-        messages=[
-            {"role": "user", "content": "Lend it."},
-            {"role": "assistant", "content": "", "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "call_1", "content": {"ok": True, "parts": []}},
-            {"role": "assistant", "content": "Done."},
-        ],
-        tools=[{"name": "lend", "description": "Lend.", "parameters": {"type": "object", "properties": {}}}],
-        loss=[False, True, False, True],
-        state_hashes=["a"],
-        reward=1.0,
-        licence=licence,
-    )
+def export(cargo: Cargo) -> Parcel:
+    (parcel,) = export_sft(cargo)
+    return parcel
 
 
-def test_lines_are_what_the_vendor_loads(tmp_path: Path) -> None:
-    export_sft([make_trajectory("rol_1")], {"scn_x": "train"}, tmp_path)
-    (line,) = (tmp_path / "sft" / "train.jsonl").read_text().splitlines()
+def test_lines_are_what_the_vendor_loads() -> None:
+    (line,) = export(Cargo(trajectories=(make_trajectory("rol_1"),))).files["train.jsonl"].splitlines()
     row = json.loads(line)
     assert set(row) == {"messages", "tools"}
     call = row["messages"][1]["tool_calls"][0]
@@ -39,18 +28,51 @@ def test_lines_are_what_the_vendor_loads(tmp_path: Path) -> None:
     assert row["tools"][0]["type"] == "function"
 
 
-def test_bytes_do_not_depend_on_order_and_a_second_export_replaces_the_first(tmp_path: Path) -> None:
-    rows = [make_trajectory(f"rol_{number}") for number in range(4)]
-    first = export_sft(rows, {"scn_x": "train"}, tmp_path)
-    again = export_sft(rows[::-1], {"scn_x": "train"}, tmp_path)
+def test_what_must_not_be_learnt_has_no_weight_and_what_only_we_know_stays_out() -> None:
+    wrong = {"role": "assistant", "content": "Hm.", "reasoning": "let me think"}
+    waits = [{"role": "wait", "seconds": 5, "notifications": said} for said in ([], [{"text": "It is back."}])]
+    row = as_openai(make_trajectory("rol_1", messages=[ASKED, wrong, *waits, DONE], loss=[False, False, False, False, True]))
+    assert row["messages"] == [
+        ASKED,
+        {"role": "assistant", "content": "Hm.", "weight": 0},
+        {"role": "user", "content": '[{"text":"It is back."}]'},
+        DONE,
+    ]
+
+
+def test_parquet_holds_messages_and_flags_as_they_are(tmp_path: Path) -> None:
+    cargo = make_cargo()
+    write_parcel(export(cargo), tmp_path, "r")
+    (row,) = pq.read_table(tmp_path / "sft/test.parquet").to_pylist()
+    kept = next(one for one in cargo.trajectories if one.split == "test")
+    assert (json.loads(row["messages"]), row["loss"], json.loads(row["tools"])) == (kept.messages, kept.loss, kept.tools)
+    assert (row["trajectory"], row["reward"], row["state_hashes"]) == (kept.id, 1.0, ["a"])
+
+
+def test_bytes_do_not_depend_on_order_and_another_export_replaces_the_first(tmp_path: Path) -> None:
+    cargo = make_cargo()
+    first = write_parcel(export(cargo), tmp_path, "r")
+    marked = (tmp_path / "sft/manifest.json").stat().st_ino
+    again = write_parcel(export(replace(cargo, trajectories=cargo.trajectories[::-1])), tmp_path, "r")
     assert (first, first.rows) == (again, 4)
-    assert export_sft(rows[:2], {"scn_x": "validation"}, tmp_path).content_hash != first.content_hash
+    assert (tmp_path / "sft/manifest.json").stat().st_ino == marked, "the same content is left alone"
+    other = write_parcel(export(replace(cargo, trajectories=cargo.trajectories[:1])), tmp_path, "r")
+    assert other.content_hash != first.content_hash
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sft"]
-    assert sorted(path.name for path in (tmp_path / "sft").iterdir()) == ["manifest.json", "validation.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "sft").iterdir()) == ["manifest.json", "train.jsonl", "train.parquet"]
 
 
-def test_the_manifest_says_which_line_is_which(tmp_path: Path) -> None:
-    rows = [make_trajectory(f"rol_{number}") for number in range(3)]
-    export_sft(rows, {"scn_x": "train"}, tmp_path)
-    manifest = json.loads((tmp_path / "sft" / "manifest.json").read_text())
-    assert [entry["trajectory"] for entry in manifest["lines"]["train"]] == sorted(row.id for row in rows)
+def test_the_manifest_says_which_line_is_which_and_bears_a_canary() -> None:
+    cargo = make_cargo()
+    manifest = json.loads(export(cargo).files["manifest.json"])
+    assert [entry["trajectory"] for entry in manifest["lines"]["train"]] == sorted(
+        one.id for one in cargo.trajectories if one.split == "train"
+    )
+    assert manifest["canary"].startswith("EnvMill canary ")
+    assert manifest["canary"] != json.loads(export(Cargo(trajectories=cargo.trajectories[:1])).files["manifest.json"])["canary"]
+
+
+@pytest.mark.parametrize("field", ["environments", "scenarios"])
+def test_the_record_names_what_a_recall_looks_for(tmp_path: Path, field: str) -> None:
+    cargo = make_cargo()
+    assert getattr(write_parcel(export(cargo), tmp_path, "r"), field) == sorted(one.id for one in getattr(cargo, field))

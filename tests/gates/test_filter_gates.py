@@ -1,12 +1,11 @@
-"""F gates: what they must drop, and the near misses they must keep."""
+"""F1 and F2, and the threshold that attackers are held to: what they must drop, and the near misses they must keep."""
 
 import pytest
 
 from envmill.gates.f1 import require_solved
-from envmill.gates.f4 import find_repeats
+from envmill.gates.f2 import require_challenge
 from envmill.gates.s2 import judge_rewards
-from schemas.rollout import Rollout
-from tests.specimens import make_environment, make_scenario
+from tests.gates.specimens.filtering import SOLVED, TRIVIAL, make_probes
 
 
 @pytest.mark.parametrize(
@@ -17,38 +16,23 @@ def test_the_attack_threshold(earned: list[float], outcome: str) -> None:
     assert judge_rewards({"random_valid": earned}).outcome == outcome
 
 
-def make_probe(outcome: str, attempt: int) -> Rollout:
-    return Rollout.model_validate(
-        {
-            "scenario": "scn_x", "environment": "env_x", "policy": "careless", "rollout_group": "probe", "attempt": attempt, "seed": 1,
-            "outcome": outcome, "reward": None if outcome == "error" else float(outcome == "pass"), "components": {}, "reason": "",
-            "steps": 1, "termination": "done", "final_state_hash": "", "transcript": [],
-        }
-    )  # fmt: skip
+@pytest.mark.parametrize("name", SOLVED)
+def test_f1_counts_only_judged_probes(name: str) -> None:
+    outcomes, reason = SOLVED[name]
+    finding = require_solved(make_probes(outcomes))
+    assert (finding.outcome, finding.reason) == ("dropped" if reason else "kept", reason)
+    if reason in ("", "unsolved"):
+        assert finding.evidence["policy"] == "openai:small"
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "expected"),
-    [
-        (["fail", "fail", "pass"], "kept"),
-        (["error", "pass"], "kept"),
-        (["pass"], "kept"),
-        (["fail", "fail"], "dropped"),
-        (["fail", "error"], "dropped"),
-        (["fail"], "dropped"),
-        (["error", "error"], "dropped"),
-    ],
-)
-def test_f1_counts_only_judged_probes(outcomes: list[str], expected: str) -> None:
-    assert require_solved([make_probe(outcome, number) for number, outcome in enumerate(outcomes)]).outcome == expected
+@pytest.mark.parametrize("name", TRIVIAL)
+def test_f2_drops_what_a_weak_policy_always_solves(name: str) -> None:
+    outcomes, most, reason = TRIVIAL[name]
+    finding = require_challenge(make_probes(outcomes), most)
+    assert (finding.outcome, finding.reason) == ("dropped" if reason else "kept", reason)
 
 
-def test_f4_drops_the_same_words_in_one_environment_only() -> None:
-    shed, barn = make_environment(), make_environment(name="Barn", rules=["Another rule."])
-    first = make_scenario(shed)
-    again = make_scenario(shed, seed=8, request="please LEND the drill, to Ada!")
-    elsewhere = make_scenario(barn)
-    other = make_scenario(shed, request="Please lend the saw to Ada.")
-    found = {key: finding.outcome for key, finding in find_repeats([again, first, elsewhere, other]).items()}
-    assert sorted(found[one.id] for one in (first, again)) == ["dropped", "kept"]
-    assert (found[elsewhere.id], found[other.id]) == ("kept", "kept")
+def test_f2_says_nothing_by_scripts_and_by_few_attempts() -> None:
+    assert require_challenge(make_probes("pppp", checkpoint=""), 1.0).outcome == "not_applicable"
+    assert require_challenge(make_probes("pppe"), 1.0).reason == "too_few_attempts"
+    assert require_challenge(make_probes("eeee"), 1.0).reason == "too_few_attempts"

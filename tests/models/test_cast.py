@@ -92,6 +92,9 @@ def test_two_servers_may_call_their_models_the_same() -> None:
         ({"judge": "replay"}, KEYS, "cannot be replayed alone"),
         ({"policy": "batch-openai:m"}, KEYS, "would wait for a batch: ask it as openai:m"),
         ({"user": "batch-lines:m"}, KEYS, "would wait for a batch: give it a direct provider"),
+        ({"probe": "model"}, KEYS, "A model is to play the policy, and offline cannot take turns"),
+        ({"teacher": "model", "provider": "batch-openai", "model": "m"}, KEYS, "set `policy` to one that can"),
+        ({"person": "model", "form": "mixed"}, KEYS, "A model is to play the user"),
     ],
 )
 def test_what_is_missing_is_said_before_anyone_is_asked(fields: dict[str, str], environ: dict[str, str], told: str) -> None:
@@ -99,7 +102,17 @@ def test_what_is_missing_is_said_before_anyone_is_asked(fields: dict[str, str], 
         check_cast(make_config(**fields), Settings.read(environ))
 
 
-@pytest.mark.parametrize("fields", [{"provider": "openai", "model": "m@box"}, {"judge": "anthropic:m@box"}, {"provider": "offline"}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"provider": "openai", "model": "m@box"},
+        {"judge": "anthropic:m@box"},
+        {"provider": "offline"},
+        {"probe": "model", "policy": "openai:m@box"},
+        {"teacher": "model", "provider": "openai", "model": "m@box"},
+        {"person": "model", "form": "single"},
+    ],
+)
 def test_a_server_of_ones_own_needs_no_key(fields: dict[str, str]) -> None:
     check_cast(make_config(**fields), Settings.read({"ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1"}))
 

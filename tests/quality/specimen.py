@@ -10,6 +10,7 @@ from envmill.line import STEP
 from schemas.base import Record, digest
 from schemas.environment import Blueprint, Build, Environment, ToolPlan
 from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
+from schemas.pair import Pair
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
 from schemas.rollout import Bundle, Rollout, Trajectory
 from schemas.scenario import Change, Draft, Scenario
@@ -93,6 +94,11 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
         rollout=probes[0].id, scenario=scenario.id, environment=environment.id, policy="careless",
         messages=[{"role": "user"}, {"role": "assistant"}], tools=[], loss=[False, True], state_hashes=[], reward=1.0, licence="Apache-2.0",
     )  # fmt: skip
+    pair = Pair(
+        chosen=probes[0].id, rejected=probes[1].id, scenario=scenario.id, environment=environment.id, policy="careless",
+        shared=[{"role": "user"}], better=[{"role": "assistant"}], better_loss=[True], worse=[{"role": "assistant"}], worse_loss=[True],
+        tools=[], margin=1.0, licence="Apache-2.0",
+    )  # fmt: skip
     probed = Evidence(gate="F1", subject=scenario.id, finding={"policy": "careless", "passed": 1, "attempts": 2})
     bundle = Bundle(exporter="sft", content_hash="h", path="p", files={"train.jsonl": 9}, rows=1)
     found = gate_row("scenarios-filter", scenario.id, "F1", evidence=probed.id)
@@ -109,7 +115,7 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
             exit_row("scenarios-verify", scenario.id, 1),
         ],
         "scenarios-filter": [*probes, probed, found, exit_row("scenarios-filter", scenario.id, 2)],
-        "scenarios-collect": [trajectory, exit_row("scenarios-collect", scenario.id, 1)],
+        "scenarios-collect": [trajectory, pair, exit_row("scenarios-collect", scenario.id, 1)],
         "scenarios-export": [bundle, exit_row("scenarios-export", "run:r1", 1)],
     }
 

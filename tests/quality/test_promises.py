@@ -15,6 +15,7 @@ from quality.promises import PROMISES
 from schemas.base import Record
 from schemas.environment import Blueprint, Build, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
+from schemas.pair import Pair
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
 from schemas.rollout import Bundle, Rollout, Trajectory
 from schemas.scenario import Draft, Scenario
@@ -96,6 +97,10 @@ BROKEN: dict[tuple[str, str], Break] = {
     ("trajectories", "rollout_passed"): lambda line: line.change(Rollout, lambda row: row.attempt == 0, outcome="fail"),
     ("trajectories", "messages_weighed"): change(Trajectory, loss=[True]),
     ("trajectories", "licence_said"): change(Trajectory, licence=""),
+    ("pairs", "one_passed_one_failed"): change(Pair, rejected="rol_gone"),
+    ("pairs", "margin_positive"): change(Pair, margin=0.0),
+    ("pairs", "both_go_on"): change(Pair, worse_loss=[False]),
+    ("pairs", "licence_said"): change(Pair, licence=""),
     ("bundles", "not_empty"): change(Bundle, files={"train.jsonl": 0}),
     ("verdicts", "no_reward_on_error"): change(Reverification, outcome="error"),
     ("verdicts", "reward_bounded"): change(Reverification, reward=2.0),

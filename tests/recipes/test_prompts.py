@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from envmill import author
+from envmill.drafting.assembly import Parts, strip_tools
 from envmill.kinds import KINDS
 from envmill.models.lint import lint
 from envmill.models.prompt import Prompt
@@ -44,13 +45,17 @@ def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
 
 def test_the_examples_tell_one_world() -> None:
     """Whoever reads two of them must not find that they contradict each other."""
-    told = {name: fill(name)[2].model_dump() for name in ("program", "tests", "scenario", "checks", "tester", "checker")}
+    told = {
+        name: fill(name)[2].model_dump() for name in ("program", "skeleton", "methods", "tests", "scenario", "checks", "tester", "checker")
+    }
     program, tests = told["program"], told["tests"]
     effects = {tool["name"]: tool["effect"] for tool in program["tools"]}
     derived = [tool.model_dump() for tool in KINDS["stateful"].derive_tools(tests["source"], "ToolShed", effects)]
+    assert Parts.read(tests["source"], [tool["name"] for tool in program["tools"]]) is not None
+    assert told["methods"]["skeleton"] == strip_tools(tests["source"], "ToolShed")
     for name, one in told.items():
         assert (one["brief"], one["rules"]) == (program["brief"], program["rules"])
         assert one.get("source", tests["source"]) == tests["source"]
-        assert name == "program" or all(tool in derived for tool in one.get("tools", [one.get("tool")]))
+        assert name in ("program", "skeleton", "methods") or all(tool in derived for tool in one.get("tools", [one.get("tool")]))
         for collection, rows in one.get("state", one.get("initial_state", {})).items():
             assert all(list(row) == program["collections"][collection] and row["id"] == key for key, row in rows.items())

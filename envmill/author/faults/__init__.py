@@ -11,10 +11,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from envmill.author.dice import make_dice
-from envmill.author.faults import asking, checking, effects, leaving, loading, opining, plan, queries, rules, testing, text
+from envmill.author.faults import (
+    asking,
+    checking,
+    effects,
+    leaving,
+    loading,
+    opining,
+    parting,
+    plan,
+    queries,
+    rules,
+    testing,
+    text,
+    theming,
+    users,
+)
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
-from schemas.prompts import CheckerReply, ChecksReply, TesterReply
+from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -111,6 +126,10 @@ SCENARIO: dict[str, PlantScenario] = {
     "contradictory_request": asking.contradict,
     "withheld_fact": asking.withhold,
     "wrong_polarity": asking.call_refusal,
+    "contradictory_user": users.contradict_request,
+    "user_lacks_fact": users.forget_fact,
+    "opening_tells_all": users.tell_at_once,
+    "opening_missing": users.open_with_nothing,
     "silent_say": leaving.say_nothing,
     "tell_in_the_request": leaving.tell_in_request,
     "nothing_to_tell": leaving.ask_for_nothing,
@@ -134,6 +153,16 @@ CHECKS: dict[str, Plant[ChecksReply]] = {
     "check_asks_for_generated_id": checking.ask_value_of_chance,
 }
 
+THEME: dict[str, Plant[ThemeReply]] = {
+    "chat_taken_for_work": theming.take_for_work,
+    "work_taken_for_chat": theming.take_for_chat,
+    "everything_is_specific": theming.call_general,
+    "scores_at_the_top": theming.praise,
+    "scores_too_low": theming.belittle,
+    "title_for_a_name": theming.write_title,
+    "score_out_of_range": theming.score_beyond,
+}
+
 TESTER: dict[str, Plant[TesterReply]] = {
     "unknown_tool": opining.call_unknown_tool,
     "missing_argument": opining.forget_argument,
@@ -153,8 +182,11 @@ CHECKER: dict[str, Plant[CheckerReply]] = {
 }
 
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
+    "theme": THEME,
     "blueprint": BLUEPRINT,
     "program": PROGRAM,
+    "skeleton": parting.SKELETON,
+    "methods": parting.METHODS,
     "tests": TESTS,
     "scenario": SCENARIO,
     "checks": CHECKS,

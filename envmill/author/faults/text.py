@@ -40,7 +40,8 @@ def wrap_reply(text: str, dice: random.Random) -> str:
 def spell_as_text(text: str, dice: random.Random) -> str:
     """Send a structure as a string with JSON in it."""
     reply = json.loads(text)
-    name = dice.choice([key for key, value in reply.items() if isinstance(value, list) or is_object(value)] or list(reply))
+    structures = [key for key, value in reply.items() if isinstance(value, list) or is_object(value)]
+    name = dice.choice(structures or [key for key, value in reply.items() if isinstance(value, str)])
     return _write(reply | {name: json.dumps(reply[name]) if not isinstance(reply[name], str) else [reply[name]]})
 
 
@@ -56,7 +57,7 @@ def quote_singly(text: str, dice: random.Random) -> str:  # noqa: ARG001
 
 REQUIRED = frozenset(
     {"name", "summary", "collections", "rules", "tools", "source", "class_name", "initial_state", "tests", "request", "oracle"}
-    | {"checks", "calls", "opinion", "reason"}
+    | {"checks", "calls", "opinion", "reason", "stateful", "specific"}
 )
 """Fields no reply may lack."""
 

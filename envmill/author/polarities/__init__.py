@@ -3,6 +3,8 @@
 state ──pose──► twins: a reply in which nothing may change, and one that differs in one fact and is to be carried out
 """
 
+from dataclasses import replace
+
 from envmill.author.crowd import settle
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
@@ -12,6 +14,7 @@ from envmill.author.polarities.clarify import pose_clarify
 from envmill.author.polarities.escalate import pose_escalate
 from envmill.author.polarities.refuse import pose_refuse
 from envmill.author.scenario import write_scenario
+from envmill.author.user import introduce_user
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Polarity
 
@@ -28,7 +31,7 @@ def make_twins(domain: Domain, polarity: Polarity, key: str) -> Twins | None:
     for again in range(STATES):
         twins = POSES[polarity](settle(domain, f"{polarity}/{key}/{again}"), make_dice(polarity, domain.theme, key, again))
         if twins:
-            return twins
+            return replace(twins, negative=introduce_user(twins.negative))
     return None
 
 

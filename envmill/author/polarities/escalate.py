@@ -7,6 +7,7 @@ from envmill.author.dice import make_dice
 from envmill.author.domain import Row
 from envmill.author.matters import Matter, pick_matters
 from envmill.author.polarities.base import TRIES, Twins, achieve, draw_wish, find_row, merge, policy_of, shows, stands_in
+from envmill.author.user import instruct_user
 from envmill.author.wording import Wish, capitalise, follow, list_facts, write_request
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
@@ -45,7 +46,7 @@ def _write(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         # Where every record stands alike, a guess is as good as a look.
         return None
     facts = list_facts([wish], world.domain, world.state)
-    escalated = ScenarioReply(
+    reply = ScenarioReply(
         initial_state=world.state,
         request=request,
         oracle=reads,
@@ -54,6 +55,13 @@ def _write(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         say=_say(matter, standing, world, dice),
         tell=[Fact(name="that it is passed on", kind="pattern", value=HANDED), *told],
         avoid=[CallPattern(name=wish.operation.name)],
+    )
+    escalated = instruct_user(
+        reply,
+        [wish],
+        world.domain,
+        world.state,
+        lambda unsaid: write_request(unsaid, world.domain, world.state, make_dice("escalate", key), aside=sign),
     )
     return Twins(escalated, achieve(wish, world, plain, facts), matter.why)
 

@@ -26,6 +26,7 @@ from envmill.author.polarities.base import (
     stands_in,
 )
 from envmill.author.scenario import plan_calls
+from envmill.author.user import instruct_user
 from envmill.author.wording import Wish, list_facts, spell_value, write_request
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
@@ -83,7 +84,7 @@ def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins |
         return None
     rivals = [*_list_rivals(wish, rule, world, words)]
     told = Fact(name=f"why not: {rule.rule.format(**world.domain.bounds)}", kind="pattern", value=_spell_pattern(words), rivals=rivals)
-    refusal = ScenarioReply(
+    reply = ScenarioReply(
         initial_state=world.state,
         request=request,
         oracle=reads,
@@ -92,6 +93,13 @@ def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins |
         say=_say(wish, rule, world, dice),
         tell=[told],
         avoid=[CallPattern(name=wish.operation.name)],
+    )
+    refusal = instruct_user(
+        reply,
+        [wish],
+        world.domain,
+        world.state,
+        lambda unsaid: write_request(unsaid, world.domain, world.state, make_dice("refuse", key)),
     )
     changed = next(name for name in wish.arguments if wish.arguments[name] != twin.arguments[name])
     return Twins(refusal, achieve(twin, world, other, list_facts([twin], world.domain, world.state)), f"another {changed}")

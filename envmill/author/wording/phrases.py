@@ -1,12 +1,12 @@
 """Phrases: what people call things, and one wish said as an order or as news."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from envmill.author.domain import Arguments, Domain, Operation, State
+from envmill.author.domain import Arguments, Domain, Operation, Parameter, State
 from envmill.author.formula import fill
 
 _ARTICLE = re.compile(r"\ba(?= [aeio](?!ne\b))")
@@ -20,18 +20,26 @@ class Wish:
 
     operation: Operation
     arguments: Arguments
+    unsaid: frozenset[str] = frozenset()
+    """Rows and dates, by their local names, of which phrases say no more than what sort of thing they are."""
 
 
 def list_facts(wishes: list[Wish], domain: Domain, state: State, names: Names | None = None) -> dict[str, Any]:
     """What the person who asks can say again, under names people would use."""
+    return {name: value for name, value, _, _ in name_facts(wishes, domain, state, names)}
+
+
+def name_facts(wishes: list[Wish], domain: Domain, state: State, names: Names | None = None) -> Iterator[tuple[str, Any, int, Parameter]]:
+    """Every fact with its name, and the wish and the parameter it belongs to; what several wishes share has one name."""
     facts: dict[str, Any] = {}
-    for wish in wishes:
+    for number, wish in enumerate(wishes):
         for parameter in wish.operation.takes:
             value = say(f"{{{parameter.local}}}", wish, domain, state, names) if parameter.row else wish.arguments[parameter.name]
             name = parameter.local.replace("_", " ")
             spellings = (name, *(f"{name} {more}" for more in range(2, 99)))
-            facts[next(each for each in spellings if facts.get(each, value) == value)] = value
-    return facts
+            called = next(each for each in spellings if facts.get(each, value) == value)
+            facts[called] = value
+            yield called, value, number, parameter
 
 
 def can_say(wish: Wish, domain: Domain, state: State) -> bool:
@@ -52,9 +60,24 @@ def say_field(path: str, wish: Wish, domain: Domain, state: State, names: Names)
     """What one field of a phrase comes to: a row's name, something that row refers to, or a plain value."""
     rows = {each.local: each.row for each in wish.operation.takes if each.row}
     first, *rest = path.split(".")
+    if first in wish.unsaid:
+        return describe_field(rows.get(first, ""), rest, domain)
     if first not in rows:
         return spell_value(wish.arguments[first])
     return follow(rows[first], state[rows[first]][wish.arguments[f"{first}_id"]]["id"], rest, domain, state, names)
+
+
+def describe_field(collection: str, path: list[str], domain: Domain) -> str:
+    """What sort of thing a field is, for somebody who does not say which: a member, a certain day."""
+    if not collection:
+        return "a certain day"
+    for step in path:
+        reference = domain.collections[collection].attributes.get(f"{step}_id")
+        if not (reference and reference.ref):
+            return f"a certain {step.replace('_', ' ')}"
+        collection = reference.ref
+    noun = domain.collections[collection].noun.replace("_", " ")
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def follow(collection: str, row_id: str, path: list[str], domain: Domain, state: State, names: Names | None = None) -> str:

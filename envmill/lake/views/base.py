@@ -21,7 +21,7 @@ class View:
     """What its rows are sorted by, over all runs."""
 
 
-STAGES = "['generate', 'build', 'verify', 'filter', 'collect', 'export']"
+STAGES = "['mine', 'generate', 'build', 'verify', 'filter', 'collect', 'export']"
 """Stages as an SQL list: their place in it sorts them."""
 
 LINE_ORDER = f"run, lap, list_position({STAGES}, stage)"

@@ -1,4 +1,4 @@
-"""`repairs`: how often a build had to be sent back, and whose fault it was."""
+"""`repairs`: how often a version had to be sent back, and whose fault it was."""
 
 from envmill.lake.views.base import View
 
@@ -7,17 +7,18 @@ REPAIRS = View(
     sql="""
         with versions as (
             select *, content_hash = lag(content_hash) over (partition by run, subject order by repair) as same from builds),
-        lineage as (select run, subject, lap, recipe from exits where stage = 'build')
-        select versions.run, lap, recipe, repair, versions.outcome, fault,
+        lineage as (select run, subject, lap, stage, recipe from exits where stage in ('generate', 'build'))
+        select versions.run, lap, stage, recipe, repair, versions.outcome, fault,
                count(*) as versions,
                count(*) filter (same) as unchanged,
                min(versions.failure) filter (versions.outcome = 'failed') as example
         from versions left join lineage on lineage.run = versions.run and lineage.subject = versions.subject
-        group by versions.run, lap, recipe, repair, versions.outcome, fault""",
-    about="One row per run, lap, recipe, repair number, outcome and fault: repair 0 is the first version, then one per repair.",
+        group by versions.run, lap, stage, recipe, repair, versions.outcome, fault""",
+    about="One row per run, lap, stage, recipe, repair number, outcome and fault: repair 0 is the first version, then one per repair.",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
+        "stage": "Build: programs with their tests, and checklists. Generate: those blueprints and drafts that had to be sent back.",
         "recipe": "Recipe.",
         "repair": "0 is the first version.",
         "outcome": "Built or failed.",
@@ -29,7 +30,7 @@ REPAIRS = View(
     questions=(
         (
             "How many repairs does a build need?",
-            "select repair, sum(versions) as built from repairs where outcome = 'built' group by repair order by repair",
+            "select repair, sum(versions) as built from repairs where stage = 'build' and outcome = 'built' group by all order by repair",
         ),
         (
             "Whose fault are failures?",
@@ -37,5 +38,5 @@ REPAIRS = View(
         ),
         ("Where did the author send the same again?", "select run, recipe, repair, unchanged from repairs where unchanged > 0"),
     ),
-    order="run, lap, recipe, repair, outcome, fault",
+    order="run, lap, stage, recipe, repair, outcome, fault",
 )

@@ -5,26 +5,54 @@ from envmill.lake.views.base import View
 GROUP = 8
 """Attempts in a trainer's group."""
 
+_SIBLINGS = "over (partition by run, environment, policy)"
 
-def _chance_all(wins: str) -> str:
-    """SQL: mean of p^GROUP where p ~ Beta(wins + 1, attempts - wins + 1), in closed form."""
-    return f"exp(lgamma({wins} + 1 + {GROUP}) - lgamma({wins} + 1) + lgamma(attempts + 2) - lgamma(attempts + 2 + {GROUP}))"
+
+def _others(value: str) -> str:
+    """SQL: a sum over the scenario's siblings."""
+    return f"sum({value}) {_SIBLINGS} - ({value})"
+
+
+def _chance_all(up: str, down: str) -> str:
+    """SQL: mean of p^GROUP where p ~ Beta(up, down), in closed form."""
+    return f"exp(lgamma({up} + {GROUP}) - lgamma({up}) + lgamma({up} + {down}) - lgamma({up} + {down} + {GROUP}))"
 
 
 TRAINABILITY = View(
     name="trainability",
     sql=f"""
+        with counted as (
+            select run, environment, scenario, policy,
+                   count(*) filter (outcome <> 'error') as attempts,
+                   count(*) filter (outcome = 'pass') as passes,
+                   count(*) filter (outcome = 'error') as errors
+            from rollouts
+            group by run, environment, scenario, policy),
+        beside as (
+            select *, {_others("(attempts > 0)::int")} as k, {_others("attempts")} as n, {_others("passes")} as x,
+                   {_others("coalesce(passes * passes / nullif(attempts, 0), 0)")} as squares, {_others("attempts * attempts")} as sizes
+            from counted),
+        spread as (
+            select *, round((squares - x * x / nullif(n, 0)) / nullif(k - 1, 0), 9) as between_them,
+                   round((x - squares) / nullif(n - k, 0), 9) as within,
+                   (n - sizes / nullif(n, 0)) / nullif(k - 1, 0) as size
+            from beside),
+        weighed as (
+            select *, (x + 1.5) / (n + 3) as rate,
+                   case when k < 3 or n = k then 1
+                        when between_them <= within then if(within > 0, 4, 1)
+                        else least(4, greatest(1, (between_them + (size - 1) * within) / (between_them - within) - 1)) end as alike
+            from spread),
+        posterior as (
+            select *, 1 + (alike - 1) * k / (k + 3) as strength, rate * strength + passes as up,
+                   (1 - rate) * strength + attempts - passes as down
+            from weighed)
         select run, environment, scenario, policy, attempts, passes, errors,
                passes / nullif(attempts, 0) as pass_rate,
-               greatest(0, 1 - {_chance_all("passes")} - {_chance_all("(attempts - passes)")}) as trainable
-        from (select run, environment, scenario, policy,
-                     count(*) filter (outcome <> 'error') as attempts,
-                     count(*) filter (outcome = 'pass') as passes,
-                     count(*) filter (outcome = 'error') as errors
-              from rollouts
-              group by run, environment, scenario, policy)""",
+               greatest(0, 1 - {_chance_all("up", "down")} - {_chance_all("down", "up")}) as trainable
+        from posterior""",
     about=f"""One row per scenario and policy: how many attempts passed, and how likely it is that of {GROUP} more some pass and some fail.
-The pass rate has a uniform prior, so that few attempts say little: with none the probability is {1 - 2 / (GROUP + 1):.2f}.""",
+The pass rate's prior is made of the policy's attempts at the environment's other scenarios, as gate F5 makes it of the probes.""",
     columns={
         "run": "Run id.",
         "environment": "Environment id.",

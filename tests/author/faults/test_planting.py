@@ -19,6 +19,7 @@ from tests.author.questions import ask, ask_program, pose
 
 REPLIES = {
     "blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply, "checks": ChecksReply,
+    "skeleton": ProgramReply, "methods": prompts.MethodsReply, "theme": prompts.ThemeReply,
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
 }  # fmt: skip
 THEME = sorted(THEMES)[0]
@@ -33,7 +34,7 @@ print(hashlib.sha256("".join(texts).encode()).hexdigest())
 
 def test_the_catalogue_holds_what_it_promises() -> None:
     assert len(ANYWHERE) + len(EVERY) >= 70
-    assert all(len(kinds) >= (5 if prompt in ("tester", "checker") else 10) for prompt, kinds in KINDS.items())
+    assert all(len(kinds) >= (5 if prompt in ("theme", "skeleton", "tester", "checker") else 10) for prompt, kinds in KINDS.items())
     assert len({kind for _, kind in EVERY} | set(ANYWHERE)) >= 70
 
 

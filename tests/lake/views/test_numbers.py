@@ -1,14 +1,17 @@
 """What each view says of the example lake, counted by hand."""
 
 import math
-from fractions import Fraction
+import random
 from typing import Any
 
+import duckdb
 import pytest
 
+from envmill.agents.estimates import estimate_all, estimate_any, find_interval
+from envmill.gates.f5 import Probed, estimate_variance, pool_prior
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
-from envmill.lake.views.trainability import GROUP
+from envmill.lake.views.trainability import GROUP, TRAINABILITY
 from tests.lake.views.example import EASY, FIRST, HARD, SECOND
 
 
@@ -80,20 +83,44 @@ def test_a_view_counts_right(example: Lake, question: str, answer: list[Any]) ->
     assert fetch(example, question) == answer
 
 
-def test_trainability_is_the_exact_chance_of_a_mixed_group(example: Lake) -> None:
-    found = fetch(example, "select attempts, passes, trainable from trainability where attempts > 0")
-    assert (4, 4) in {(attempts, passes) for attempts, passes, _ in found}
-    for attempts, passes, trainable in found:
-        exact = 1 - _mean_power(passes, attempts) - _mean_power(attempts - passes, attempts)
-        assert math.isclose(trainable, exact, rel_tol=1e-9)
+def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
+    """As estimated from the attempts themselves; a scenario with fewer than four judged attempts says nothing of groups of four."""
+    question = "select passed, attempts - errors, low, high, pass_at_4, pass_all_4 from pass_rate where policy = 'careless'"
+    ((passed, judged, *sure, some, every),) = fetch(example, question)
+    assert sure == pytest.approx(list(find_interval(passed, judged)))
+    groups = [(4, 4), (0, 4)]
+    assert some == pytest.approx(sum(estimate_any(won, made, 4) or 0.0 for won, made in groups) / 2)
+    assert every == pytest.approx(sum(estimate_all(won, made, 4) or 0.0 for won, made in groups) / 2)
 
 
-def _mean_power(wins: int, attempts: int) -> Fraction:
-    """Mean of p^GROUP under Beta(wins + 1, attempts - wins + 1)."""
-    return Fraction(math.prod(wins + 1 + i for i in range(GROUP)), math.prod(attempts + 2 + i for i in range(GROUP)))
+def test_trainability_is_the_chance_that_the_gate_tells() -> None:
+    """In environments of one to nine scenarios, with errors, none judged, and siblings that are alike, apart, and neither."""
+    dice = random.Random(5)
+    probed: dict[str, Probed] = {}
+    with duckdb.connect() as connection:
+        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text)")
+        for place in range(40):
+            rate = dice.choice([0.0, 0.5, 1.0, None])
+            for number in range(1 + place % 9):
+                chance = dice.choice([0.0, 1.0]) if rate is None else rate
+                passed = [dice.random() < chance for _ in range(dice.choice([0, 1, 4, 4, 5]))]
+                outcomes = [*("pass" if one else "fail" for one in passed), "error"]
+                scenario = f"scn_{place}_{number}"
+                connection.executemany(
+                    "insert into rollouts values ('r', ?, ?, 'careless', ?)", [(f"env_{place}", scenario, outcome) for outcome in outcomes]
+                )
+                probed[scenario] = Probed(f"env_{place}", "careless", sum(passed), len(passed), scripted=False)
+        found = dict(connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall())
+    assert found.keys() == probed.keys()
+    for scenario, one in probed.items():
+        prior = pool_prior([other for name, other in probed.items() if other.environment == one.environment and name != scenario])
+        assert math.isclose(found[scenario], estimate_variance(one.passed, one.judged, GROUP, prior), rel_tol=1e-6, abs_tol=1e-9)
 
 
-def test_a_scenario_that_was_never_judged_has_the_prior(example: Lake) -> None:
-    found = fetch(example, f"select trainable from trainability where policy = 'reference' and scenario = '{HARD.id}'")
-    assert found == [(pytest.approx(1 - 2 / (GROUP + 1)),)]
+def test_a_scenario_that_was_never_judged_has_what_its_siblings_say(example: Lake) -> None:
+    question = "select {} from trainability where policy = 'reference' and scenario = '{}'"
+    ((passes, attempts),) = fetch(example, question.format("passes, attempts", EASY.id))
+    sibling = Probed("env", "reference", passes, attempts, scripted=True)
+    found = fetch(example, question.format("trainable", HARD.id))
+    assert found == [(pytest.approx(estimate_variance(0, 0, GROUP, pool_prior([sibling]))),)]
     assert EASY.id != HARD.id

@@ -12,7 +12,7 @@ from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Pending, 
 from envmill.lake.journal import read_calls
 from envmill.models.batch import Batch
 from envmill.models.batches.slips import Slips
-from tests.models.batches.field import WORDS, Field, kinds_of, spell_answer
+from tests.models.batching import WORDS, Field, kinds_of, spell_answer
 from tests.models.calling import GOOD, PROMPT, Answer, Question
 from tests.models.vendors.launch import Loopback
 

@@ -15,7 +15,7 @@ from envmill.models.batch import Batch
 from envmill.models.batches import DIALECTS
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.door import Door
-from tests.models.batches.field import WORDS, Field, kinds_of
+from tests.models.batching import WORDS, Field, kinds_of
 from tests.models.calling import PROMPT, Answer, Question
 
 TOOK = 7

@@ -1,4 +1,4 @@
-"""One run's batches at one carrier, opened again and again as processes do."""
+"""A run's batches at one carrier, for tests to open, serve and count."""
 
 import asyncio
 import json
@@ -92,6 +92,7 @@ class Field:
 
 
 def spell_answer(row: dict[str, Any], status: int = 200) -> str:
+    """A line of a file of replies."""
     message = {"role": "assistant", "content": GOOD}
     body = {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
     response = {"status_code": status, "request_id": "r", "body": body if status == 200 else {"error": {"message": "scripted"}}}

@@ -1,0 +1,69 @@
+"""A scripted policy in a conversation: before it makes a call that rests on something the user has not told yet, it asks.
+
+call ─► arguments, and the rows they name ─► hidden facts among them ─► a question ─► answer ─► the call
+"""
+
+from collections.abc import Iterator, Mapping
+
+from envmill.agents.base import Actor, Move, Say
+from envmill.agents.users.hearing import spell_name
+from envmill.sandbox import Observation
+from envmill.verifiers.procedure import list_leaves, spell_leaf
+from envmill.verifiers.words import find_words, normalise
+from schemas.base import Json, is_object
+from schemas.environment import Call
+from schemas.scenario import Scenario
+
+_SHORTEST = 4
+"""Letters of a value that is not part of another by chance."""
+
+
+class Inquirer:
+    """Asks for the facts its next call needs, all in one question; what no call shows is asked for first."""
+
+    def __init__(self, actor: Actor, scenario: Scenario) -> None:
+        self._actor, self._state, self._facts = actor, scenario.initial_state, scenario.user.facts
+        self.listens: bool = getattr(actor, "listens", True)
+        self._untold = [name for name in scenario.user.hidden if name in self._facts]
+        shown = {name for call in scenario.oracle for name in self._list_needs(call)}
+        self._unplaced = [name for name in self._untold if name not in shown]
+        self._held: Move | None = None
+
+    def act(self, last: Observation | Say | None) -> Move:
+        if self._held is not None:
+            held, self._held = self._held, None
+            return held
+        move = self._actor.act(last)
+        if not isinstance(move, Call):
+            return move
+        needs = [*self._unplaced, *self._list_needs(move)]
+        if not needs:
+            return move
+        self._untold = [name for name in self._untold if name not in needs]
+        self._unplaced, self._held = [], move
+        return Say(ask_for(needs, self._facts))
+
+    def _list_needs(self, call: Call) -> list[str]:
+        known = {spell_leaf(leaf) for leaf in _list_grounds(call, self._state)}
+        return [name for name in self._untold if any(_rests_on(leaf, known) for leaf in list_leaves(self._facts[name]))]
+
+
+def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
+    """One question for several facts."""
+    listed = [spell_name(name, facts) for name in names]
+    return f"Could you tell me {' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
+
+
+def _rests_on(told: Json, known: set[str]) -> bool:
+    """Whether what the user would tell is, or names, something that the call goes by."""
+    plain = normalise(spell_leaf(told))
+    return spell_leaf(told) in known or any(len(leaf) >= _SHORTEST and find_words(plain, leaf) for leaf in known)
+
+
+def _list_grounds(call: Call, state: Mapping[str, Json]) -> Iterator[Json]:
+    """What a call's arguments say, and the fields of the rows they name."""
+    for leaf in list_leaves(list(call.arguments.values())):
+        yield leaf
+        for rows in state.values():
+            if isinstance(leaf, str) and is_object(rows) and is_object(row := rows.get(leaf)):
+                yield from (value for value in row.values() if not is_object(value))

@@ -1,0 +1,96 @@
+"""A model as the policy: its turns through the door, calls side by side, replies by call id, its own thinking handed back.
+
+heard ─► messages ─► door (reply known? then free) ─► turn: words, calls, or calls that cannot be read
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from envmill.agents.base import Heard, Speaker, Turn, Unread
+from envmill.agents.tape import MALFORMED, spell_content, tell_reply
+from envmill.errors import BadRequest
+from envmill.models.account import Account
+from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec
+from envmill.models.prompt import Prompt
+from schemas.base import canonical_json
+from schemas.environment import Call, Environment
+from schemas.turns import PolicyInput
+
+PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "policy.md", PolicyInput)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|prompt is too long|context window|too many tokens|maximum model length", re.IGNORECASE
+)
+"""What servers say of a conversation that no longer fits."""
+
+
+class ModelPolicy:
+    """Whatever model plays the role `policy`."""
+
+    name = "model"
+
+    def __init__(self, sampling: Sampling = Sampling()) -> None:  # noqa: B008  frozen
+        self._sampling = sampling
+
+    def open(self, environment: Environment, account: Account, attempt: int, tokens: int | None) -> Speaker:
+        """Start one attempt; its number is what makes it another sample of the same conversation."""
+        return _Player(environment, account, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
+
+
+class _Player:
+    """One attempt."""
+
+    listens = True
+
+    def __init__(self, environment: Environment, account: Account, attempt: int, sampling: Sampling) -> None:
+        self._account, self._attempt, self._sampling = account, attempt, sampling
+        self._inputs = PolicyInput(policy_document=environment.policy_document)
+        self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.tools if "agent" in tool.actors]
+        rules = PROMPT.render(self._inputs, None).strip()
+        self._messages = [Message("system", rules)] if rules else []
+        self._calls: tuple[ToolCall, ...] = ()
+        self._ids: set[str] = set()
+
+    async def speak(self, heard: Heard) -> Turn:
+        self._messages += self._tell(heard)
+        try:
+            said = await self._account.converse(
+                PROMPT,
+                self._inputs,
+                self._messages,
+                tools=self._tools,
+                role="policy",
+                sampling=self._sampling,
+                sample=self._attempt,
+            )
+        except BadRequest as error:
+            if _TOO_LONG.search(f"{error.facts.get('code', '')} {error.message}"):
+                return Turn(cut=True)
+            raise
+        self._calls = tuple(self._name_calls(said.tool_calls))
+        self._messages.append(replace(said.to_message(), tool_calls=self._calls))
+        return _read_turn(said)
+
+    def _tell(self, heard: Heard) -> Iterator[Message]:
+        if heard.event == "replies":
+            for call, reply in zip(self._calls, heard.replies, strict=True):
+                content = MALFORMED if reply is None else tell_reply(reply)
+                yield Message("tool", spell_content(content), tool_call_id=call.id)
+        else:
+            yield Message("user", heard.text or canonical_json(heard.notices))
+
+    def _name_calls(self, calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
+        """Some servers number the calls of each turn anew, or not at all: each needs an id of its own to be answered by."""
+        for call in calls:
+            given = call.id if call.id and call.id not in self._ids else f"call_{len(self._ids) + 1}_{self._attempt}"
+            self._ids.add(given)
+            yield replace(call, id=given)
+
+
+def _read_turn(said: Completion) -> Turn:
+    calls = [
+        Unread(one.name, one.raw) if one.arguments is None else Call(name=one.name, arguments=one.arguments) for one in said.tool_calls
+    ]
+    took = said.usage + said.recalled
+    return Turn(said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took)

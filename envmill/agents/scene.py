@@ -1,0 +1,132 @@
+"""One performance of agent, user and environment, turn by turn, until somebody or something ends it.
+
+heard ─► speaker ─► turn ─┬─ calls ─► jail ─► replies ──────────────────┐
+  ▲                       ├─ wait ──► jail ─► what came meanwhile ──────┤
+  │                       └─ words ─► end of a single request           │
+  └───────────────────────────────────or user ─► answer, stop, misstep ─┘
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from envmill.agents.base import Heard, Speaker, Turn, Unread
+from envmill.agents.limits import Limits
+from envmill.agents.stage import Stage
+from envmill.agents.tape import Tape
+from envmill.agents.users.base import Knowledge, Line, Person
+from envmill.agents.users.missteps import find_misstep, finds_no_end
+from envmill.errors import Outage
+from envmill.sandbox import Advance, Invoke, Observation
+from schemas.environment import Call
+from schemas.rollout import Misstep, Termination
+
+MASKED: dict[Termination, str] = {
+    "environment_error": "the environment failed, not the policy",
+    "outage": "the model could not be reached: nothing is known about the policy",
+    "user_fault": "the simulated user broke its contract, not the policy",
+}
+"""Ends that say nothing about the policy: never a reward, not of 0 either."""
+
+
+@dataclass(frozen=True)
+class End:
+    """How a rollout came to its end."""
+
+    termination: Termination
+    detail: str = ""
+    misstep: Misstep = ""
+
+
+class Scene:
+    """Agent, user and environment, turn by turn."""
+
+    def __init__(self, speaker: Speaker, person: Person | None, knowledge: Knowledge, stage: Stage, tape: Tape, limits: Limits) -> None:
+        self.tape = tape
+        self._speaker, self._person, self._knowledge = speaker, person, knowledge
+        self._stage, self._limits = stage, limits
+        self._dialogue: list[Line] = []
+        self._misread = 0
+        """Turns in a row none of whose calls could be read."""
+
+    async def play(self, opening: str) -> End:
+        """Until somebody or something ends it."""
+        self._listen(opening)
+        began = await self._stage.start()
+        self.tape.start(began)
+        if began.outcome != "ok":
+            return End("environment_error", f"{began.code}: {began.message}")
+        heard: Heard | End = Heard("opening", opening)
+        try:
+            while isinstance(heard, Heard):
+                heard = self._find_limit() or await self._take(await self._speaker.speak(heard))
+        except Outage as error:
+            return End("outage", error.message)
+        return heard
+
+    def _listen(self, text: str) -> None:
+        self.tape.hear(text)
+        self._dialogue.append(Line("user", text))
+
+    def _find_limit(self) -> End | None:
+        tape, limits = self.tape, self._limits
+        if tape.moves >= limits.steps:
+            return End("step_limit", f"{tape.moves} calls")
+        if limits.tokens is not None and tape.usage.output >= limits.tokens:
+            return End("token_limit", f"{tape.usage.output} output tokens")
+        if limits.seconds is not None and tape.seconds > limits.seconds:
+            return End("time_limit", f"{tape.seconds:.0f} s went by")
+        return None
+
+    async def _take(self, turn: Turn) -> Heard | End:
+        self.tape.take(turn)
+        if turn.calls:
+            return await self._call(turn)
+        if turn.wait is not None:
+            passed = await self._stage.play(Advance(turn.wait))
+            self.tape.wait(turn.wait, passed)
+            return _find_failure([passed]) or Heard("time", passed=passed)
+        self.tape.speak(turn)
+        if turn.cut:
+            return End("token_limit", "its message was cut off")
+        return End("done") if self._person is None else await self._converse(self._person, turn.text)
+
+    async def _call(self, turn: Turn) -> Heard | End:
+        """Side by side means one after the other here, in the order they came; what no longer fits the limit is not made."""
+        done: list[tuple[Call | Unread, Observation | None]] = []
+        for call in turn.calls[: self._limits.steps - self.tape.moves]:
+            reply = None if isinstance(call, Unread) else await self._stage.play(Invoke(call))
+            done.append((call, reply))
+            if reply is not None and reply.outcome == "failure":
+                break
+        self.tape.record(turn, done)
+        self._misread = 0 if any(reply is not None for _, reply in done) else self._misread + 1
+        if self._misread >= self._limits.errors:
+            return End("agent_error", f"{self._misread} turns in a row whose calls could not be read")
+        if len(done) < len(turn.calls) and not _find_failure([reply for _, reply in done]):
+            return End("step_limit", f"{self.tape.moves} calls")
+        return _find_failure([reply for _, reply in done]) or Heard("replies", replies=[reply for _, reply in done])
+
+    async def _converse(self, person: Person, text: str) -> Heard | End:
+        """The user's answer, held to the contract before anybody goes by it."""
+        self._dialogue.append(Line("agent", text))
+        answer = await person.answer(self._dialogue)
+        misstep = find_misstep(self._knowledge, self._dialogue, answer)
+        if misstep:
+            self._listen(answer.text)
+            return End("user_fault", f"{misstep}: {answer.text}", misstep)
+        if answer.end:
+            return End("user_stopped" if answer.end == "content" else "user_gave_up", answer.text)
+        if len(self.tape.said) >= self._limits.turns:
+            return self._break_off()
+        self._listen(answer.text)
+        return Heard("words", answer.text)
+
+    def _break_off(self) -> End:
+        if finds_no_end(self._knowledge, self._dialogue):
+            return End("user_fault", "the agent has long asked for nothing, and the user goes on", "never_stops")
+        return End("user_gave_up", f"{len(self.tape.said)} messages of the agent")
+
+
+def _find_failure(replies: Sequence[Observation | None]) -> End | None:
+    failed = next((one for one in replies if one is not None and one.outcome == "failure"), None)
+    return End("environment_error", f"{failed.code}: {failed.message}") if failed else None

@@ -1,0 +1,48 @@
+"""What a simulated user is: it hears what was said so far, and answers or stops."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from schemas.scenario import Scenario, UserContract
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that was said."""
+
+    who: Literal["agent", "user"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the user says to it."""
+
+    text: str
+    end: Literal["", "content", "gave_up"] = ""
+    """Why the user says no more; empty while the conversation goes on."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What a person may speak of."""
+
+    contract: UserContract
+    request: str
+    """The whole request: what they would have said at once."""
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Knowledge":
+        return cls(scenario.user, scenario.request)
+
+
+class Person(Protocol):
+    """A simulated user in one conversation."""
+
+    listens: bool
+    """Whether an answer has to be awaited from elsewhere."""
+
+    async def answer(self, dialogue: Sequence[Line]) -> Answer:
+        """The answer to the last line; Outage when nobody can give it."""
+        ...

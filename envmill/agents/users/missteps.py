@@ -1,0 +1,145 @@
+"""What a simulated user may not do, found by trusted code: a rollout it happens in says nothing about the agent.
+
+contract, dialogue, answer ──► silent · stops_early · contradicts · reveals · invents · repeats · (at the end) never_stops
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.hearing import touches, understand
+from envmill.verifiers.dates import find_dates, read_date
+from envmill.verifiers.facts import is_given
+from envmill.verifiers.numbers import find_numbers, read_number
+from envmill.verifiers.procedure import list_leaves, spell_leaf
+from envmill.verifiers.words import normalise, split_words
+from schemas.base import Json
+from schemas.rollout import Misstep
+from schemas.scenario import Fact
+
+_IGNORANT = re.compile(
+    r"\b(?:i (?:do not|don't) (?:know|remember|have (?:that|it|one))|not sure|no idea|(?:cannot|can't) (?:say|remember|recall))\b"
+)
+_CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|am|pm|h|kg|km|cm|mm|ml|min|%)")
+_SMALL = 12
+"""Numbers up to this one are also how people count and point."""
+_SHORTEST = 3
+"""Characters of a value that is not said by chance."""
+_SAID_BEFORE, _LEAST_WORDS = 2, 4
+_STILL_GOING = 3
+
+
+def find_misstep(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Misstep:
+    """The first thing wrong with an answer to the dialogue's last line; empty where nothing is."""
+    for misstep in _list_missteps(knowledge, dialogue, answer):
+        return misstep
+    return ""
+
+
+def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
+    """Whether the agent has long since asked for nothing, and the user goes on."""
+    lately = [line.text for line in dialogue if line.who == "agent"][-_STILL_GOING:]
+    heard = [understand(text, knowledge.contract.facts) for text in lately]
+    return len(heard) == _STILL_GOING and all(text.strip() for text in lately) and not any(one.asks or one.promise for one in heard)
+
+
+def _list_missteps(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Iterator[Misstep]:
+    if not answer.end and not answer.text.strip():
+        yield "silent"
+    asked = [name for name in understand(dialogue[-1].text, knowledge.contract.facts).facts if _is_plain(knowledge.contract.facts[name])]
+    said = [*(line.text for line in dialogue if line.who == "user"), answer.text]
+    if answer.end and any(not tells(knowledge.contract.facts[name], "\n".join(said)) for name in asked):
+        yield "stops_early"
+    if any(_is_against(knowledge.contract.facts[name], answer.text) for name in asked):
+        yield "contradicts"
+    if any(_is_revealed(name, knowledge, dialogue, answer) for name in knowledge.contract.hidden):
+        yield "reveals"
+    if _invents(knowledge, dialogue, answer):
+        yield "invents"
+    if not asked and not answer.end and _repeats(knowledge, dialogue, answer):
+        yield "repeats"
+
+
+def tells(value: Json, text: str) -> bool:
+    """Whether a text says a value, in any usual spelling."""
+    return is_given(Fact(name="", kind=_kind(value), value=value), text)
+
+
+def _is_plain(value: Json) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _kind(value: Json) -> Literal["text", "number", "date"]:
+    if isinstance(value, str):
+        return "date" if read_date(value) is not None and len(value) < 30 else "text"
+    return "number" if read_number(value) is not None else "text"
+
+
+def _is_against(value: Json, text: str) -> bool:
+    """Asked for it, the user names another of its sort, or says that it does not know."""
+    if tells(value, text):
+        return False
+    plain, kind = normalise(text), _kind(value)
+    rivals = find_dates(plain) if kind == "date" else find_numbers(plain) if kind == "number" else ()
+    return bool(rivals) or bool(_IGNORANT.search(plain))
+
+
+def _is_revealed(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+    value = knowledge.contract.facts.get(name)
+    if not _is_plain(value) or len(spell_leaf(value)) < _SHORTEST or not tells(value, answer.text):
+        return False
+    if any((line.who == "agent" and touches(line.text, name)) or tells(value, line.text) for line in dialogue):
+        return False
+    facts, asked = knowledge.contract.facts, [line.text for line in dialogue if line.who == "agent"]
+    # A thing that was asked for is often named by another: the unit of that request, the batch in that oven.
+    return not any(
+        _is_plain(facts[other]) and tells(value, spell_leaf(facts[other]))
+        for other in facts
+        if other != name and any(touches(text, other) for text in asked)
+    )
+
+
+def _invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+    """A number, date or code that neither the contract nor the agent ever named."""
+    contract = knowledge.contract
+    told = [contract.opening, contract.persona, contract.stop, *contract.goals, *contract.fallbacks.values(), *contract.fallbacks]
+    known = "\n".join([knowledge.request, *told, *map(spell_leaf, list_leaves(contract.facts)), *(line.text for line in dialogue)])
+    numbers, dates, codes = _particulars(known)
+    said_numbers, said_dates, said_codes = _particulars(answer.text)
+    new = {number for number in said_numbers - numbers if abs(number) > _SMALL}
+    return bool(new or _unknown_dates(said_dates, dates) or said_codes - codes)
+
+
+@lru_cache(256)
+def _particulars(text: str) -> tuple[set[Decimal], set[tuple[int | None, int, int]], set[str]]:
+    plain = normalise(text)
+    numbers = {abs(one.value) for one in find_numbers(plain)}
+    dates = {(one.year, one.month, one.day) for one in find_dates(plain)}
+    codes = {code for code in _CODE.findall(plain) if not _ORDINAL.fullmatch(code)}
+    return numbers, dates, codes - {_spell(day) for day in dates}
+
+
+def _spell(day: tuple[int | None, int, int]) -> str:
+    return date(*day).isoformat() if day[0] else ""  # pyright: ignore[reportArgumentType]  the year is there
+
+
+def _unknown_dates(said: set[tuple[int | None, int, int]], known: set[tuple[int | None, int, int]]) -> bool:
+    """A year that either side leaves out is the one that is meant."""
+    return any(
+        not any((year is None or other is None or year == other) and (month, day) == (m, d) for other, m, d in known)
+        for year, month, day in said
+    )
+
+
+def _repeats(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+    """The same long answer a third time, to agents' words that were not the same."""
+    if len(split_words(answer.text)) < _LEAST_WORDS or answer.text in knowledge.contract.fallbacks.values():
+        return False
+    before = [line.text for line, reply in pairwise(dialogue) if reply.who == "user" and normalise(reply.text) == normalise(answer.text)]
+    return len(before) >= _SAID_BEFORE and dialogue[-1].text not in before

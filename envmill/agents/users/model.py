@@ -1,0 +1,41 @@
+"""A model as the user: it reads its contract and the conversation, and answers with one message or stops."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.errors import BadReply
+from envmill.models.account import Account
+from envmill.models.prompt import Prompt
+from schemas.turns import UserInput, UserReply
+
+PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "user.md", UserInput, UserReply)
+_SPEAKERS = {"user": "You", "agent": "Assistant"}
+
+
+class ModelUser:
+    """Whatever it says is held to the contract afterwards; what it does not say in the form asked for counts as silence."""
+
+    listens = True
+
+    def __init__(self, knowledge: Knowledge, account: Account, attempt: int) -> None:
+        self._contract, self._account, self._attempt = knowledge.contract, account, attempt
+
+    async def answer(self, dialogue: Sequence[Line]) -> Answer:
+        try:
+            reply = await self._account.ask(PROMPT, self._inputs(dialogue), UserReply, role="user", sample=self._attempt)
+        except BadReply:
+            return Answer("")
+        return Answer(reply.text, "content" if reply.stop else "")
+
+    def _inputs(self, dialogue: Sequence[Line]) -> UserInput:
+        contract = self._contract
+        return UserInput(
+            persona=contract.persona,
+            goals=contract.goals or [contract.opening],
+            known={name: value for name, value in contract.facts.items() if name not in contract.hidden},
+            hidden={name: contract.facts[name] for name in contract.hidden if name in contract.facts},
+            fallbacks=contract.fallbacks,
+            stop=contract.stop or "the assistant says that it is done, or that it cannot do it",
+            dialogue="\n".join(f"{_SPEAKERS[line.who]}: {line.text}" for line in dialogue),
+        )

@@ -1,0 +1,58 @@
+"""The person who asks: what their first message leaves out, who they are, what they want, and when they are content.
+
+wishes ──► facts, some of them hidden ──► the same request with those left vague: the opening of a conversation
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from envmill.author.dice import make_dice
+from envmill.author.domain import Domain, State
+from envmill.author.wording import Wish, capitalise, name_facts, say
+from envmill.author.wording.grammar import load_sayings
+from envmill.drafting.contract import is_told
+from schemas.base import Json
+from schemas.prompts import ScenarioReply
+
+HIDDEN = 0.6
+"""How often a fact that can be left out is."""
+
+
+def instruct_user(
+    reply: ScenarioReply, wishes: list[Wish], domain: Domain, state: State, write: Callable[[list[Wish]], str]
+) -> ScenarioReply:
+    """The scenario with a person behind it. `write` words wishes as the request was worded."""
+    dice = make_dice("user", reply.request)
+    hidden = _choose_hidden(wishes, domain, state, dice)
+    unsaid = [_leave_vague(wish, number, hidden, domain, state, wishes) for number, wish in enumerate(wishes)]
+    opening = write(unsaid) if hidden else ""
+    left = [name for name, value in reply.facts.items() if name in hidden and not is_told(value, opening)]
+    goals = [f"{capitalise(say(wish.operation.asks[0], wish, domain, state))}." for wish in wishes]
+    return introduce_user(reply.model_copy(update={"goals": goals, "hidden": left, "opening": opening if left else ""}))
+
+
+def introduce_user(reply: ScenarioReply) -> ScenarioReply:
+    """Who they are, what they say when they do not know, and when they stop; unless told, they want what the request says."""
+    sayings, dice = load_sayings(), make_dice("persona", reply.request)
+    told: dict[str, Json] = {
+        "persona": sayings.draw("persona", dice),
+        "goals": reply.goals or [reply.request],
+        "fallbacks": {"": sayings.draw("unknown", dice), "id": sayings.draw("unknown_id", dice)},
+        "stop": sayings.draw(f"content_{reply.polarity}", dice),
+    }
+    return reply.model_copy(update=told)
+
+
+def _choose_hidden(wishes: list[Wish], domain: Domain, state: State, dice: random.Random) -> frozenset[str]:
+    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone."""
+    facts = list(name_facts(wishes, domain, state))
+    plain = {name for name, _, _, parameter in facts if not (parameter.row or parameter.day)}
+    able = list(dict.fromkeys(name for name, *_ in facts if name not in plain))
+    drawn = [name for name in able if dice.random() < HIDDEN]
+    return frozenset(drawn or able[:1])
+
+
+def _leave_vague(wish: Wish, number: int, hidden: frozenset[str], domain: Domain, state: State, wishes: list[Wish]) -> Wish:
+    locals_ = [parameter.local for name, _, place, parameter in name_facts(wishes, domain, state) if place == number and name in hidden]
+    return replace(wish, unsaid=frozenset(locals_))

@@ -1,0 +1,71 @@
+"""What an exported folder carries so that it runs where nothing is installed: the jail, the judge, and the few files that open both.
+
+envrun/*.py              opens the folder
+envrun/jail.py           the jail's client
+envrun/runtime/          the runtime, whole: standard library only
+envrun/judge/            our verifiers as they are, the records they read, stand-ins for three libraries
+envrun/environment.json  program and interface
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import orjson
+
+from envmill.bundles.folder import CARRIED
+from envmill.sandbox.plan import Program
+from envmill.sandbox.vendor import CLIENT, list_runtime
+from envmill.settings import ROOT
+
+_HERE = Path(__file__).parent / CARRIED
+_JUDGE = "envmill.verifiers.judge"
+
+
+def list_carried(program: Program) -> dict[str, bytes]:
+    """Path in the bundle folder → content."""
+    own = {f"{CARRIED}/environment.json": orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)}
+    return {**_list_same(), **own}
+
+
+@cache
+def _list_same() -> dict[str, bytes]:
+    """What is the same in every folder, read once."""
+    runtime = list_runtime()
+    found = {f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes() for path in sorted(_HERE.rglob("*.py"))}
+    found |= {f"{CARRIED}/runtime/{name}": content for name, content in runtime.items()}
+    found |= {f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()}
+    return found | {f"{CARRIED}/jail.py": runtime[CLIENT], f"{CARRIED}/LICENSE": (ROOT / "LICENSE").read_bytes()}
+
+
+def list_judge() -> list[Path]:
+    """Our files that the judge needs, found by following its imports; the runtime lies beside it already."""
+    found: dict[str, Path] = {}
+    waiting = [_JUDGE]
+    while waiting:
+        module = waiting.pop()
+        path = _locate(module)
+        if path and module not in found and not module.startswith("envmill.runtime"):
+            found[module] = path
+            waiting += [*_list_parents(module), *_list_imports(path)]
+    return sorted(found.values())
+
+
+def _locate(module: str) -> Path | None:
+    stem = ROOT.joinpath(*module.split("."))
+    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+def _list_parents(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    return (".".join(parts[:length]) for length in range(1, len(parts)))
+
+
+def _list_imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

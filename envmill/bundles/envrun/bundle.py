@@ -1,0 +1,179 @@
+"""A bundle folder, opened: scenarios to play in its jail, and verdicts on how they ended.
+
+begin ─► Episode: call · advance · say ─► score ─► verdict (pass, fail, or error: nothing was found out)
+
+The process that runs the program is told the initial state, the clock, the seed and the calls; never a verifier or a reference path.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from .court import Court, Verdict, make_error
+from .jail import Jail, Message, Session
+
+_HERE = Path(__file__).parent
+FORMS = ("single", "conversation")
+
+
+class FolderError(Exception):
+    """The folder does not hold what was asked for, or not as it should."""
+
+
+class Episode:
+    """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail broke, and nothing about the policy."""
+
+    def __init__(self, bundle: "Bundle", scenario: Mapping[str, Any], verifier: Mapping[str, Any], session: Session, form: str) -> None:
+        self.scenario, self.form = scenario, form
+        self._bundle, self._verifier, self._session = bundle, verifier, session
+        self._deeds: list[Message] = []
+        self._said: list[str] = []
+        self._broken = not session.reset(scenario)["ok"]
+
+    @property
+    def messages(self) -> list[Message]:
+        """What a policy reads first: the policy document where there is one, and what the user says."""
+        policy = self._bundle.about["policy_document"]
+        asked = self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": asked}]
+
+    def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
+        """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
+        seen = self._session.call(name, dict(arguments), actor)
+        asked = {"name": name, "arguments": dict(arguments), "actor": actor}
+        code = "" if seen["ok"] else seen["error"]["code"]
+        self._deeds.append({"call": asked, "outcome": seen["outcome"], "code": code, "parts": seen.get("parts", [])})
+        self._note(seen)
+        return {name: seen[name] for name in ("ok", "parts", "error", "delay") if name in seen}
+
+    def advance(self, seconds: float) -> list[Message]:
+        """Let time pass; what came meanwhile."""
+        seen = self._session.advance(seconds)
+        self._note(seen)
+        return seen.get("notifications", [])
+
+    def say(self, text: str) -> None:
+        """Tell the user something; the last words are those that count most."""
+        self._said.append(text)
+
+    def score(self) -> Verdict:
+        """The verdict on the state as it is now, and on what was done and said."""
+        end = self._session.state()
+        if self._broken or not end["ok"]:
+            return make_error("the environment failed, not the policy")
+        ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
+        return self._bundle.court.decide(self._verifier, ending, self.scenario["clock"])
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
+
+    def _note(self, seen: Message) -> None:
+        self._broken = self._broken or seen["outcome"] == "failure"
+
+
+class Bundle:
+    """One environment with its scenarios."""
+
+    def __init__(self, folder: Path = _HERE.parent, *, trusted: bool = False, without: Collection[str] = ()) -> None:
+        """`trusted` lets the program run where the kernel has no layer for it; `without` leaves layers out, for tests."""
+        self.folder = folder
+        self.about: Message = self._read("bundle.json")
+        self.program: Message = self._read(f"{_HERE.name}/environment.json")
+        self._kit = folder / _HERE.name
+        self._trusted, self._without = trusted, without
+        self._numbers = count(1)
+
+    @cached_property
+    def jail(self) -> Jail:
+        """Where the program and generated checks run; started when first needed."""
+        return Jail(self._kit / "runtime", trusted=self._trusted, without=self._without)
+
+    @cached_property
+    def court(self) -> Court:
+        """Who judges; started when first needed."""
+        return Court(self._kit / "judge", lambda: self.jail)
+
+    def tools(self) -> list[Message]:
+        """The interface: name, description, parameters, effect, and the actors who may call it."""
+        return self.program["tools"]
+
+    def list_scenarios(self) -> list[str]:
+        """Names of the scenarios."""
+        return sorted(path.parent.name for path in (self.folder / "scenarios").glob("*/scenario.json"))
+
+    def read_scenario(self, name: str) -> Message:
+        """A scenario with its initial state."""
+        if name not in self.list_scenarios():
+            raise FolderError(f"There is no scenario {name!r} here. There are: {', '.join(self.list_scenarios())}.")
+        told = self._read(f"scenarios/{name}/scenario.json")
+        state = told["initial_state"]
+        return told | {"initial_state": self._read(f"states/{state}.json") if isinstance(state, str) else state}
+
+    def begin(self, name: str, seed: int | None = None, form: str = "single") -> Episode:
+        """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it.
+
+        In the form `conversation` the user begins with less than everything and tells the rest when asked; you play the user.
+        """
+        if form not in FORMS:
+            raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
+        told = self.read_scenario(name)
+        scenario = told | ({} if seed is None else {"seed": seed})
+        session = Session(self.jail, self.program, next(self._numbers))
+        return Episode(self, scenario, self._read_verifier(name), session, form)
+
+    def play(self, name: str, moves: Sequence[Message]) -> Verdict:
+        """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""
+        episode = self.begin(name)
+        try:
+            for move in moves:
+                make_move(episode, move)
+            return episode.score()
+        finally:
+            episode.close()
+
+    def close(self) -> None:
+        """End every session, the jail and the judge."""
+        for name in ("court", "jail"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
+
+    def __enter__(self) -> "Bundle":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _read_verifier(self, name: str) -> Message:
+        """The verifier, the sources of its generated checks among them."""
+        home = f"scenarios/{name}"
+        verifier = self._read(f"{home}/verifier.json")
+        for check in (*verifier["goals"], *verifier["guards"]):
+            if "file" in check:
+                check["source"] = (self.folder / home / check.pop("file")).read_text(encoding="utf-8")
+        return verifier
+
+    def _read(self, path: str) -> Any:
+        try:
+            return json.loads((self.folder / path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise FolderError(f"{self.folder / path} cannot be read ({type(error).__name__}: {error}). Export the folder again.") from None
+
+
+def make_move(episode: Episode, move: Message) -> Any:
+    """One move; FolderError for what is none."""
+    if "name" in move:
+        return episode.call(move["name"], move.get("arguments", {}), move.get("actor", "agent"))
+    if "say" in move:
+        return episode.say(move["say"])
+    if "advance" in move:
+        return episode.advance(move["advance"])
+    raise FolderError(f"{move} is no move. Write a call as name and arguments, words as say, seconds as advance.")
+
+
+def open_bundle(folder: Path | str = _HERE.parent, *, trusted: bool = False) -> Bundle:
+    """The bundle in a folder; the one this lies in when none is named."""
+    return Bundle(Path(folder), trusted=trusted)

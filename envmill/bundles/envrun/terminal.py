@@ -1,0 +1,121 @@
+"""The command line of an exported environment: list, show, open, call, score, check."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .bundle import Bundle, FolderError, make_move
+from .court import JudgeError
+from .jail import JailError
+
+
+def main(words: Sequence[str]) -> int:
+    """0 done, 1 a check did not hold, 2 wrong usage, 3 the jail or the judge failed or refused."""
+    asked = _make_parser().parse_args(words)
+    try:
+        with Bundle(trusted=asked.trusted) as bundle:
+            return COMMANDS[asked.command](bundle, asked)
+    except FolderError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    except (JailError, JudgeError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="envrun", description="An environment with its scenarios, played in a jail and judged.")
+    parser.add_argument("--trusted", action="store_true", help="run the program even where this machine cannot confine it")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="scenarios, one a line")
+    commands.add_parser("tools", help="the interface, as JSON")
+    for name, told in (("show", "what a policy is shown of a scenario, as JSON"), ("open", "play it: moves as JSON lines in, replies out")):
+        commands.add_parser(name, help=told).add_argument("scenario")
+    call = commands.add_parser("call", help="one call on a scenario's initial state")
+    for name in ("scenario", "tool"):
+        call.add_argument(name)
+    call.add_argument("arguments", nargs="?", default="{}", help="as JSON; none when left out")
+    score = commands.add_parser("score", help="the verdict on a file of moves, one JSON object a line")
+    score.add_argument("scenario")
+    score.add_argument("moves", type=Path)
+    commands.add_parser("check", help="every scenario: its reference path passes, and doing nothing earns nothing")
+    return parser
+
+
+def _list(bundle: Bundle, _: argparse.Namespace) -> int:
+    for name in bundle.list_scenarios():
+        told = bundle.read_scenario(name)
+        sys.stdout.write(f"{name}\t{told['split']}\t{told['polarity']}\t{' '.join(told['request'].split())}\n")
+    return 0
+
+
+def _tools(bundle: Bundle, _: argparse.Namespace) -> int:
+    return _write(bundle.tools())
+
+
+def _show(bundle: Bundle, asked: argparse.Namespace) -> int:
+    episode = bundle.begin(asked.scenario)
+    return _write({"scenario": asked.scenario, "messages": episode.messages, "tools": bundle.tools()})
+
+
+def _open(bundle: Bundle, asked: argparse.Namespace) -> int:
+    """A session that lives as long as its input: `{"score": true}` asks for the verdict at any time."""
+    episode = bundle.begin(asked.scenario)
+    _write({"messages": episode.messages})
+    for line in sys.stdin:
+        if line.strip():
+            move = _read(line)
+            _write(episode.score() if "score" in move else {"reply": make_move(episode, move)})
+    return 0
+
+
+def _call(bundle: Bundle, asked: argparse.Namespace) -> int:
+    return _write(bundle.begin(asked.scenario).call(asked.tool, _read(asked.arguments)))
+
+
+def _score(bundle: Bundle, asked: argparse.Namespace) -> int:
+    try:
+        lines = asked.moves.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise FolderError(f"{asked.moves} cannot be read ({error.strerror}). Name a file of moves, one JSON object a line.") from None
+    return _write(bundle.play(asked.scenario, [_read(line) for line in lines if line.strip()]))
+
+
+def _check(bundle: Bundle, _: argparse.Namespace) -> int:
+    bad = 0
+    for name in bundle.list_scenarios():
+        told = bundle.read_scenario(name)
+        path = [*told["oracle"], *([{"say": told["say"]}] if told["say"] else [])]
+        oracle = bundle.play(name, path) if path else None
+        nothing = bundle.play(name, [])
+        sound = (oracle is None or oracle["outcome"] == "pass") and nothing["reward"] == 0.0
+        bad += not sound
+        _write({"scenario": name, "sound": sound, "oracle": oracle and oracle["reward"], "do_nothing": nothing["reward"]})
+    return 1 if bad else 0
+
+
+COMMANDS: dict[str, Callable[[Bundle, argparse.Namespace], int]] = {
+    "list": _list,
+    "tools": _tools,
+    "show": _show,
+    "open": _open,
+    "call": _call,
+    "score": _score,
+    "check": _check,
+}
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text).items())
+    except (ValueError, AttributeError) as error:
+        raise FolderError(f"{text.strip()[:80]!r} is no JSON object ({error}).") from None
+
+
+def _write(value: Any) -> int:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+    return 0

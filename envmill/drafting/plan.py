@@ -1,0 +1,42 @@
+"""A plan held to what any program could keep: read before anybody pays for writing one."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from envmill.kinds.base import is_forbidden
+from schemas.environment import Blueprint
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+def find_plan_faults(plan: Blueprint) -> list[str]:
+    """Everything that is wrong with it, in words for whoever wrote it."""
+    return [*_find_tool_faults(plan), *_find_state_faults(plan)]
+
+
+def _find_tool_faults(plan: Blueprint) -> Iterator[str]:
+    names = [tool.name for tool in plan.tools]
+    for name, times in Counter(names).items():
+        if is_forbidden(name) or not _NAME.fullmatch(name):
+            yield f"The tool name {name!r} is not allowed: use a short verb with an object in snake_case."
+        if times > 1:
+            yield f"The tool {name} is planned {times} times."
+    for effect, does in (("change", "changes anything"), ("query", "reads anything")):
+        if not any(tool.effect == effect for tool in plan.tools):
+            yield f"No tool {does}."
+    yield from (f"The tool {tool.name} has no description." for tool in plan.tools if not tool.description.strip())
+
+
+def _find_state_faults(plan: Blueprint) -> Iterator[str]:
+    if not plan.collections:
+        yield "There is no collection of records, so nothing can be kept."
+    for name, attributes in plan.collections.items():
+        if attributes[:1] != ["id"]:
+            yield f"The attributes of {name} must begin with `id`."
+        if repeated := [each for each, times in Counter(attributes).items() if times > 1]:
+            yield f"{name} has the attributes {repeated} more than once."
+    told = Counter(" ".join(rule.split()).casefold() for rule in plan.rules)
+    if not any(told):
+        yield "There is no rule, so nothing can be refused."
+    yield from (f"A rule is told {times} times: {rule!r}." for rule, times in told.items() if times > 1)

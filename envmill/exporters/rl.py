@@ -1,0 +1,113 @@
+"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt, tools, and where the verifier is."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from envmill.agents.transcript import list_tools
+from envmill.exporters.base import SPLITS, TRANSFER, Cargo, Parcel, make_canary, spell_json, spell_lines
+from envmill.exporters.columns import Column, tell_row, write_parquet
+from envmill.exporters.messages import tell_tools
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.scenario import Scenario
+
+NAME = "rl"
+
+
+@dataclass(frozen=True)
+class Posing:
+    """A scenario as it is put to a policy."""
+
+    scenario: Scenario
+    environment: Environment
+    form: Literal["single", "conversation"]
+    limits: Mapping[str, float]
+
+    @property
+    def prompt(self) -> list[Json]:
+        """What the policy reads first. In a conversation the user begins with less than everything."""
+        policy = self.environment.policy_document
+        asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
+        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": asked}]
+
+    @property
+    def verifier(self) -> Json:
+        """Where what judges it is found; never the verifier itself: a policy's process must not hold it."""
+        return {"bundle": f"bundle/{self.environment.id}", "scenario": f"{self.scenario.number:03d}", "id": self.scenario.id}
+
+
+COLUMNS: tuple[Column[Posing], ...] = (
+    Column("data_source", "string", "`envmill/` and the recipe.", lambda one: f"envmill/{one.scenario.origin.recipe}"),
+    Column("scenario", "string", "Scenario id.", lambda one: one.scenario.id),
+    Column("environment", "string", "Environment id.", lambda one: one.environment.id),
+    Column(
+        "form",
+        "string",
+        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when asked.",
+        lambda one: one.form,
+    ),
+    Column("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
+    Column("tools", "json", "Interface in OpenAI's spelling.", lambda one: tell_tools(list_tools(one.environment))),
+    Column("verifier", "json", "Folder of the exported environment and its scenario there, which judges.", lambda one: one.verifier),
+    Column("seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed),
+    Column("clock", "string", "Virtual time at the start.", lambda one: one.scenario.clock),
+    Column(
+        "limits",
+        "json",
+        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, errors.",
+        lambda one: one.limits,
+    ),
+    Column("polarity", "string", "What success means here.", lambda one: one.scenario.polarity),
+    Column("features", "json", "Difficulty features.", lambda one: one.scenario.features),
+    Column("bounds", "json", "Error bounds of the verifier; null where not measured.", lambda one: _tell_bounds(one.scenario)),
+    Column("licence", "string", "Licence of the environment.", lambda one: one.environment.licence),
+)
+"""Of JSONL and Parquet alike."""
+
+
+def export_rl(cargo: Cargo) -> list[Parcel]:
+    """One folder; its rows refer to the folders of exporter `bundle`, which lie beside it."""
+    if not cargo.scenarios:
+        return []
+    files: dict[str, bytes] = {}
+    rows = group_posings(cargo)
+    for split, found in rows.items():
+        files[f"{split}.jsonl"] = spell_lines([tell_row(COLUMNS, row) for row in found])
+        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+    files["manifest.json"] = spell_json(_tell_manifest(cargo))
+    environments = tuple(sorted({one.environment for one in cargo.scenarios}))
+    scenarios = tuple(sorted(one.id for one in cargo.scenarios))
+    return [Parcel(NAME, NAME, files, sum(map(len, rows.values())), environments, scenarios)]
+
+
+def group_posings(cargo: Cargo) -> dict[str, list[Posing]]:
+    """By split, each in the order of scenarios' ids."""
+    homes = {one.id: one for one in cargo.environments}
+    ordered = sorted(cargo.scenarios, key=lambda one: one.id)
+    found = {
+        split: [row for one in ordered if one.split == split for row in _pose(one, homes[one.environment], cargo.limits)]
+        for split in SPLITS
+    }
+    return {split: rows for split, rows in found.items() if rows}
+
+
+def _pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[Posing]:
+    """A user who holds nothing back has nothing to be asked for."""
+    yield Posing(scenario, environment, "single", limits)
+    if scenario.user.hidden:
+        yield Posing(scenario, environment, "conversation", limits)
+
+
+def _tell_bounds(scenario: Scenario) -> Json:
+    return scenario.bounds.model_dump(mode="json") if scenario.bounds else None
+
+
+def _tell_manifest(cargo: Cargo) -> Json:
+    return {
+        "exporter": NAME,
+        "scenarios": sorted(one.id for one in cargo.scenarios),
+        "licences": sorted({one.licence for one in cargo.environments}),
+        "transfer": TRANSFER,
+        "canary": make_canary([one.id for one in cargo.scenarios]),
+    }

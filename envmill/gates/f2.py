@@ -1,0 +1,24 @@
+"""F2: not trivial: a weak policy does not always solve it."""
+
+from collections.abc import Sequence
+
+from envmill.gates.base import Finding, drop, keep, pass_by, skip
+from envmill.gates.f1 import name_actor
+from schemas.rollout import Rollout
+
+GATE = "F2"
+FEWEST = 4
+"""Attempts below which nothing is said: a scenario that is solved every other time is always solved in two of a quarter of all cases."""
+
+
+def require_challenge(rollouts: Sequence[Rollout], most: float) -> Finding:
+    """`most`: share of passes from which it is too easy. Errors are no attempts; a scripted policy's slips say nothing about difficulty."""
+    judged = [one for one in rollouts if one.outcome != "error"]
+    passed, who = sum(one.outcome == "pass" for one in judged), name_actor(judged[0]) if judged else "nobody"
+    told = f"{passed} of {len(judged)} attempts of {who} pass"
+    if judged and not judged[0].checkpoint:
+        return pass_by(GATE, "scripted_policy", told)
+    if len(judged) < FEWEST:
+        return skip(GATE, "too_few_attempts", f"{told}; {FEWEST} that could be judged are the fewest that say anything.")
+    seen = {"policy": who, "passed": passed, "attempts": len(judged), "most": most}
+    return drop(GATE, "trivial", told, seen) if passed >= most * len(judged) else keep(GATE, seen)

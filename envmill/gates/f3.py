@@ -1,0 +1,76 @@
+"""F3: not contaminated: nothing in it repeats a protected text, as far as a check of known power can see.
+
+texts ─► index of protected sets ─► hit: dropped
+planted copies, clones, shuffles, rewordings ─► the same index ─► rates; too low, and nothing is measured
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from envmill.gates.base import Finding, drop, keep, skip
+from envmill.gates.plants import PLANTS
+from envmill.gates.protected import Protected, read_protected
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.scenario import Scenario
+
+GATE = "F3"
+
+LEAST: Mapping[str, float] = {"copied": 0.98, "renamed": 0.9, "shuffled": 0.9, "reworded": 0.8}
+"""Share of planted texts of each kind that must be found."""
+_PLANTED = 60
+"""Texts the power is measured with."""
+
+_POWER: dict[str, dict[str, float]] = {}
+
+
+def look_for_contamination(texts: Mapping[str, str], folder: Path) -> Finding:
+    """`texts` by what they are, for the message. Where nothing is protected, or the check is blind, that is said and nothing is claimed."""
+    protected = read_protected(folder)
+    if protected is None:
+        return skip(GATE, "no_protected_set", f"Nothing is protected: put texts of benchmarks into {folder}, or set ENVMILL_PROTECTED.")
+    power = measure_power(protected)
+    told: dict[str, Json] = {"sets": protected.sets, "digest": protected.digest, "too_short": protected.short, "power": power}
+    for what, text in sorted(texts.items()):
+        if hit := protected.find(text):
+            seen = told | {"what": what, "source": hit.source, "shared": hit.shared, "words": hit.words}
+            return drop(GATE, hit.reason, f"its {what} has {hit.shared:.0%} in common with {hit.source}: {hit.words or text[:120]!r}", seen)
+    if weak := [f"{name} {power.get(name, 0):.0%} of {least:.0%}" for name, least in LEAST.items() if power.get(name, 0.0) < least]:
+        return skip(GATE, "weak_check", f"Too few planted copies of the protected texts are found: {', '.join(weak)}.", told)
+    return keep(GATE, told)
+
+
+def measure_power(protected: Protected) -> dict[str, float]:
+    """Kind of plant → share that is found. The same sets have the same power: it is measured once a process."""
+    if protected.digest not in _POWER:
+        _POWER[protected.digest] = {name: _rate(protected, name) for name in PLANTS if protected.texts}
+    return _POWER[protected.digest]
+
+
+def _rate(protected: Protected, kind: str) -> float:
+    names = sorted(protected.texts)
+    chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]
+    found = [protected.find(PLANTS[kind](protected.texts[name], place)) for place, name in enumerate(chosen)]
+    return round(sum(hit is not None for hit in found) / len(chosen), 3)
+
+
+def list_environment_texts(environment: Environment) -> dict[str, str]:
+    """What an agent reads of it."""
+    tools: Sequence[str] = [tool.description for tool in environment.tools]
+    return {
+        "summary": environment.summary,
+        "policy document": environment.policy_document,
+        "rules": "\n".join(environment.rules),
+        "tools": "\n".join(tools),
+    }
+
+
+def list_scenario_texts(scenario: Scenario) -> dict[str, str]:
+    """What is said in it."""
+    user = scenario.user
+    return {
+        "request": scenario.request,
+        "opening": user.opening,
+        "goals": "\n".join([user.persona, *user.goals]),
+        "last words": scenario.say,
+    }

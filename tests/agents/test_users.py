@@ -1,0 +1,169 @@
+"""Simulated users: what they understand, what they tell, and what none of them may do."""
+
+import random
+from typing import Any
+
+import pytest
+
+from envmill.agents.inquiry import ask_for
+from envmill.agents.users import USERS
+from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.hearing import understand
+from envmill.agents.users.missteps import find_misstep, finds_no_end
+from envmill.agents.users.scripted import ScriptedUser, spell_fact
+from schemas.rollout import Misstep
+from schemas.scenario import UserContract
+from tests.agents.talks import KNOWN
+
+FACTS: dict[str, Any] = {"start_date": "2026-03-14", "amount": 450, "shop": "Hill", "shop 2": "Square", "paid": True}
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        pytest.param("What is the start date?", ["start_date"], id="by name"),
+        pytest.param("Please tell me the amounts.", ["amount"], id="a request, in the plural"),
+        pytest.param("I need to know your start date and the amount", ["start_date", "amount"], id="two at once"),
+        pytest.param("Which date do you mean?", ["start_date"], id="by the last word alone"),
+        pytest.param("Which shop?", ["shop", "shop 2"], id="of several all"),
+        pytest.param("Which is the second shop?", ["shop 2"], id="of several the second"),
+        pytest.param("Could you tell me the first shop?", ["shop"], id="of several the first"),
+        pytest.param("The amount is booked. Is there anything else I can do?", [], id="a courtesy"),
+        pytest.param("Let me know if the amount should change.", [], id="an offer"),
+        pytest.param("I booked the amount for the start date.", [], id="a report"),
+    ],
+)
+def test_a_fact_is_asked_for_by_its_words(message: str, asked: list[str]) -> None:
+    assert list(understand(message, FACTS).facts) == asked
+
+
+@pytest.mark.parametrize(
+    ("message", "mood"),
+    [
+        pytest.param("Shall I go on?", "consent", id="consent"),
+        pytest.param("Could you give me more details?", "anything", id="anything"),
+        pytest.param("Who is your dentist?", "other", id="something nobody foresaw"),
+        pytest.param("One moment, please.", "promise", id="promise"),
+        pytest.param("It is done.", "", id="nothing"),
+    ],
+)
+def test_what_else_a_message_wants_is_told_apart(message: str, mood: str) -> None:
+    heard = understand(message, FACTS)
+    assert [name for name in ("consent", "anything", "other", "promise") if getattr(heard, name)] == ([mood] if mood else [])
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_what_an_agent_asks_for_is_what_is_told(name: str) -> None:
+    assert list(understand(ask_for([name], FACTS), FACTS).facts) == [name]
+
+
+def test_facts_are_told_as_people_tell_them() -> None:
+    told = [spell_fact(name, FACTS) for name in FACTS]
+    assert told == [
+        "The start date is 2026-03-14.", "The amount is 450.", "The first shop is Hill.", "The second shop is Square.", "The paid is yes.",
+    ]  # fmt: skip
+
+
+async def talk(*messages: str) -> list[Answer]:
+    """What the scripted user says to one message after the other."""
+    user, dialogue, answers = ScriptedUser(KNOWN), [Line("user", KNOWN.contract.opening)], list[Answer]()
+    for message in messages:
+        dialogue.append(Line("agent", message))
+        answers.append(await user.answer(dialogue))
+        assert find_misstep(KNOWN, dialogue, answers[-1]) == ""
+        dialogue.append(Line("user", answers[-1].text))
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        pytest.param(["Which tool?"], ["The tool is drill."], id="what is asked"),
+        pytest.param(["Any details?", "Any details?"], ["The tool is drill. The member name is Ada.", "I could not say."], id="all, once"),
+        pytest.param(["What is your member id?"], ["I have no number at hand."], id="what is not known, by its word"),
+        pytest.param(["How old are you?"], ["I could not say."], id="what is not known"),
+        pytest.param(["Shall I lend the drill to Ada?"], ["Yes, please."], id="consent"),
+        pytest.param(["Let me look."], ["All right, go on."], id="patience"),
+    ],
+)
+async def test_the_scripted_user_plays_its_contract(messages: list[str], said: list[str]) -> None:
+    answers = await talk(*messages)
+    assert [(one.text, one.end) for one in answers] == [(text, "") for text in said]
+
+
+@pytest.mark.parametrize(
+    ("messages", "end"),
+    [
+        pytest.param(["Done: Ada has the drill. Anything else I can do?"], "content", id="done"),
+        pytest.param(["I am sorry, I cannot do that."], "content", id="refused"),
+        pytest.param(["How old are you?"] * 3, "gave_up", id="asked for nothing it knows"),
+        pytest.param([""] * 3, "gave_up", id="told nothing"),
+    ],
+)
+async def test_the_scripted_user_stops(messages: list[str], end: str) -> None:
+    *before, last = await talk(*messages)
+    assert (last.end, {one.end for one in before} - {""}) == (end, set())
+
+
+WORDS = "the what which member name tool card drill saw Ada Bo lend date ? . please id 12 M1 done tell"
+
+
+async def test_no_scripted_user_ever_breaks_its_contract() -> None:
+    dice, words = random.Random(3), WORDS.split()
+    for _ in range(300):
+        await talk(*[" ".join(dice.choices(words, k=dice.randint(1, 9))) for _ in range(3)])
+
+
+ASKED, UNASKED, DONE = "Which tool would you like?", "How can I help?", "The drill is lent to Ada."
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "misstep"),
+    [
+        pytest.param(ASKED, Answer("The drill, please."), "", id="as it should be"),
+        pytest.param(DONE, Answer("Thanks!", "content"), "", id="content"),
+        pytest.param(UNASKED, Answer("A tool, for the fence."), "", id="what is not hidden"),
+        pytest.param(ASKED, Answer(" "), "silent", id="silent"),
+        pytest.param(ASKED, Answer("Never mind.", "content"), "stops_early", id="stops early"),
+        pytest.param(ASKED, Answer("I do not know."), "contradicts", id="forgets"),
+        pytest.param(UNASKED, Answer("I am Ada and want a tool."), "reveals", id="tells unasked"),
+        pytest.param(ASKED, Answer("The drill, until 3 April 2026."), "invents", id="invents a date"),
+        pytest.param(ASKED, Answer("The drill, for 75 euros."), "invents", id="invents an amount"),
+        pytest.param(ASKED, Answer("The drill. My card is K-4711."), "invents", id="invents a code"),
+        pytest.param(ASKED, Answer("The drill, one or two days."), "", id="counts"),
+    ],
+)
+def test_what_no_user_may_do_is_found(message: str, answer: Answer, misstep: Misstep) -> None:
+    assert find_misstep(KNOWN, [Line("user", KNOWN.contract.opening), Line("agent", message)], answer) == misstep
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "misstep"),
+    [
+        pytest.param(450, "It is 500.", "contradicts", id="another number"),
+        pytest.param(450, "450.00, I think", "", id="the number, spelled otherwise"),
+        pytest.param("2026-03-14", "On 15 March 2026.", "contradicts", id="another date"),
+        pytest.param("2026-03-14", "On the 14th of March.", "", id="the date, spelled otherwise"),
+    ],
+)
+def test_numbers_and_dates_are_compared_as_such(value: Any, answer: str, misstep: Misstep) -> None:
+    known = Knowledge(UserContract(opening="Hi.", facts={"limit": value}, hidden=["limit"]), "Set the limit.")
+    assert find_misstep(known, [Line("user", "Hi."), Line("agent", "What is the limit?")], Answer(answer)) == misstep
+
+
+def test_the_same_again_and_again_is_a_misstep_of_whom_it_is() -> None:
+    said = "I would like to have it soon."
+    other = [line for word in ("Noted. Where to?", "Noted. When?") for line in (Line("agent", word), Line("user", said))]
+    same = [line for _ in range(2) for line in (Line("agent", "Where to?"), Line("user", said))]
+    assert find_misstep(KNOWN, [*other, Line("agent", "How?")], Answer(said)) == "repeats"
+    assert find_misstep(KNOWN, [*same, Line("agent", "Where to?")], Answer(said)) == ""
+
+
+def test_who_goes_on_when_nothing_is_asked_finds_no_end() -> None:
+    lines = [line for _ in range(3) for line in (Line("agent", DONE), Line("user", "And now?"))]
+    assert finds_no_end(KNOWN, lines)
+    assert not finds_no_end(KNOWN, [*lines, Line("agent", ASKED)])
+
+
+def test_users_are_in_one_table() -> None:
+    assert list(USERS) == ["scripted", "model"]

@@ -1,0 +1,66 @@
+"""What the line takes: a thousand scenarios from verify to collect, with one process for each core."""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from envmill.lake.lake import Lake
+from envmill.line import STEP, STEPS, Step
+from envmill.opening import open_walk
+from envmill.settings import Settings
+from schemas.run import RunConfig
+from schemas.scenario import Scenario
+from tests.bench.playing import measure_attempts
+
+SCENARIOS, ENVIRONMENTS = 1000, 20
+
+_RUN = "bench"
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """Functions of their own, so that each can be asked for alone."""
+    yield from measure_attempts()
+    yield from measure_scenarios()
+
+
+def measure_scenarios(scenarios: int = SCENARIOS, environments: int = ENVIRONMENTS) -> Iterator[dict[str, Any]]:
+    """Verify, filter and collect of scenarios that were built before; the jail's processes are in the sum, since each of them has ended."""
+    config = RunConfig(environments=environments, scenarios=scenarios // environments, seed=1, mistakes=0.0, attempts=8)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = _settle(Path(folder))
+        first = STEPS.index(STEP["scenarios-verify"])
+        asyncio.run(_walk(settings, config, STEPS[:first]))
+        before, began = os.times(), time.monotonic()
+        asyncio.run(_walk(settings, config, STEPS[first : first + 3]))
+        after, wall = os.times(), time.monotonic() - began
+        own, spent = sum(after[:2]) - sum(before[:2]), sum(after[:4]) - sum(before[:4])
+        entered = len(Lake(settings.lake).read(Scenario, _RUN))
+    what = f"{entered} scenarios from verify to collect, eight probes at most, on {os.cpu_count()} cores"
+    yield {"id": "scenarios_cpu", "what": f"processor time of {what}", "measured": spent, "unit": "s"}
+    yield {
+        "id": "own_share",
+        "what": f"share of the process that walks in it, which has one core at most, with {what}",
+        "measured": own / spent,
+    }
+    yield {"id": "scenarios", "what": f"the clock's time of {what}", "measured": wall, "unit": "s"}
+    yield {
+        "id": "busy",
+        "what": f"cores busy with {what}",
+        "measured": spent / wall,
+        "baseline": float(os.cpu_count() or 1),
+        "unit": "cores",
+    }
+
+
+async def _walk(settings: Settings, config: RunConfig, steps: tuple[Step, ...]) -> None:
+    async with open_walk(_RUN, config, settings) as walk:
+        await walk.walk(steps)
+
+
+def _settle(folder: Path) -> Settings:
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    return Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})

@@ -1,0 +1,82 @@
+"""Plans and states that nobody could build on are told so in words, and those of the author are not."""
+
+from typing import Any
+
+import pytest
+
+from envmill import author
+from envmill.author.faults import spell_reply
+from envmill.drafting.plan import find_plan_faults
+from envmill.drafting.state import find_state_fault
+from schemas.environment import Blueprint
+from schemas.prompts import BlueprintReply, ScenarioReply
+from tests.author.questions import SAMPLE, SEED, ask_blueprint, ask_scenario, pose
+from tests.specimens import STATE
+from tests.test_building import BLUEPRINT
+
+SOUND = BLUEPRINT.model_copy(update={"collections": {name: ["id", *BLUEPRINT.collections[name]] for name in BLUEPRINT.collections}})
+TOOLS = SOUND.tools
+
+
+def name_first(name: str) -> list[Any]:
+    return [TOOLS[0].model_copy(update={"name": name}), *TOOLS[1:]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({"tools": name_first("reset")}, "'reset' is not allowed", id="a name that collides"),
+        pytest.param({"tools": name_first("List Tools")}, "not allowed", id="no name for a function"),
+        pytest.param({"tools": [*TOOLS, TOOLS[0]]}, "planned 2 times", id="planned twice"),
+        pytest.param({"tools": [one for one in TOOLS if one.effect == "query"]}, "No tool changes", id="nothing changes"),
+        pytest.param({"tools": [one for one in TOOLS if one.effect == "change"]}, "No tool reads", id="nothing reads"),
+        pytest.param({"collections": {}}, "no collection", id="nothing kept"),
+        pytest.param({"collections": BLUEPRINT.collections}, "begin with `id`", id="no id"),
+        pytest.param({"rules": []}, "no rule", id="no rules"),
+        pytest.param({"rules": [*SOUND.rules, *SOUND.rules]}, "told 2 times", id="the same rule again"),
+    ],
+)
+def test_a_plan_nobody_could_build_is_told_so(changes: dict[str, Any], words: str) -> None:
+    assert find_plan_faults(SOUND) == []
+    assert words in " ".join(find_plan_faults(SOUND.model_copy(update=changes)))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "code"),
+    [
+        pytest.param({"members": STATE["members"]}, STATE, "state_not_kept", id="a collection is lacking"),
+        pytest.param({"tools": {"T1": {"name": "saw"}, "T2": {"title": "axe"}}}, None, "records_unlike", id="other attributes"),
+        pytest.param({"tools": {"T1": {"id": "T7"}}}, None, "records_unlike", id="an id that is not the key"),
+        pytest.param({"tools": {"T1": {}}, "loans": {"L1": {"tool_id": "T9"}}}, None, "reference_lost", id="refers to nothing"),
+        pytest.param({"tools": {"T1": {}}, "loans": {"L1": {"tracking_id": "T9"}}}, None, "", id="somebody else's number"),
+        pytest.param({"tools": {"T1": {}}, "loans": {"L1": {"tool_id": ""}}}, None, "", id="refers to nothing yet"),
+        pytest.param({"limit": 3, "tools": {}}, None, "", id="what is no collection"),
+    ],
+)
+def test_a_state_that_does_not_hold_together_is_told_so(given: dict[str, Any], kept: Any, code: str) -> None:
+    found = find_state_fault(given, kept or given)
+    assert (found[0] if found else "") == code
+
+
+@pytest.mark.parametrize("theme", SAMPLE)
+def test_what_the_author_makes_holds(theme: str) -> None:
+    reply = ask_blueprint(theme, 1).model_dump(exclude={"policy"})
+    assert find_plan_faults(Blueprint.model_validate(SOUND.model_dump(exclude={"id", *reply}) | reply)) == []
+    state = ask_scenario(theme, 1, 0).initial_state
+    assert find_state_fault(state, state) is None
+
+
+def test_a_fault_of_the_plan_or_the_state_is_mended_by_a_repair() -> None:
+    """The author, quoted what was found, answers the question it had answered wrongly."""
+    asked = pose("blueprint", SAMPLE[0], 1)
+    again = asked | {"failure": "The tool x is planned 2 times, which nobody could build."}
+    right = spell_reply(ask_blueprint(SAMPLE[0], 1))
+    samples = [sample for sample in range(40) if author.planted("blueprint", asked, SEED, sample, 0.9)]
+    mended = [author.answer("blueprint", again, SEED, sample, 0.9) == right for sample in samples]
+    assert sum(mended) > len(mended) / 2
+    for kind in ("missing_collection", "dangling_reference"):
+        fault = author.plant("scenario", kind, pose("scenario", SAMPLE[0], 1), SEED, 0)
+        assert fault is not None
+        spoilt, clean = (ScenarioReply.model_validate_json(text).initial_state for text in (fault.text, fault.clean))
+        assert find_state_fault(spoilt, {name: spoilt.get(name, {}) for name in clean}) is not None
+    assert BlueprintReply.model_validate_json(right)

@@ -1,0 +1,38 @@
+"""Consumers' programs in environments of their own: made once, kept beside the stamps of setup, never in ours."""
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from envmill.settings import ROOT
+
+HOUSES = ROOT / ".stamps" / "consumers"
+PATIENCE = 900
+
+
+def open_house(requirement: str) -> Path:
+    """The interpreter of an environment that holds one requirement. Where no index answers the test is skipped, and fails in CI."""
+    house = HOUSES / f"{requirement.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
+    if not house.exists():
+        _build(house, requirement)
+    return house / "bin" / "python"
+
+
+def _build(house: Path, requirement: str) -> None:
+    """Under another name first: a house that stands is whole."""
+    part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
+    make = [sys.executable, "-m", "venv", "--without-pip", str(part)]
+    # Not compiled: most of what it brings is never imported here.
+    pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile", "--prefer-binary"]
+    for command in (make, [*pip, "--retries", "1", requirement]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        if done.returncode:
+            shutil.rmtree(part, ignore_errors=True)
+            reason = f"no environment with {requirement}: {done.stderr[-300:]}"
+            pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    part.rename(house)
