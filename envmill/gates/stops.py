@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from envmill.gates.offers import Offers
-from envmill.gates.rows import list_rows, list_scalars, spell_unordered
+from envmill.gates.rows import Row, list_rows, list_scalars, spell_unordered
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
@@ -104,6 +104,7 @@ class Tour:
     """Some that show much: whoever plays them elsewhere should see the same."""
     _by_tool: dict[str, list[Stop]] = field(default_factory=dict[str, list[Stop]])
     _moves: list[Stop] = field(default_factory=list[Stop])
+    _rows: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
     _keys: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _diffs: dict[tuple[str, str], list[Change]] = field(default_factory=dict[tuple[str, str], list[Change]])
@@ -131,10 +132,16 @@ class Tour:
     def is_query(self, tool: str) -> bool:
         return tool in self.tools and self.tools[tool].effect == "query"
 
+    def rows(self, state_hash: str) -> Sequence[Row]:
+        """Rows of a state that was looked at."""
+        if state_hash not in self._rows:
+            self._rows[state_hash] = list(list_rows(self.states[state_hash]))
+        return self._rows[state_hash]
+
     def keys(self, state_hash: str) -> frozenset[str]:
         """Keys of the rows of a state that was looked at."""
         if state_hash not in self._keys:
-            self._keys[state_hash] = frozenset(row.key for row in list_rows(self.states[state_hash]))
+            self._keys[state_hash] = frozenset(row.key for row in self.rows(state_hash))
         return self._keys[state_hash]
 
     def words(self, state_hash: str) -> frozenset[str]:

@@ -23,7 +23,7 @@ def read_page(name: str) -> str:
 def list_reasons(name: str) -> set[str]:
     """Reason codes in the text of the gate's module, and of those that W12 asks."""
     module = w10 if name == "W10" else sys.modules[GATES[name].look.__module__]
-    modules = [module, *([sys.modules[f"envmill.gates.{one}"] for one in ("relations", "vocabulary")] if name == "W12" else [])]
+    modules = [module, *([sys.modules[f"envmill.gates.{one}"] for one in ("relations", "vocabulary", "amounts")] if name == "W12" else [])]
     found = [pair for one in modules for pair in _REASON.findall(inspect.getsource(one))]
     return {one or other for one, other in found}
 
