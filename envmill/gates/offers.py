@@ -12,6 +12,7 @@ from typing import Any
 
 from envmill.gates.base import Built
 from envmill.gates.rows import Row, list_keys, list_rows
+from envmill.gates.starts import find_starts
 from schemas.base import Json, canonical_json, is_array
 from schemas.environment import Call, Tool
 
@@ -50,7 +51,7 @@ class Offers:
 
     def __init__(self, built: Built) -> None:
         self._tools = {tool.name: tool for tool in built.environment.tools}
-        self._tests = built.tests
+        self._tests, self._starts = built.tests, find_starts(built)
         self._rows: dict[int, tuple[Json, Sequence[Row]]] = {}
 
     def draw(self, tool: Tool, state: Json, dice: random.Random) -> Call:
@@ -201,7 +202,7 @@ class Offers:
     def _list_columns(self) -> dict[tuple[str, str], set[str]]:
         """Collection and attribute → the texts there in any test's state; no attribute stands for the keys."""
         columns: dict[tuple[str, str], set[str]] = {}
-        for state in {canonical_json(test.initial_state): test.initial_state for test in self._tests}.values():
+        for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             for row in list_rows(state):
                 columns.setdefault((row.collection, ""), set()).add(row.key)
                 for name, value in row.value.items():
