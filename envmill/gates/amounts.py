@@ -6,11 +6,12 @@ Nobody reads the rules here: one change says of itself, on another row or a seco
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from envmill.gates.base import Built
 from envmill.gates.relations import Breach
-from envmill.gates.rows import list_rows, list_scalars
+from envmill.gates.rows import list_scalars
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.syntax import holds_number
 from schemas.base import Json, is_object
@@ -27,11 +28,16 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class Booking:
-    """A number one change moved, and the numbers it may have taken that from, by where they stand."""
+    """A number one change moved."""
 
+    tour: Tour
     stop: Stop
     change: Change
-    sources: Mapping[str, float]
+
+    @cached_property
+    def sources(self) -> Mapping[str, float]:
+        """Numbers it may have taken the amount from, by where they stand."""
+        return _list_sources(self.tour, self.stop, self.change)
 
     @property
     def amount(self) -> float:
@@ -69,10 +75,14 @@ def find_unsure(tour: Tour) -> set[str]:
 
 def _find_doubled(bookings: Sequence[Booking]) -> list[str]:
     """What half of every amount is; nothing where some number is the amount each time."""
-    known = [source for source in bookings[0].sources if all(source in one.sources for one in bookings)]
-    if any(all(one.amount == one.sources[source] for one in bookings) for source in known):
+    first, *others = bookings
+    doubled = [source for source, value in first.sources.items() if first.amount == 2 * value]
+    for one in others:
+        doubled = [source for source in doubled if one.amount == 2 * one.sources.get(source, 0.0)]
+    # Most groups end here, before anybody looked at more than one of them.
+    if not doubled or any(all(one.sources.get(source) == one.amount for one in bookings) for source in first.sources):
         return []
-    return sorted(source for source in known if all(one.amount == 2 * one.sources[source] for one in bookings))
+    return sorted(doubled)
 
 
 def totals_are_added_to(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
@@ -97,7 +107,7 @@ def group_bookings(tour: Tour) -> dict[tuple[str, str], list[Booking]]:
         for change in sets:
             column = _column(change)
             if sum(_column(one) == column for one in sets) == 1:
-                groups.setdefault((stop.call.name, column), []).append(Booking(stop, change, _list_sources(tour, stop, change)))
+                groups.setdefault((stop.call.name, column), []).append(Booking(tour, stop, change))
     return groups
 
 
@@ -118,7 +128,7 @@ def _list_sources(tour: Tour, stop: Stop, change: Change) -> dict[str, float]:
 
 def _list_held(tour: Tour, stop: Stop, changes: Sequence[Change]) -> Iterator[tuple[str, str, float]]:
     """Numbers of the rows that were touched, and of those that they or the caller name; of two in one collection, neither."""
-    rows = list(list_rows(tour.states[stop.before]))
+    rows = tour.rows(stop.before)
     named = {value for value in stop.call.arguments.values() if isinstance(value, str)} | {
         change.path[1] for change in changes if change.path[1:]
     }

@@ -114,7 +114,7 @@ def _pick_reads(tour: Tour, state: Json, writes: Sequence[Stop]) -> tuple[Call, 
 def _find_near(tour: Tour, write: Stop) -> set[str]:
     """Keys of rows that were touched, and of those that a touched row names."""
     touched = {tuple(change.path[:2]) for change in tour.diff(write)}
-    return _name([row for row in list_rows(tour.states[write.after]) if (row.collection, row.key) in touched])
+    return _name([row for row in tour.rows(write.after) if (row.collection, row.key) in touched])
 
 
 def _find_ends(state: Json) -> set[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from envmill.gates.base import Built
 from envmill.gates.rows import Row, list_keys, list_rows
+from envmill.gates.starts import find_starts
 from schemas.base import Json, canonical_json, is_array
 from schemas.environment import Call, Tool
 
@@ -21,6 +22,8 @@ NOBODY = "nobody_00000000"
 _RANGE = re.compile(r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE)
 _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
+_STATES = 8
+"""States whose rows are at hand."""
 _MOST = 24
 """Values kept per parameter."""
 
@@ -48,7 +51,8 @@ class Offers:
 
     def __init__(self, built: Built) -> None:
         self._tools = {tool.name: tool for tool in built.environment.tools}
-        self._tests = built.tests
+        self._tests, self._starts = built.tests, find_starts(built)
+        self._rows: dict[int, tuple[Json, Sequence[Row]]] = {}
 
     def draw(self, tool: Tool, state: Json, dice: random.Random) -> Call:
         """A call that passes validation and names what exists, as far as tests, names and types tell."""
@@ -104,8 +108,17 @@ class Offers:
     def find_column(self, tool: str, parameter: str, state: Json) -> list[tuple[Row, Json]]:
         """Rows with the value by which the parameter names each: its key, or an attribute such as a name."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
-        rows = [row for row in list_rows(state) if row.collection == collection]
+        rows = [row for row in self._list_rows(state) if row.collection == collection]
         return [(row, row.value.get(attribute) if attribute else row.key) for row in rows if not attribute or attribute in row.value]
+
+    def _list_rows(self, state: Json) -> Sequence[Row]:
+        """Read once for the parameters of all tools; the last states are held, so that no other can have the place of one."""
+        kept = self._rows.get(id(state))
+        if kept is None:
+            while len(self._rows) >= _STATES:
+                self._rows.pop(next(iter(self._rows)))
+            kept = self._rows[id(state)] = (state, list(list_rows(state)))
+        return kept[1]
 
     def searches(self, tool: Tool) -> Iterator[str]:
         """Parameters that take a part of a text, by their own words."""
@@ -189,7 +202,7 @@ class Offers:
     def _list_columns(self) -> dict[tuple[str, str], set[str]]:
         """Collection and attribute → the texts there in any test's state; no attribute stands for the keys."""
         columns: dict[tuple[str, str], set[str]] = {}
-        for state in {canonical_json(test.initial_state): test.initial_state for test in self._tests}.values():
+        for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             for row in list_rows(state):
                 columns.setdefault((row.collection, ""), set()).add(row.key)
                 for name, value in row.value.items():

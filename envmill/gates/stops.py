@@ -1,14 +1,16 @@
 """What a tour leaves behind: stops, echoes and twins, for gates to read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import orjson
+
 from envmill.gates.offers import Offers
-from envmill.gates.rows import list_rows, list_scalars, spell_unordered
+from envmill.gates.rows import Row, list_rows, list_scalars, spell_unordered
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.environment import Call, Tool
 from schemas.scenario import Change
 
@@ -104,6 +106,8 @@ class Tour:
     """Some that show much: whoever plays them elsewhere should see the same."""
     _by_tool: dict[str, list[Stop]] = field(default_factory=dict[str, list[Stop]])
     _moves: list[Stop] = field(default_factory=list[Stop])
+    _spelled: dict[str, Mapping[tuple[str, str], bytes]] = field(default_factory=dict[str, Mapping[tuple[str, str], bytes]])
+    _rows: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
     _keys: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _diffs: dict[tuple[str, str], list[Change]] = field(default_factory=dict[tuple[str, str], list[Change]])
@@ -125,16 +129,35 @@ class Tour:
             return []
         pair = stop.before, stop.after
         if pair not in self._diffs:
-            self._diffs[pair] = diff_states(self.states[stop.before], self.states[stop.after])
+            self._diffs[pair] = diff_states(*self._leave_out_same(*pair))
         return self._diffs[pair]
+
+    def _leave_out_same(self, before: str, after: str) -> tuple[Json, Json]:
+        """Both states without the rows that are the same to the byte: of many, a call touches few."""
+        left, right = self._spell_rows(before), self._spell_rows(after)
+        alike = {place for place, spelled in left.items() if spelled and right.get(place) == spelled}
+        return _leave_out(self.states[before], alike), _leave_out(self.states[after], alike)
+
+    def _spell_rows(self, state_hash: str) -> Mapping[tuple[str, str], bytes]:
+        if state_hash not in self._spelled:
+            state = self.states[state_hash]
+            held = [(name, rows) for name, rows in state.items() if is_object(rows)] if is_object(state) else []
+            self._spelled[state_hash] = {(name, key): _spell(row) for name, rows in held for key, row in rows.items()}
+        return self._spelled[state_hash]
 
     def is_query(self, tool: str) -> bool:
         return tool in self.tools and self.tools[tool].effect == "query"
 
+    def rows(self, state_hash: str) -> Sequence[Row]:
+        """Rows of a state that was looked at."""
+        if state_hash not in self._rows:
+            self._rows[state_hash] = list(list_rows(self.states[state_hash]))
+        return self._rows[state_hash]
+
     def keys(self, state_hash: str) -> frozenset[str]:
         """Keys of the rows of a state that was looked at."""
         if state_hash not in self._keys:
-            self._keys[state_hash] = frozenset(row.key for row in list_rows(self.states[state_hash]))
+            self._keys[state_hash] = frozenset(row.key for row in self.rows(state_hash))
         return self._keys[state_hash]
 
     def words(self, state_hash: str) -> frozenset[str]:
@@ -154,3 +177,20 @@ class Tour:
     def writes(self) -> Iterator[Stop]:
         """Changes that were answered ok and moved a state both sides of which are known."""
         return filter(self.is_looked_at, self._moves)
+
+
+def _leave_out(state: Json, places: Collection[tuple[str, str]]) -> Json:
+    if not is_object(state):
+        return state
+    return {
+        name: {key: row for key, row in rows.items() if (name, key) not in places} if is_object(rows) else rows
+        for name, rows in state.items()
+    }
+
+
+def _spell(row: Json) -> bytes:
+    """Nothing for what no JSON writer takes: a test may hold it."""
+    try:
+        return orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return b""

@@ -42,6 +42,18 @@ def _is_number(node: ast.AST, number: float) -> bool:
 def _parse(text: str) -> Sequence[ast.AST] | None:
     try:
         with warnings.catch_warnings(action="ignore"):
-            return list(ast.walk(ast.parse(text)))
+            return _walk(ast.parse(text))
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         return None
+
+
+def _walk(tree: ast.AST) -> list[ast.AST]:
+    """As `ast.walk`, in a third of the time and without what says only load or store."""
+    nodes = [tree]
+    for node in nodes:
+        for value in node.__dict__.values():
+            if isinstance(value, list):
+                nodes += [part for part in value if isinstance(part, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                nodes.append(value)
+    return nodes

@@ -69,8 +69,9 @@ class _Guide:
         for drill, seen in drilled:
             self.tour.add(self._note(drill.leg, seen))
         await self.play(list(self._plan_draws()))
-        await self._search()
+        # First looked at: a search goes on from states that were reached.
         await self.play(list(self._plan_looks()))
+        await self._search()
         odd = list(self._plan_odd())
         await self.play(list(self._plan_again(odd, await self.play(odd))))
         await look_around(self.tour, self.play)

@@ -70,11 +70,11 @@ def transitions_are_made(built: Built, tour: Tour) -> Iterator[Breach]:
     writes = list(tour.writes())
     if {stop.call.name for stop in writes} != {name for name, tool in tour.tools.items() if tool.effect == "change"}:
         return
+    held: dict[str, set[str]] = {}
+    for change in (change for stop in writes for change in tour.diff(stop)):
+        held.setdefault(change.path[0], set()).update(map(str, list_scalars(change.after)))
     for rule in built.environment.rules:
-        named = _find_named(rule, tour)
-        set_to = {
-            str(value) for stop in writes for change in tour.diff(stop) if change.path[0] in named for value in list_scalars(change.after)
-        }
+        set_to = {word for collection in _find_named(rule, tour) for word in held.get(collection, ())}
         # What comes from itself may well stay as it is.
         words = [word for word in _BECOMES.findall(rule) if len(re.findall(rf"\W{re.escape(word)}\W", rule)) == 1]
         for word in (one for one in words if one not in set_to):

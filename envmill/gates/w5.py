@@ -64,12 +64,16 @@ Played = list[tuple[list[Step], Sequence[Observation]]]
 async def _gather_twice(built: Built, drilled: Drilled, means: Means) -> Played:
     """What is played in both processes: the tour's widest sessions, and, where an order may be left to chance, all that queries answer."""
     tour = await take_tour(built, means)
-    played: Played = [(_plan(stops), [stop.seen for stop in stops]) for stops in tour.sessions if stops]
-    done = {step.call.name for plan, _ in played for step in plan if isinstance(step, Invoke)}
+    played, done = Played(), set[str]()
+    for stops in tour.sessions:
+        # Each is a process of its own there: one that shows no further tool is not worth it.
+        if names := {stop.call.name for stop in stops} - done:
+            played.append((_plan(stops), [stop.seen for stop in stops]))
+            done |= names
     for drill, seen in drilled:
-        if not done.issuperset(test.call.name for test in drill.tests):
-            done.update(test.call.name for test in drill.tests)
+        if names := {test.call.name for test in drill.tests} - done:
             played.append(_drop_looks(drill.plan(), seen))
+            done |= names
     if not could_scatter(built.environment):
         return played
     twists = list_twists(tour)

@@ -37,7 +37,7 @@ def list_reasons(name: str) -> set[str]:
     if name in FILTERS:
         return _read_reasons(FILTERS[name])
     module = w10 if name == "W10" else sys.modules[GATES[name].look.__module__]
-    modules = [module, *([sys.modules[f"envmill.gates.{one}"] for one in ("relations", "vocabulary")] if name == "W12" else [])]
+    modules = [module, *([sys.modules[f"envmill.gates.{one}"] for one in ("relations", "vocabulary", "amounts")] if name == "W12" else [])]
     return _read_reasons(modules)
 
 

@@ -10,7 +10,7 @@ from envmill.gates.base import Built, Means
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.base import canonical_json
-from tests.gates.specimens import ground, vary
+from tests.gates.specimens import ground, make_test, vary
 from tests.gates.specimens.faults import CANCEL, DROPPED, KEPT, Swap
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -51,6 +51,21 @@ async def test_a_word_the_rules_speak_of_is_set_by_some_change(sandbox: Sandbox)
     assert (await GATES["W12"].look(ground(rules=[rule]), Means(sandbox))).outcome == "kept"
     still = vary((CANCEL, ""), rules=["A booking becomes 'kept' only from 'kept'."])
     assert (await GATES["W12"].look(still, Means(sandbox))).outcome == "kept"
+
+
+async def test_what_is_red_anyhow_needs_no_moment(sandbox: Sandbox) -> None:
+    """It is W3 that drops it; W5 speaks of tests that hold at one moment and not at another."""
+    studio = ground()
+    wrong = make_test(studio.environment, "book_seats", {"member_id": "M1", "class_id": "C1", "seats": 1}, "success")
+    built = Built(studio.environment, (*studio.tests, wrong))
+    assert (await GATES["W3"].look(built, Means(sandbox))).reason == "test_failed"
+    assert (await GATES["W5"].look(built, Means(sandbox))).outcome == "kept"
+
+
+async def test_a_refusal_that_changes_something_makes_no_other_test_red(sandbox: Sandbox) -> None:
+    """The tests share a session with it, and are played alone where it has spoilt what they see."""
+    (_, _, swaps), *_ = DROPPED["W7"]
+    assert (await GATES["W3"].look(vary(*swaps), Means(sandbox))).outcome == "kept"
 
 
 @pytest.mark.parametrize("gate", sorted(DROPPED))

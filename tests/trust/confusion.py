@@ -4,7 +4,8 @@ offline author ──clean──► environments' gates ──► kept?
                ──fault──► witness? ──► build ──► every gate ──► caught by, and why
                ──operator on the syntax tree──► witness? ──► the same
 
-`ast` among the kinds stands for the operators, `none` for honest work; without kinds, all of them.
+`ast` among the kinds stands for the operators, `none` for honest work; without kinds, all of them. `review` among them
+lets W4 ask the offline author's readers, too.
 """
 
 import asyncio
@@ -12,8 +13,11 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from scipy.stats import beta
 
@@ -27,6 +31,10 @@ from envmill.errors import BuildError
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import Built, Finding, Means
 from envmill.kinds.stateful import derive_tools
+from envmill.lake.journal import Journal
+from envmill.models.account import Account
+from envmill.models.door import Door
+from envmill.models.offline import Offline
 from envmill.sandbox import Program, Sandbox
 from envmill.settings import Settings
 from schemas.environment import Effect, Environment, Test
@@ -41,6 +49,8 @@ PLANTED = [(prompt, kind) for prompt in ("program", "tests") for kind in KINDS[p
 UNSIZED: Mapping[str, int] = {}
 UNASKED = ("W4",)
 """Gates that want a model's opinions."""
+REVIEW = "review"
+"""Among the kinds: W4 is asked, too."""
 
 
 @dataclass
@@ -103,8 +113,9 @@ def add(rows: dict[str, Row], kind: str, where: str, drops: Sequence[Finding] | 
 
 async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
     """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by environment."""
-    async with Sandbox.open(Settings.read({})) as sandbox:
-        means = Means(sandbox, seed=seed)
+    review, kinds = REVIEW in kinds, [kind for kind in kinds if kind != REVIEW]
+    async with Sandbox.open(Settings.read({})) as sandbox, _open_readers(seed) as readers:
+        means = Means(sandbox, readers if review else None, seed)
         for place in _list_places(count, seed):
             where = f"{place[0]}/{place[1]}"
             if _is_wanted("none", kinds):
@@ -117,6 +128,18 @@ async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) 
             if _is_wanted("ast", kinds):
                 async for found in _follow_mutants(place, seed, means):
                     yield found
+
+
+@asynccontextmanager
+async def _open_readers(seed: int) -> AsyncGenerator[Account]:
+    """The offline author, who knows each domain, as tester and checker."""
+    with TemporaryDirectory() as folder:
+        provider, journal = Offline(author.answer, 0.0), Journal(Path(folder))
+        try:
+            yield Account(Door(provider, journal, {}, seed), "environments-verify", "env_x")
+        finally:
+            await provider.close()
+            await journal.close()
 
 
 def _is_wanted(kind: str, kinds: Sequence[str]) -> bool:
@@ -159,7 +182,7 @@ async def _judge(built: Built | str, means: Means) -> list[Finding]:
         await means.sandbox.inspect(Program.of(built.environment))
     except BuildError as error:
         return [Finding("build", "dropped", "does_not_load", error.message)]
-    found = [await gate.look(built, means) for gate in ENVIRONMENT_GATES if gate.name not in UNASKED]
+    found = [await gate.look(built, means) for gate in ENVIRONMENT_GATES if means.account or gate.name not in UNASKED]
     return [one for one in found if one.outcome in ("dropped", "error")]
 
 

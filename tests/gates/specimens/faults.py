@@ -21,6 +21,16 @@ _PAY = '        member["balance"] -= price'
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     "W5": [
         ("rows in the order of a set", "hash_order", ((_LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),)),
+        (
+            "two rows in the order of a set",
+            "hash_order",
+            (
+                (
+                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    'return [dict(self.bookings[key]) for key in {key for key, row in self.bookings.items() if row["member_id"] == member["id"]}]',
+                ),
+            ),
+        ),
         ("an address in a reply", "addresses", ((_GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),)),
         ("the day it was written", "clock_ignored", (('"booked_on": now().date().isoformat()', '"booked_on": "2024-01-15"'),)),
         (
@@ -246,6 +256,10 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
 
 KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     "W5": [
+        (
+            "a set that is only looked into",
+            ((_LIST, 'return [dict(row) for row in self.classes.values() if day is None or row["day"] in set([day])]'),),
+        ),
         ("a set that is sorted", ((_LIST, "return [dict(self.classes[key]) for key in sorted(set(self.classes))]"),)),
         (
             "a date computed from what is stored",
