@@ -66,6 +66,8 @@ class Trials:
         self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
         self._seen: dict[bytes, list[Observation]] = {}
+        self._plans: dict[tuple[str, int], list[Call]] = {}
+        self.view = View.of(posed.scenario, posed.environment)
         self._verdicts: dict[str, Verdict] = {}
         self._spelled = spell_state(posed.scenario.initial_state)
 
@@ -108,12 +110,17 @@ class Trials:
         """Where the seeds of attacks begin: another audit begins elsewhere."""
         return self._means.seed * SEEDS
 
-    def plan_attack(self, name: str, view: View, seed: int) -> Attempt:
+    def plan_attack(self, name: str, seed: int) -> Attempt:
         """Every other one goes on from where the one before it ends: what lies about has changed by then."""
         attacker = ATTACKERS[name]
         first = seed - (seed - self.first_seed) % 2
-        calls = [call for each in range(first, seed + 1) for call in attacker.plan(view, each)]
-        return Attempt(f"{name} (seed {seed})", tuple(calls), lambda seen: attacker.speak(view, seen), brief=True)
+        calls = [call for each in range(first, seed + 1) for call in self._plan(name, each)]
+        return Attempt(f"{name} (seed {seed})", tuple(calls), lambda seen: attacker.speak(self.view, seen), brief=True)
+
+    def _plan(self, name: str, seed: int) -> list[Call]:
+        if (name, seed) not in self._plans:
+            self._plans[name, seed] = ATTACKERS[name].plan(self.view, seed)
+        return self._plans[name, seed]
 
     def list_seeds(self, name: str) -> range:
         """One where nothing is left to chance; few where what it says in the end, the same whatever happens, leaves a fact untold."""
@@ -180,8 +187,7 @@ class Trials:
         return self._verdicts[state_hash]
 
     async def _attack(self) -> dict[str, list[Trial]]:
-        view = View.of(self.scenario, self.environment)
-        named = [(name, self.plan_attack(name, view, seed)) for name in ATTACKERS for seed in self.list_seeds(name)]
+        named = [(name, self.plan_attack(name, seed)) for name in ATTACKERS for seed in self.list_seeds(name)]
         trials = await self.play([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}
         for (name, _), trial in zip(named, trials, strict=True):

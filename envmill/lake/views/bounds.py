@@ -36,6 +36,10 @@ BOUNDS = View(
             "order by false_accept",
         ),
         (
+            "Why are there none?",
+            "select reason, count(*) as scenarios from bounds where outcome <> 'kept' group by reason order by reason",
+        ),
+        (
             "How many trials stand behind a run?",
             "select run, count(*) filter (outcome = 'kept') as measured, count(*) filter (outcome <> 'kept') as unmeasured, "
             "sum(false_accept_n)::bigint as wrong_ends, sum(false_reject_n)::bigint as right_ends from bounds group by run order by run",
