@@ -6,7 +6,7 @@ pool of calls ─► generation: drawn by weight, or the best ones varied ─►
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Literal
 
@@ -25,6 +25,8 @@ _DRAWS = 8
 """Calls of each tool in a pool that knows nothing of the request, of either sort: one row after another, and by chance."""
 _TOLD = 16
 """Calls of each tool that the request's words lead to."""
+_GROWN = 32
+"""Calls on what sequences made, in all."""
 _SPEECHES: tuple[Speech, ...] = ("done", "everything", "last")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 
@@ -53,6 +55,14 @@ class Pool:
         calls = _list_distinct(_draw_blind(view, random.Random(seed)))
         return cls(calls, [1.0] * len(calls))
 
+    def grow(self, view: View, finals: Sequence[Mapping[str, Json]], dice: random.Random) -> "Pool":
+        """With calls on rows that sequences made: who makes the same again is told the same ids."""
+        after = [seen for final in finals if (seen := view.after(final))]
+        told = [call for seen in after for call in _draw_about(seen, view, dice)]
+        known = {canonical_json([call.name, call.arguments]) for call in self.calls}
+        new = [call for call in _list_distinct(told) if canonical_json([call.name, call.arguments]) not in known][:_GROWN]
+        return replace(self, calls=[*self.calls, *new], weights=[*self.weights, *[max(self.weights, default=1.0)] * len(new)])
+
     @classmethod
     def informed(cls, view: View, seed: int) -> "Pool":
         """The same, and before them calls whose arguments stand in the request or belong to what is named there."""
@@ -74,6 +84,11 @@ class Searcher:
     def __post_init__(self) -> None:
         self._weights = list(self.pool.weights)
         self._places = range(len(self.pool.calls))
+
+    def adopt(self, pool: Pool) -> None:
+        """Go on with a pool that has grown."""
+        self._weights += pool.weights[len(self.pool.calls) :]
+        self.pool, self._places = pool, range(len(pool.calls))
 
     def draw(self, count: int, *, learnt: bool = True) -> list[Episode]:
         """The next things to try; what was not learnt from is drawn as the first was."""
@@ -131,6 +146,15 @@ def speak(speech: Speech, view: View, seen: Sequence[Observation]) -> list[str]:
 
 def _list_distinct(calls: Sequence[Call] | Iterator[Call]) -> list[Call]:
     return list({canonical_json([call.name, call.arguments]): call for call in calls}.values())
+
+
+def _draw_about(seen: View, view: View, dice: random.Random) -> Iterator[Call]:
+    """Calls that name a new row."""
+    new = {key for home, rows in seen.stock.rows.items() for key in rows if key not in view.stock.rows.get(home, {})}
+    for tool in seen.tools:
+        drawn = draw_call(tool, seen.stock, dice)
+        if any(isinstance(value, str) and value in new for value in drawn.arguments.values()):
+            yield drawn
 
 
 def _draw_blind(view: View, dice: random.Random) -> Iterator[Call]:

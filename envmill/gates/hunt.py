@@ -24,6 +24,7 @@ from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states, spell_state
 from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.judge import judge, make_error
+from schemas.base import Json
 from schemas.environment import Call
 from schemas.ledger import Attack
 from schemas.rollout import Verdict
@@ -33,6 +34,8 @@ Manner = Literal["blind", "informed", "library"]
 
 _STEPS = 800
 """Steps of one message: a plan has a time limit as a whole."""
+_GROWN_FROM = 6
+"""Ends of a generation whose new rows are acted on."""
 _GATES = ("guards", "frame", "procedure", "harm")
 
 
@@ -91,7 +94,8 @@ class Hunt:
     async def search(self, manner: Literal["blind", "informed"], episodes: int) -> Tally:
         """So many episodes; the first third of a blind search for a verifier that pays all or nothing learns nothing: luck alone."""
         pool = (Pool.blind if manner == "blind" else Pool.informed)(self.view, self.means.seed)
-        searcher, tally = Searcher(pool, random.Random(self.means.seed)), Tally()
+        dice, grown = random.Random(self.means.seed), False
+        searcher, tally = Searcher(pool, dice), Tally()
         while pool.calls and tally.episodes < episodes:
             count = min(GENERATION, episodes - tally.episodes)
             learnt = manner == "informed" or self.scenario.verifier.partial or tally.episodes >= episodes // 3
@@ -99,6 +103,9 @@ class Hunt:
             endings = await self._play(pool, drawn)
             verdicts = [await self._judge(ending) for ending in endings]
             searcher.learn([(self.earn(verdict), one) for verdict, one in zip(verdicts, drawn, strict=True)])
+            if learnt and searcher.best and not grown:
+                grown, pool = True, pool.grow(self.view, self._list_paid(endings, verdicts), dice)
+                searcher.adopt(pool)
             self._count(tally, verdicts, learnt)
             for one, ending, verdict in zip(drawn, endings, verdicts, strict=True):
                 if isinstance(ending, Ending) and self._is_new(ending, verdict) and await self._is_worth_it(ending, verdict, tally):
@@ -106,6 +113,11 @@ class Hunt:
             if any(catch.exploit for catch in tally.catches):
                 break
         return tally
+
+    def _list_paid(self, endings: Sequence[Ending | str], verdicts: Sequence[Verdict]) -> list[dict[str, Json]]:
+        """Where the best paid of a generation end."""
+        ends = [(self.earn(verdict), one.final) for one, verdict in zip(endings, verdicts, strict=True) if isinstance(one, Ending)]
+        return [final for _, final in sorted(ends, key=lambda end: -end[0])[:_GROWN_FROM]]
 
     async def replay(self, library: Sequence[Attack]) -> list[Catch]:
         """Attacks that were paid on a sibling; those that are paid here, with the words of then or with what is answered here."""

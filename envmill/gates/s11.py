@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from envmill.agents.attackers import ATTACKERS, View
+from envmill.agents.attackers import ATTACKERS
 from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.trials import Attempt, Trials
@@ -32,9 +32,8 @@ async def look(subject: Posed, means: Means) -> Finding:
 
 async def list_first(trials: Trials) -> Sequence[tuple[Attempt, Trial]]:
     """What was played already."""
-    view = View.of(trials.scenario, trials.environment)
     attacks = await trials.attacks()
-    found = [(trials.plan_attack(name, view, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]
+    found = [(trials.plan_attack(name, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]
     return [(trials.path(), (await trials.oracle())[0]), *found] if trials.scenario.oracle else found
 
 

@@ -7,19 +7,17 @@ attempt                     ─┘
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import TypeVar
 
-import orjson
-
-from envmill.agents.attackers import ATTACKERS, View
+from envmill.agents.attackers import ATTACKERS, FOLLOWING, View
 from envmill.agents.attackers.base import Mute
-from envmill.agents.trial import Trial, Words, find_breakdown, make_error
+from envmill.agents.trial import Trial, find_breakdown, make_error
+from envmill.gates.attempts import Attempt, chain_up, cut, find_key, plan_chain, unchain
 from envmill.gates.base import Means, Posed
 from envmill.kinds.start import start
-from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Step
+from envmill.sandbox import Observation, Program, Reset
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import spell_state
 from envmill.verifiers.ending import Deed, Ending
@@ -32,28 +30,12 @@ from schemas.scenario import Scenario
 SEEDS = 8
 """Attempts of an attacker that leaves something to chance."""
 _SCENARIOS = 64
-_STEPS = 400
-"""Steps of one message: a plan has a time limit as a whole."""
+_FOLLOWED = 2
+"""Ends of an attacker that it goes on from."""
 _LOST = 2
 """Attempts of an attacker that has lost before it begins: they show what breaks, and no luck is to be had."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """Something to be played from a scenario's start."""
-
-    label: str
-    """What is tried, in words."""
-    calls: tuple[Call, ...] = ()
-    said: Words = ()
-    reset: Reset | None = None
-    """Another start than the scenario's."""
-    place: int = -1
-    """Which call it is about, where it is about one."""
-    brief: bool = False
-    """Whether the first thing amiss is evidence enough."""
 
 
 class Trials:
@@ -66,6 +48,8 @@ class Trials:
         self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
         self._seen: dict[bytes, list[Observation]] = {}
+        self._plans: dict[tuple[str, int], list[Call]] = {}
+        self.view = View.of(posed.scenario, posed.environment)
         self._verdicts: dict[str, Verdict] = {}
         self._spelled = spell_state(posed.scenario.initial_state)
 
@@ -108,12 +92,17 @@ class Trials:
         """Where the seeds of attacks begin: another audit begins elsewhere."""
         return self._means.seed * SEEDS
 
-    def plan_attack(self, name: str, view: View, seed: int) -> Attempt:
+    def plan_attack(self, name: str, seed: int) -> Attempt:
         """Every other one goes on from where the one before it ends: what lies about has changed by then."""
         attacker = ATTACKERS[name]
         first = seed - (seed - self.first_seed) % 2
-        calls = [call for each in range(first, seed + 1) for call in attacker.plan(view, each)]
-        return Attempt(f"{name} (seed {seed})", tuple(calls), lambda seen: attacker.speak(view, seen), brief=True)
+        calls = [call for each in range(first, seed + 1) for call in self._plan(name, each)]
+        return Attempt(f"{name} (seed {seed})", tuple(calls), lambda seen: attacker.speak(self.view, seen), brief=True)
+
+    def _plan(self, name: str, seed: int) -> list[Call]:
+        if (name, seed) not in self._plans:
+            self._plans[name, seed] = ATTACKERS[name].plan(self.view, seed)
+        return self._plans[name, seed]
 
     def list_seeds(self, name: str) -> range:
         """One where nothing is left to chance; few where what it says in the end, the same whatever happens, leaves a fact untold."""
@@ -135,7 +124,7 @@ class Trials:
         if elsewhere:
             seen = await self._observe(attempts, elsewhere)
             return [await self._conclude(each, one, elsewhere) for each, one in zip(attempts, seen, strict=True)]
-        keys = [_key(each) for each in attempts]
+        keys = [find_key(each) for each in attempts]
         lacking = {key: each for key, each in zip(keys, attempts, strict=True) if key not in self._seen}
         self._seen.update(zip(lacking, await self._observe(list(lacking.values())), strict=True))
         return [await self._conclude(each, self._seen[key], elsewhere) for each, key in zip(attempts, keys, strict=True)]
@@ -147,17 +136,17 @@ class Trials:
     async def _play_twice(self) -> list[Trial]:
         """And in the same message what nearly every gate asks for besides: nothing done."""
         path, nothing = self.path(), Attempt("do_nothing")
-        one, other, self._seen[_key(nothing)] = await self._observe([path, path, nothing])
-        self._seen[_key(path)] = one
+        one, other, self._seen[find_key(nothing)] = await self._observe([path, path, nothing])
+        self._seen[find_key(path)] = one
         return [await self._conclude(path, seen, elsewhere=False) for seen in (one, other)]
 
     async def _observe(self, attempts: Sequence[Attempt], elsewhere: bool = False) -> list[list[Observation]]:
         """What came of each: the reset, one observation per call, the look."""
         sandbox, found = self.sandbox.elsewhere if elsewhere else self.sandbox, list[list[Observation]]()
-        for batch in _cut(list(_chain(attempts))):
-            plan = [step for chain in batch for step in _plan(chain, self._start)]
+        for batch in cut(list(chain_up(attempts))):
+            plan = [step for chain in batch for step in plan_chain(chain, self._start)]
             seen = iter(await sandbox.play(self._program, plan, hashes="last"))
-            found += [one for chain in batch for one in _unchain(chain, seen)]
+            found += [one for chain in batch for one in unchain(chain, seen)]
         return found
 
     async def _conclude(self, attempt: Attempt, seen: list[Observation], elsewhere: bool) -> Trial:
@@ -180,75 +169,28 @@ class Trials:
         return self._verdicts[state_hash]
 
     async def _attack(self) -> dict[str, list[Trial]]:
-        view = View.of(self.scenario, self.environment)
-        named = [(name, self.plan_attack(name, view, seed)) for name in ATTACKERS for seed in self.list_seeds(name)]
+        named = [(name, self.plan_attack(name, seed)) for name in ATTACKERS for seed in self.list_seeds(name)]
         trials = await self.play([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}
         for (name, _), trial in zip(named, trials, strict=True):
             found[name].append(trial)
+        followed = [(name, attempt) for name in FOLLOWING for attempt in self._follow(name, found[name])]
+        for (name, _), trial in zip(followed, await self.play([attempt for _, attempt in followed]), strict=True):
+            found[name].append(trial)
         return found
+
+    def _follow(self, name: str, played: Sequence[Trial]) -> Iterator[Attempt]:
+        """The same once more, and then with the rows that came of it: an attacker plans before it has seen a reply, this one after."""
+        if len(played) <= _LOST:
+            return
+        attacker = ATTACKERS[name]
+        made = [(trial.ending, view) for trial in played[::2] if trial.ending and (view := self.view.after(trial.ending.final))]
+        for ending, view in made[:_FOLLOWED]:
+            calls = (*(deed.call for deed in ending.deeds), *attacker.plan(view, self.first_seed))
+            yield Attempt(f"{name} (goes on)", calls, lambda seen: attacker.speak(self.view, seen), brief=True)
 
 
 _KEPT: OrderedDict[tuple[str, str, int, int], Trials] = OrderedDict()
-
-
-def _key(attempt: Attempt) -> bytes:
-    """Equal for attempts that make the same calls from the same start."""
-    calls = [[call.name, call.arguments, call.actor] for call in attempt.calls]
-    start = attempt.reset and [attempt.reset.clock, attempt.reset.seed, attempt.reset.state]
-    try:
-        return orjson.dumps([calls, start])
-    except TypeError:
-        return repr([calls, start]).encode()
-
-
-def _chain(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
-    """Attempts that go on from where the one before ends share its session: a reset takes as long as twenty calls."""
-    chain: list[Attempt] = []
-    for attempt in attempts:
-        if chain and not _goes_on(chain[-1], attempt):
-            yield chain
-            chain = []
-        chain.append(attempt)
-    if chain:
-        yield chain
-
-
-def _goes_on(before: Attempt, attempt: Attempt) -> bool:
-    made = len(before.calls)
-    return before.reset is attempt.reset and made < len(attempt.calls) and attempt.calls[:made] == before.calls
-
-
-def _plan(chain: Sequence[Attempt], start: Reset) -> Iterator[Step]:
-    """One session, with a look at the end of each."""
-    yield chain[0].reset or start
-    made = 0
-    for attempt in chain:
-        yield from map(Invoke, attempt.calls[made:])
-        yield Look()
-        made = len(attempt.calls)
-
-
-def _unchain(chain: Sequence[Attempt], seen: Iterator[Observation]) -> Iterator[list[Observation]]:
-    """For each, what it would have been shown in a session of its own."""
-    so_far = [next(seen)]
-    for attempt in chain:
-        so_far += islice(seen, len(attempt.calls) + 1 - len(so_far))
-        yield [*so_far, next(seen)]
-
-
-def _cut(chains: Sequence[list[Attempt]]) -> Iterator[list[list[Attempt]]]:
-    """Sessions for one message each."""
-    batch, steps = list[list[Attempt]](), 0
-    for chain in chains:
-        more = len(chain[-1].calls) + len(chain) + 1
-        if batch and steps + more > _STEPS:
-            yield batch
-            batch, steps = [], 0
-        batch.append(chain)
-        steps += more
-    if batch:
-        yield batch
 
 
 def looks_at_states_only(scenario: Scenario) -> bool:

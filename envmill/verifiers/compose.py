@@ -14,7 +14,8 @@ from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
 from envmill.verifiers.knowledge import derive_knowledge
-from envmill.verifiers.procedure import list_leaves, shows
+from envmill.verifiers.procedure import shows
+from envmill.verifiers.told import list_leaves
 from envmill.verifiers.weights import balance
 from schemas.base import Json, is_object
 from schemas.environment import Environment
@@ -72,7 +73,7 @@ def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Run,
         return "it stands in the policy document"
     if fact.kind == "pattern" and draft.polarity != "achieve" and is_given(fact, _ANYBODY):
         return "anybody says it who refuses, whatever the reason"
-    learned, again = (any(shows(deed.parts, [fact.value]) for deed in one.deeds) for one in (run, elsewhere))
+    learned, again = (any(shows(deed.told, [fact.value]) for deed in one.deeds) for one in (run, elsewhere))
     return "it hangs on chance" if learned and not again else ""
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 from envmill.verifiers.diff import Spelled
+from envmill.verifiers.told import Told
 from schemas.base import Json
 from schemas.environment import Call
 
@@ -32,6 +34,11 @@ class Deed:
     """Reason code, empty when ok."""
     parts: Sequence[Json] = ()
     """What the tool answered."""
+
+    @cached_property
+    def told(self) -> Told:
+        """The answer, as predicates ask for it."""
+        return Told(self.parts)
 
     @classmethod
     def of(cls, call: Call, seen: Seen) -> "Deed":

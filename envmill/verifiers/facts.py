@@ -11,7 +11,7 @@ from envmill.errors import BuildError
 from envmill.verifiers import regex
 from envmill.verifiers.dates import find_dates, is_same_date, read_date
 from envmill.verifiers.numbers import find_numbers, is_same_number, read_number
-from envmill.verifiers.procedure import spell_leaf
+from envmill.verifiers.told import spell_leaf
 from envmill.verifiers.words import Span, count_letters, find_words, is_denied, normalise
 from schemas.base import Json
 from schemas.scenario import Fact

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.verifiers.ending import Deed
-from envmill.verifiers.procedure import list_leaves
+from envmill.verifiers.told import list_leaves
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Fact, Predicate

@@ -3,13 +3,13 @@
 Only calls that ended in `ok` happened. A predicate is broken with what was found instead, or kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.pattern import Keys, fits
-from envmill.verifiers.words import find_words, normalise
-from schemas.base import Json, canonical_json, is_array, is_object
+from envmill.verifiers.told import Told
+from schemas.base import Json, is_object
 from schemas.scenario import CallPattern, Predicate
 
 Broken: TypeAlias = list[Json] | None
@@ -23,7 +23,7 @@ def find_breach(predicate: Predicate, deeds: Sequence[Deed], keys: Keys) -> Brok
     if predicate.op == "required":
         return None if made else []
     if predicate.op == "seen":
-        return None if any(shows(done[place].parts, predicate.shows) for place in made) else _tell(done, made)
+        return None if any(shows(done[place].told, predicate.shows) for place in made) else _tell(done, made)
     if predicate.op == "before":
         return _find_unprepared(predicate, done, made, keys)
     allowed = predicate.most if predicate.op == "at_most" else 0
@@ -38,50 +38,9 @@ def is_meant(pattern: CallPattern, deed: Deed, keys: Keys) -> bool:
     return all(name in call.arguments and fits(call.arguments[name], value, keys) for name, value in pattern.arguments.items())
 
 
-def shows(parts: Sequence[Json], values: Sequence[Json]) -> bool:
-    """Whether one reply holds every value (of a row, those of its fields): as a value of its JSON, or as words of a text."""
-    found = list(list_leaves([_content(part) for part in parts]))
-    known = {_key(leaf) for leaf in found}
-    texts = [normalise(leaf) for leaf in found if isinstance(leaf, str) and " " in leaf]
-    wanted = [leaf for value in values for leaf in (value.values() if is_object(value) else [value])]
-    return all(_key(leaf) in known or any(find_words(text, spell_leaf(leaf)) for text in texts) for leaf in wanted)
-
-
-def list_leaves(value: Json) -> Iterator[Json]:
-    """Values at the ends of a JSON value, keys of its objects among them: rows are often told under their key."""
-    if is_object(value):
-        yield from value
-        for inner in value.values():
-            yield from list_leaves(inner)
-    elif is_array(value):
-        for inner in value:
-            yield from list_leaves(inner)
-    else:
-        yield value
-
-
-def spell_leaf(value: Json) -> str:
-    """A plain value as it would stand in a text."""
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "none"}[value]
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _content(part: Json) -> Json:
-    if not is_object(part):
-        return part
-    return part.get("text") if part.get("type") == "text" else part.get("value") if part.get("type") == "json" else None
-
-
-def _key(leaf: Json) -> tuple[str, Json]:
-    # True is not 1, and 1 is 1.0.
-    if isinstance(leaf, bool):
-        return "bool", leaf
-    if is_object(leaf) or is_array(leaf):
-        return "json", canonical_json(leaf)
-    return ("text", leaf.casefold()) if isinstance(leaf, str) else ("number", leaf)
+def shows(told: Told, values: Sequence[Json]) -> bool:
+    """Whether one reply holds every value (of a row, those of its fields)."""
+    return all(told.holds(leaf) for value in values for leaf in (value.values() if is_object(value) else [value]))
 
 
 def _find_unprepared(predicate: Predicate, done: Sequence[Deed], made: Sequence[int], keys: Keys) -> Broken:

@@ -14,7 +14,10 @@ PLAYED = """select policy, rollout_group as "group", count(*) as attempts, count
             from rollouts where run = ? and ? in (scenario, environment) group by all order by all"""
 CALLS = """select step, prompt, model, count(*) as calls, sum(tokens_in + tokens_out)::bigint as tokens
            from model_calls where run = ? and subject = ? group by all order by all"""
-LEDGER = (("Outcome of each step", EXITS), ("Gates", GATES), ("Played", PLAYED), ("Asked of models", CALLS))
+BOUNDS = """select outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds where run = ? and scenario = ?"""
+LEDGER = (
+    ("Outcome of each step", EXITS), ("Gates", GATES), ("Error bounds", BOUNDS), ("Played", PLAYED), ("Asked of models", CALLS),
+)  # fmt: skip
 
 _STAMP = ("step", "fingerprint", "bucket", "try_number", "code_version", "written_at", "schema_version")
 

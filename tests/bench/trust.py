@@ -1,4 +1,4 @@
-"""What a verdict costs: a state of a megabyte of which little changed, thirty checks, a procedure and facts; a search; an environment."""
+"""What a verdict costs (a state of a megabyte of which little changed, thirty checks, a procedure and facts), a search, and all gates."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from schemas.environment import Call
 from schemas.rollout import Verdict
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Verifier
 from tests.gates.specimens import pose
-from tests.trust.costs import TOOLS, measure_environment_gates
+from tests.trust.costs import TOOLS, measure_environment_gates, measure_scenario_gates
 
 BYTES = 1_000_000
 CHECKS = 30
@@ -48,6 +48,9 @@ def rows() -> Iterator[dict[str, Any]]:
         yield {"id": name, "what": f"{what}; beside spelling the state", "measured": _time(decide), "baseline": baseline, "unit": "ms"}
     yield asyncio.run(_search())
     yield _judge_environments()
+    spent, jail = measure_scenario_gates()
+    what = f"all gates of a scenario but the search, of that {jail:.0f} ms in the jail"
+    yield {"id": "scenario", "what": what, "measured": spent, "baseline": None, "unit": "ms"}
 
 
 async def _search() -> dict[str, Any]:

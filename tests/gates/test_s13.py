@@ -20,6 +20,7 @@ from schemas.ledger import Attack
 from schemas.scenario import Check, Fact
 from tests.gates.cases import ANY_BOOKING, LOOK_UP, SIXTY, Case, answer, check, derived, judge_cases, loose
 from tests.gates.specimens import pose
+from tests.gates.specimens.studio import end
 
 ACTIVE = Check(name="Ada is active", op="equals", path=["members", "M1", "status"], value="active")
 NEVER = Check(name="Ada is gone", op="absent", path=["members", "M1"])
@@ -121,6 +122,21 @@ def test_the_searcher_climbs_where_it_is_paid_in_part() -> None:
         searcher.learn([(sum(place in one.calls for place in WANTED) / (3 + len(one.calls) / 9), one) for one in drawn])
     assert set(WANTED) <= set(searcher.best[0][1].calls)
     assert searcher.best[0][0] > Searcher(searcher.pool, random.Random(1)).draw(1)[0].calls.count(3)
+
+
+def test_a_pool_grows_by_calls_on_what_was_made() -> None:
+    """An id that a reply tells is an argument from then on: no state at the start holds it."""
+    posed = pose()
+    view = View.of(posed.scenario, posed.environment)
+    pool = Pool.blind(view, 0)
+    grown = pool.grow(view, [end("booking_x", "2026-03-02"), view.state], random.Random(1))
+    new = grown.calls[len(pool.calls) :]
+    assert new
+    assert all("booking_x" in call.arguments.values() for call in new)
+    searcher = Searcher(pool, random.Random(1))
+    searcher.adopt(grown)
+    assert any(place >= len(pool.calls) for one in searcher.draw(300) for place in one.calls)
+    assert pool.grow(view, [view.state], random.Random(1)).calls == pool.calls
 
 
 def test_only_what_was_told_names_what_the_request_names() -> None:

@@ -1,18 +1,24 @@
-"""What the gates of an environment cost in processor time, here and in the jail together: `python -m tests.trust.costs`."""
+"""What the gates of an environment, and those of a scenario, cost in processor time, here and in the jail together.
+
+python -m tests.trust.costs
+"""
 
 import asyncio
 import sys
 import time
 from statistics import median
 
-from envmill.gates import ENVIRONMENT_GATES
-from envmill.gates.base import Built, Means
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates.base import Built, Means, Posed
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from tests.trust.confusion import UNASKED, build_sized
-from tests.trust.scenarios import read_children
+from tests.trust.posing import ANYTHING, pose_at
+from tests.trust.scenarios import pick, read_children
 
 TOOLS = 20
+EACH = 6
+"""Scenarios of a polarity."""
 THEMES = ("hotel_booking", "tool_lending", "dental_laboratory")
 
 
@@ -29,6 +35,30 @@ async def _measure() -> tuple[float, float]:
     return median(here + there for here, there in spent), median(there for _, there in spent)
 
 
+def measure_scenario_gates() -> tuple[float, float]:
+    """Means over clean scenarios of every polarity, in ms: all gates but the search, and of that, what the jail took."""
+    return asyncio.run(_measure_scenarios())
+
+
+async def _measure_scenarios() -> tuple[float, float]:
+    async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
+        posed = [await pose_at(spot, "", sandbox) for polarity in ANYTHING for spot in pick(EACH, 3, polarity)]
+    found = [one for one in posed if isinstance(one, Posed)]
+    async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
+        await _pass(found[0], Means(sandbox, seed=1))  # both jails' own start is paid once a run
+        here, there = time.process_time(), read_children()
+        for one in found:
+            await _pass(one, Means(sandbox))
+        here, there = time.process_time() - here, read_children() - there
+    return (here + there) * 1e3 / len(found), there * 1e3 / len(found)
+
+
+async def _pass(posed: Posed, means: Means) -> None:
+    for gate in SCENARIO_GATES:
+        if gate.name != "S13":
+            await gate.look(posed, means)
+
+
 async def _spend(built: Built, sandbox: Sandbox) -> tuple[float, float]:
     here, there = time.process_time(), read_children()
     for gate in ENVIRONMENT_GATES:
@@ -40,3 +70,5 @@ async def _spend(built: Built, sandbox: Sandbox) -> tuple[float, float]:
 if __name__ == "__main__":
     total, jail = measure_environment_gates()
     sys.stdout.write(f"{total:.0f} ms for {TOOLS} tools, {jail:.0f} ms of them in the jail\n")
+    total, jail = measure_scenario_gates()
+    sys.stdout.write(f"{total:.0f} ms for a scenario, {jail:.0f} ms of them in the jail\n")

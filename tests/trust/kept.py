@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from envmill.agents.attackers import ATTACKERS, View
 from envmill.agents.attackers.arguments import draw_call, list_calls
-from envmill.agents.trial import Trial, Words, try_calls
-from envmill.gates.base import Posed
+from envmill.agents.trial import Trial, Words
+from envmill.gates.attempts import Attempt
+from envmill.gates.base import Means, Posed
+from envmill.gates.trials import Trials
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call
 
@@ -29,9 +31,10 @@ class Attack:
 
 
 async def measure_kept(posed: Posed, sandbox: Sandbox) -> AsyncIterator[Attack]:
-    """Every outsider's attempts at one scenario."""
-    for name, calls, said in list_attempts(posed):
-        yield Attack(name, await try_calls(posed.scenario, posed.environment, sandbox, calls, said))
+    """Every outsider's attempts at one scenario, in few messages."""
+    attempts = [Attempt(name, tuple(calls), said) for name, calls, said in list_attempts(posed)]
+    for attempt, trial in zip(attempts, await Trials(posed, Means(sandbox)).play(attempts), strict=True):
+        yield Attack(attempt.label, trial)
 
 
 def list_attempts(posed: Posed) -> Iterator[tuple[str, Sequence[Call], Words]]:

@@ -7,6 +7,7 @@ import pytest
 from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.judge import judge
 from envmill.verifiers.procedure import find_breach, shows
+from envmill.verifiers.told import Told
 from envmill.verifiers.weights import balance, cap_weights
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Verifier
@@ -79,14 +80,14 @@ def test_a_row_that_was_found_may_be_an_argument() -> None:
 
 
 def test_a_row_is_shown_by_the_values_of_its_fields() -> None:
-    assert shows(json_part({"member": "m1", "n": 2}), [{"id": "m1", "count": 2}])
-    assert not shows(json_part({"id": "m1", "count": 3}), [{"id": "m1", "count": 2}])
-    assert not shows(json_part({"id": "m1"}), [["m1"]])
+    assert shows(Told(json_part({"member": "m1", "n": 2})), [{"id": "m1", "count": 2}])
+    assert not shows(Told(json_part({"id": "m1", "count": 3})), [{"id": "m1", "count": 2}])
+    assert not shows(Told(json_part({"id": "m1"})), [["m1"]])
 
 
 def test_a_true_is_not_a_one_in_a_reply() -> None:
-    assert not shows(json_part([1]), [True])
-    assert shows(json_part([True]), [True])
+    assert not shows(Told(json_part([1])), [True])
+    assert shows(Told(json_part([True])), [True])
 
 
 TOLD = Fact(name="the day it is due", kind="date", value="2026-03-14")

@@ -12,7 +12,10 @@ from envmill.agents.attackers.read_everything import ReadEverything
 from envmill.agents.attackers.refuse import Refuse
 from envmill.agents.attackers.repeat_one import RepeatOne
 
-__all__ = ["ATTACKERS", "Attacker", "View"]
+__all__ = ["ATTACKERS", "FOLLOWING", "Attacker", "View"]
+
+FOLLOWING = ("random_valid", "over_doer")
+"""Those that go on with what they made: ids that replies tell are arguments, too."""
 
 ATTACKERS: dict[str, Attacker] = {
     attacker.name: attacker

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from envmill.agents.attackers.stock import Stock
@@ -71,10 +72,7 @@ def list_choices(schema: Schema) -> list[Json]:
         return list(schema["enum"])
     if "const" in schema:
         return [schema["const"]]
-    found = _CHOICES.search(str(schema.get("description", ""))) if first_type(schema) == "string" else None
-    if not found:
-        return []
-    return [part.strip(" '\"`") for part in re.split(r",\s*(?:or\s+)?|\s+or\s+", found[1]) if part.strip(" '\"`")]
+    return list(_read_choices(str(schema.get("description", "")))) if first_type(schema) == "string" else []
 
 
 def read_range(schema: Schema) -> tuple[float, float]:
@@ -83,6 +81,13 @@ def read_range(schema: Schema) -> tuple[float, float]:
         return float(found[1]), float(found[2])
     low = float(schema.get("minimum", 1))
     return low, max(low, float(schema.get("maximum", max(50.0, low))))
+
+
+@lru_cache(512)
+def _read_choices(description: str) -> tuple[str, ...]:
+    found = _CHOICES.search(description)
+    parts = re.split(r",\s*(?:or\s+)?|\s+or\s+", found[1]) if found else []
+    return tuple(part.strip(" '\"`") for part in parts if part.strip(" '\"`"))
 
 
 def _offer_texts(name: str, stock: Stock) -> list[Json]:

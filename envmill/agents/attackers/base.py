@@ -3,12 +3,12 @@
 view (state, interface, request's words) ─► calls ─► replies ─► last words
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from envmill.agents.attackers.stock import Stock
+from envmill.agents.attackers.stock import Stock, read_rows
 from envmill.sandbox import Observation
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call, Environment, Tool
@@ -29,12 +29,22 @@ class View:
         tools = [tool for tool in environment.tools if "agent" in tool.actors]
         return cls(scenario.initial_state, tools, scenario.request, environment.policy_document)
 
+    def after(self, final: Mapping[str, Json]) -> "View | None":
+        """What lies about once something was made: of a collection that has new rows those alone, told in replies; None where none has."""
+        made = {name: _list_new(self.state.get(name), value) for name, value in final.items()}
+        return replace(self, state=self.state | {name: rows for name, rows in made.items() if rows}) if any(made.values()) else None
+
     @cached_property
     def stock(self) -> Stock:
         return Stock.of(self.state)
 
     def list_tools(self, effect: str) -> list[Tool]:
         return [tool for tool in self.tools if tool.effect == effect]
+
+
+def _list_new(before: Json, after: Json) -> dict[str, Json]:
+    known, rows = read_rows(before), read_rows(after)
+    return {key: row for key, row in rows.items() if key not in known}
 
 
 class Attacker(Protocol):

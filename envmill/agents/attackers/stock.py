@@ -1,7 +1,7 @@
 """The stock of values a state offers: rows of each collection, and what their fields hold, by name."""
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -23,6 +23,16 @@ class Stock:
 
     @classmethod
     def of(cls, state: Mapping[str, Json]) -> "Stock":
+        """What was made of a state of late serves again: nobody writes on a state, and a dozen gates ask."""
+        for known, stock in _OF_LATE:
+            if known is state:
+                return stock
+        stock = cls._read(state)
+        _OF_LATE.append((state, stock))
+        return stock
+
+    @classmethod
+    def _read(cls, state: Mapping[str, Json]) -> "Stock":
         rows = {name: found for name, value in state.items() if (found := read_rows(value))}
         fields: dict[str, dict[tuple[str, Json], None]] = defaultdict(dict)
         for name, value in _list_plain(rows, state):
@@ -66,6 +76,9 @@ class Stock:
         """What rows are called: texts with a letter that are no key and no status shared by many."""
         named = [value for name in ("name", "title", "label", "full_name", "number") for value in self.fields.get(name, ())]
         return [value for value in named if isinstance(value, str)]
+
+
+_OF_LATE: deque[tuple[Mapping[str, Json], Stock]] = deque(maxlen=4)
 
 
 def read_rows(value: Json) -> dict[str, Json]:

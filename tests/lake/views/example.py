@@ -7,7 +7,7 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from schemas.base import Record
 from schemas.environment import Build
-from schemas.ledger import Attrition, ModelCall, RunEvent
+from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.rollout import Rollout
 from schemas.seed import Brief
 from tests.specimens import make_environment, make_scenario
@@ -16,6 +16,7 @@ FIRST, SECOND = "nightly-1", "nightly-2"
 
 SHED = make_environment()
 CLINIC = make_environment(name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."])
+BOUNDS = {"false_accept": 0.0482, "false_accept_n": 60, "false_reject": 0.2589, "false_reject_n": 10}
 EASY, HARD, NEVER = (make_scenario(SHED, seed=number) for number in (1, 2, 3))
 
 
@@ -44,6 +45,10 @@ def _fill_first(lake: Lake) -> None:
     _publish(
         lake, FIRST, "scenarios-build", [EASY, HARD, NEVER], [_exit(one.draft + str(one.seed), children=1) for one in (EASY, HARD, NEVER)]
     )
+    dossier = Evidence(gate="bounds", subject=EASY.id, finding=BOUNDS)
+    silent = _row("bounds", HARD.id, outcome="not_measured", reason="no_truth", detail="No model of the domain says which end is right.")
+    judged = [_row("bounds", EASY.id, evidence=dossier.id), silent]
+    _publish(lake, FIRST, "scenarios-verify", [dossier], judged)
     probes = [*_play(EASY.id, "careless", "pppp"), *_play(HARD.id, "careless", "pffe"), *_play(NEVER.id, "careless", "ffff")]
     unsolved: dict[str, Any] = {"outcome": "dropped", "reason": "unsolved", "detail": "none of 4 probes passes"}
     exits = [

@@ -64,6 +64,11 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
             id="repairs",
         ),
         pytest.param(
+            "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds order by outcome",
+            [(EASY.id, "kept", "", 0.0482, 60, 0.2589, 10), (HARD.id, "not_measured", "no_truth", None, None, None, None)],
+            id="bounds",
+        ),
+        pytest.param(
             f"select attempts, passes, errors, pass_rate from trainability where policy = 'careless' and scenario = '{HARD.id}'",
             [(3, 1, 1, 1 / 3)],
             id="trainability",
