@@ -4,7 +4,7 @@ request ─► sentences ─► each change goes to the one that says most of it
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -26,6 +26,10 @@ _GOES_FIRST = re.compile(
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
+_JOINS = re.compile(r"\b(?:and|then|after|afterwards|before|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter)\b|[;+]")
+"""Words by which one sentence asks for two things."""
+_OPENING = 12
+"""Characters in which a sentence joins itself to the one before."""
 _DEPTH = 2
 """References followed from a row: what people call one is often what another is called."""
 _REFERRED = 0.4
@@ -143,3 +147,21 @@ def score(signs: dict[tuple[str, Json], float], texts: Sequence[Question]) -> li
             scores[number] += weight / sum(shown)
             said[number] |= sort == "value"
     return [round(one, 6) if known or not any(said) else 0.0 for one, known in zip(scores, said, strict=True)]
+
+
+def list_unasked(subject: Posed) -> list[int]:
+    """Places of changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
+    stock, sentences = Stock.of(subject.scenario.initial_state), split_sentences(subject.scenario.request)
+    wishes = [one for one in find_wishes(subject, sentences) if one.sentence >= 0]
+    unasked: list[int] = []
+    for one in wishes:
+        text = Question(normalise(sentences[one.sentence]))
+        rivals = [each for each in wishes if each.sentence == one.sentence and each is not one]
+        if len(rivals) > len(_JOINS.findall(text.text[_OPENING:])):
+            mine, *others = (_list_shown(list_signs(subject, each.place, stock), text) for each in (one, *rivals))
+            unasked += [one.place] if any(mine < other for other in others) else []
+    return unasked
+
+
+def _list_shown(signs: Iterable[tuple[str, Json]], text: Question) -> set[tuple[str, Json]]:
+    return {(sort, sign) for sort, sign in signs if (text.mark_name(str(sign)) if sort == "name" else text.mark_value(sign))}

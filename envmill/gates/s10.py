@@ -8,7 +8,7 @@ from decimal import Decimal
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep
 from envmill.gates.likeness import is_same_end
-from envmill.gates.order import order_as_asked
+from envmill.gates.order import list_unasked, order_as_asked
 from envmill.gates.s15 import describe_row, list_targets
 from envmill.gates.sources import COUNTED, Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
 from envmill.gates.trials import Attempt, Trials, list_writes
@@ -29,7 +29,8 @@ _NEAR = 400
 async def look(subject: Posed, means: Means) -> Finding:
     """Contradictions are dropped; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
-    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *await list_disorder(subject, means)]
+    unasked = [("unasked_change", tell_unasked(subject, place)) for place in list_unasked(subject)]
+    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *unasked, *await list_disorder(subject, means)]
     if found:
         code, words = found[0]
         return drop(GATE, code, words, [{"contradiction": each, "what": what} for each, what in found])
@@ -98,6 +99,11 @@ async def list_disorder(subject: Posed, means: Means) -> list[tuple[str, str]]:
         return []
     names = ", ".join(oracle[place].name for place in asked)
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]
+
+
+def tell_unasked(subject: Posed, place: int) -> str:
+    call = subject.scenario.oracle[place]
+    return f"call {place + 1}, {call.name}: what the request says of its rows asks for another change"
 
 
 def describe_targets(subject: Posed) -> Knowledge:
