@@ -65,6 +65,17 @@ class Wishes:
     def known(self) -> list[Wish]:
         return [one for one in self.wishes if one.sentence >= 0]
 
+    def find_text(self, place: int) -> str:
+        """The sentence that asks for a change; empty where none does, or several may."""
+        return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
+
+    def says_for_others(self, place: int, value: Json) -> bool:
+        """Whether the request says a value, and only where it asks for other changes that use it."""
+        own = next((one.sentence for one in self.known if one.place == place), -1)
+        said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]
+        users = {one.sentence for one in self.known if one.place != place and value in list(list_leaves(one.call.arguments))}
+        return bool(said) and own >= 0 and own not in said and users.issuperset(said)
+
     def list_beside(self, wish: Wish) -> list[Wish]:
         """Others that the same sentence asks for."""
         return [one for one in self.wishes if one.sentence == wish.sentence and one is not wish]
