@@ -91,7 +91,7 @@ def list_unasked(asked: Wishes) -> Iterator[Wish]:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
         if len(rivals) > len(_JOINS.findall(text.text[_OPENING:])):
             shown = one.list_shown(text)
-            if any(shown < rival.list_shown(text) for rival in rivals):
+            if any(shown < rival.list_shown(text) for rival in rivals) and not asked.may_be_elsewhere(one):
                 yield one
 
 
@@ -100,7 +100,7 @@ def list_other_amounts(asked: Wishes) -> Iterator[tuple[Wish, Decimal, Decimal]]
     for one in asked.known:
         text = asked.texts[one.sentence].text
         said, mine = {number.value for number in read_numbers(text)}, list_amounts(one)
-        if mine <= said:
+        if mine <= said or asked.may_be_elsewhere(one):
             continue
         used = {amount for each in (one, *asked.list_beside(one)) for amount in list_amounts(each)}
         texts = {sign for each in asked.wishes for sort, sign in each.signs if sort == "value" and isinstance(sign, str)}

@@ -76,6 +76,11 @@ class Wishes:
         users = {one.sentence for one in self.known if one.place != place and value in list(list_leaves(one.call.arguments))}
         return bool(said) and own >= 0 and own not in said and users.issuperset(said)
 
+    def may_be_elsewhere(self, wish: Wish) -> bool:
+        """Whether a sentence that asks for nothing else speaks of its rows or values, too."""
+        free = set(range(len(self.texts))) - {one.sentence for one in self.wishes}
+        return any(sort == "value" for number in free for sort, _ in wish.list_shown(self.texts[number]))
+
     def list_beside(self, wish: Wish) -> list[Wish]:
         """Others that the same sentence asks for."""
         return [one for one in self.wishes if one.sentence == wish.sentence and one is not wish]
