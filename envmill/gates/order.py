@@ -1,19 +1,16 @@
-"""In which order a request asks for the changes of its reference path, as far as its sentences tell.
-
-request ─► sentences ─► each change goes to the one that says most of it ─► changes asked for before what the path does before them
-"""
+"""What a request's sentences say of the reference path's changes: in which order they are wanted, which nobody wants, which otherwise."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, product
+from decimal import Decimal
+from itertools import pairwise
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Posed
-from envmill.gates.question import Question, cut_name, split_sentences
 from envmill.gates.s15 import describe_row
-from envmill.gates.sources import list_leaves
+from envmill.gates.sources import list_leaves, read_numbers
 from envmill.gates.trials import list_writes
+from envmill.gates.wishes import Wish, Wishes
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json
 
@@ -26,25 +23,19 @@ _GOES_FIRST = re.compile(
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
+_JOINS = re.compile(
+    r"\b(?:and|then|after|afterwards|before|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter)\b|[;+]"
+)
+"""Words by which one sentence asks for two things."""
+_OPENING = 12
+"""Characters in which a sentence joins itself to the one before."""
 _DEPTH = 2
 """References followed from a row: what people call one is often what another is called."""
-_REFERRED = 0.4
-"""Weight of what a referred row is called, beside 1 for a row's own fields; and of a tool's other words beside its first."""
-_TAKEN = 0.4
-"""Weight of a sentence that asks for another change already."""
 
 
-@dataclass(frozen=True)
-class Wish:
-    """A change of the reference path, and the sentence that asks for it; -1 where that is open."""
-
-    place: int
-    sentence: int
-
-
-def order_as_asked(subject: Posed) -> list[int] | None:
+def order_as_asked(subject: Posed, asked: Wishes) -> list[int] | None:
     """Places of the changes in the order asked for; None where that is the path's own, or where words turn it round."""
-    return order_by_sentences(subject) or order_by_words(subject)
+    return order_by_sentences(asked) or order_by_words(subject)
 
 
 def order_by_words(subject: Posed) -> list[int] | None:
@@ -71,75 +62,56 @@ def list_words(subject: Posed, place: int, stock: Stock) -> Iterator[str]:
             yield from (str(word) for _, word in describe_row(stock, home, str(value), _DEPTH))
 
 
-def order_by_sentences(subject: Posed) -> list[int] | None:
+def order_by_sentences(asked: Wishes) -> list[int] | None:
     """By the sentence that asks for each."""
-    sentences = split_sentences(subject.scenario.request)
-    wishes = find_wishes(subject, sentences)
-    known = [one for one in wishes if one.sentence >= 0]
-    asked = iter(sort_as_asked(known, sentences))
-    ordered = [next(asked).place if one.sentence >= 0 else one.place for one in wishes]
-    return None if ordered == [one.place for one in wishes] else ordered
+    ordered = iter(sort_as_asked(asked.known, asked))
+    places = [next(ordered).place if one.sentence >= 0 else one.place for one in asked.wishes]
+    return None if places == [one.place for one in asked.wishes] else places
 
 
-def sort_as_asked(wishes: list[Wish], sentences: Sequence[str]) -> list[Wish]:
+def sort_as_asked(known: Sequence[Wish], asked: Wishes) -> list[Wish]:
     """Sorted by sentence, where no word keeps one behind another."""
-    ordered = list(wishes)
-    for _ in ordered:
+    ordered = list(known)
+    for _ in known:
         for place, (soon, late) in enumerate(pairwise(ordered)):
-            if late.sentence < soon.sentence and not is_meant(sentences, late, soon, wishes):
+            if late.sentence < soon.sentence and not is_meant(late, soon, asked):
                 ordered[place : place + 2] = [late, soon]
     return ordered
 
 
-def is_meant(sentences: Sequence[str], late: Wish, soon: Wish, wishes: Sequence[Wish]) -> bool:
+def is_meant(late: Wish, soon: Wish, asked: Wishes) -> bool:
     """Whether the request says in words that what it asks for first comes later; in a sentence of two wishes they are about these."""
-    alone = sum(each.sentence == soon.sentence for each in wishes) == 1
-    waits, goes_first = _WAITS.search(normalise(sentences[late.sentence])), _GOES_FIRST.search(normalise(sentences[soon.sentence]))
-    return waits is not None or (alone and goes_first is not None)
+    waits, goes_first = _WAITS.search(asked.texts[late.sentence].text), _GOES_FIRST.search(asked.texts[soon.sentence].text)
+    return waits is not None or (not asked.list_beside(soon) and goes_first is not None)
 
 
-def find_wishes(subject: Posed, sentences: Sequence[str]) -> list[Wish]:
-    """Each change with the sentence that says most of it, surest first; one that is taken already says less."""
-    stock, places = Stock.of(subject.scenario.initial_state), list_writes(subject)
-    texts = [Question(normalise(sentence)) for sentence in sentences]
-    scores = [score(list_signs(subject, place, stock), texts) for place in places]
-    found, left = dict[int, int](), set(range(len(places)))
-    while left and texts:
-        row, sentence = max(product(left, range(len(texts))), key=lambda one: (_value(scores, found, *one), -_stray(*one, scores)))
-        found[row] = sentence if _value(scores, found, row, sentence) > 0 else -1
-        left.discard(row)
-    return [Wish(place, found.get(row, -1)) for row, place in enumerate(places)]
+def list_unasked(asked: Wishes) -> Iterator[Wish]:
+    """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
+    for one in asked.known:
+        text, rivals = asked.texts[one.sentence], asked.list_beside(one)
+        if len(rivals) > len(_JOINS.findall(text.text[_OPENING:])):
+            shown = one.list_shown(text)
+            if any(shown < rival.list_shown(text) for rival in rivals) and not asked.may_be_elsewhere(one):
+                yield one
 
 
-def _value(scores: list[list[float]], found: dict[int, int], row: int, sentence: int) -> float:
-    return scores[row][sentence] * (_TAKEN if sentence in found.values() else 1.0)
+def list_other_amounts(asked: Wishes) -> Iterator[tuple[Wish, Decimal, Decimal]]:
+    """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by."""
+    for one in asked.known:
+        text = asked.texts[one.sentence].text
+        said, mine = {number.value for number in read_numbers(text)}, list_amounts(one)
+        if mine <= said or asked.may_be_elsewhere(one):
+            continue
+        used = {amount for each in (one, *asked.list_beside(one)) for amount in list_amounts(each)}
+        texts = {sign for each in asked.wishes for sort, sign in each.signs if sort == "value" and isinstance(sign, str)}
+        named = {number.value for sign in texts if find_words(text, sign) for number in read_numbers(sign)}
+        if spare := said - used - named:
+            yield one, min(mine - said), min(spare)
 
 
-def _stray(row: int, sentence: int, scores: list[list[float]]) -> float:
-    """How far it is from where it would stand if the request followed the path."""
-    return abs(row / len(scores) - sentence / len(scores[row]))
+def list_amounts(wish: Wish) -> set[Decimal]:
+    return {Decimal(str(leaf)) for leaf in list_leaves(wish.call.arguments) if is_amount(leaf)}
 
 
-def list_signs(subject: Posed, place: int, stock: Stock) -> dict[tuple[str, Json], float]:
-    """(name or value, which) → weight: the tool's name, its values, what its rows are called, and less what these refer to."""
-    call = subject.scenario.oracle[place]
-    verb, *nouns = cut_name(call.name) or [call.name]
-    signs: dict[tuple[str, Json], float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
-    for value in list_leaves(call.arguments):
-        home = stock.find_home(value)
-        signs["value", value] = 1.0
-        for name, word in describe_row(stock, home, str(value), _DEPTH) if home else ():
-            if isinstance(word, str):
-                signs.setdefault(("value", word), _REFERRED if "." in name else 1.0)
-    return signs
-
-
-def score(signs: dict[tuple[str, Json], float], texts: Sequence[Question]) -> list[float]:
-    """How much each sentence says; a sign counts the less the more sentences show it. Where a value is said, a tool's name alone is chance."""
-    scores, said = [0.0] * len(texts), [False] * len(texts)
-    for (sort, sign), weight in signs.items():
-        shown = [bool(text.mark_name(str(sign)) if sort == "name" else text.mark_value(sign)) for text in texts]
-        for number in (number for number, one in enumerate(shown) if one):
-            scores[number] += weight / sum(shown)
-            said[number] |= sort == "value"
-    return [round(one, 6) if known or not any(said) else 0.0 for one, known in zip(scores, said, strict=True)]
+def is_amount(leaf: Json) -> bool:
+    return isinstance(leaf, int | float) and not isinstance(leaf, bool)

@@ -8,10 +8,11 @@ from decimal import Decimal
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep
 from envmill.gates.likeness import is_same_end
-from envmill.gates.order import order_as_asked
+from envmill.gates.order import list_other_amounts, list_unasked, order_as_asked
 from envmill.gates.s15 import describe_row, list_targets
 from envmill.gates.sources import COUNTED, Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
 from envmill.gates.trials import Attempt, Trials, list_writes
+from envmill.gates.wishes import Wishes
 from envmill.verifiers.numbers import find_numbers
 from envmill.verifiers.words import normalise
 from schemas.base import Json
@@ -29,7 +30,9 @@ _NEAR = 400
 async def look(subject: Posed, means: Means) -> Finding:
     """Contradictions are dropped; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
-    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *await list_disorder(subject, means)]
+    asked = Wishes.of(subject)
+    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *list_mismatches(asked)]
+    found += await list_disorder(subject, means, asked)
     if found:
         code, words = found[0]
         return drop(GATE, code, words, [{"contradiction": each, "what": what} for each, what in found])
@@ -84,9 +87,9 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
             yield "unknown_reference", f"the request names {reference}, which is nowhere in the state or on the reference path"
 
 
-async def list_disorder(subject: Posed, means: Means) -> list[tuple[str, str]]:
+async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[tuple[str, str]]:
     """Wishes in another order than the reference path carries them out in, where the order asked for is refused or ends elsewhere."""
-    oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject), list_writes(subject)
+    oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject, wishes), list_writes(subject)
     if asked is None:
         return []
     reads = [call for place, call in enumerate(oracle) if place not in writes]
@@ -98,6 +101,14 @@ async def list_disorder(subject: Posed, means: Means) -> list[tuple[str, str]]:
         return []
     names = ", ".join(oracle[place].name for place in asked)
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]
+
+
+def list_mismatches(asked: Wishes) -> Iterator[tuple[str, str]]:
+    """(reason code, words) for changes that no sentence asks for, or whose sentence says another amount."""
+    for wish, used, said in list_other_amounts(asked):
+        yield "another_amount", f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
+    for wish in list_unasked(asked):
+        yield "unasked_change", f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change"
 
 
 def describe_targets(subject: Posed) -> Knowledge:

@@ -17,6 +17,7 @@ from envmill.gates.answers import judge_answers
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
 from envmill.gates.trials import Trials
+from envmill.gates.wishes import Wishes
 from envmill.verifiers.words import split_words
 from schemas.base import Json, is_array, is_object
 
@@ -70,7 +71,8 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
     year = int(scenario.clock[:4])
     told = Knowledge.of([*list_told(scenario), subject.environment.policy_document], year)
     told.dates.add(scenario.clock[:10])
-    seen = Knowledge(year)
+    apart = Knowledge.of([*map(str, list_leaves(scenario.user.facts)), subject.environment.policy_document], year)
+    asked, seen = Wishes.of(subject), Knowledge(year)
     tools = {tool.name: tool for tool in subject.environment.tools}
     found, rows = list[Argument](), list[Json]()
     for place, call in enumerate(scenario.oracle):
@@ -80,6 +82,11 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
             about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
             source = find_source(value, told, seen)
+            if source == "told" and not apart.holds(value) and asked.says_for_others(place, value):
+                source = find_source(value, apart, seen)
+            if source == "unknown" and is_amount(value) and (sentence := asked.find_text(place)):
+                # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
+                source = "unknown" if is_worked_out(value, Knowledge.of([sentence], year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not any(is_shown(value, row, about) for row in rows):
                 source = "unknown" if is_worked_out(value, told, Knowledge(year)) else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))

@@ -6,10 +6,16 @@ import pytest
 
 from envmill.gates import s10
 from envmill.gates.base import Finding
-from tests.gates.cases import Case, ask, check, judge_cases
+from schemas.environment import Call
+from schemas.scenario import UserContract
+from tests.gates.cases import LOOK_UP, Case, ask, check, judge_cases
 from tests.gates.specimens import REQUEST, pose
 
 LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday wheel class."
+
+CANCEL = Call(name="cancel_booking", arguments={"booking_id": "B1"})
+LEND = Call(name="top_up", arguments={"member_id": "M2", "amount": 25})
+KNOWN = UserContract(opening=REQUEST, facts={"usual amount": 25})
 
 CASES = {
     "another amount": Case(ask(REQUEST.replace("25", "26")), "unknown_amount"),
@@ -21,6 +27,14 @@ CASES = {
     "another amount, which some other row has": Case(ask(REQUEST.replace("25", "60")), "unknown_amount"),
     "asked the other way round": Case(
         ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern."), "wrong_order"
+    ),
+    "another amount, which a row that is acted on has": Case(ask(REQUEST.replace("25", "4")), "another_amount"),
+    "an amount that is said when asked": Case(pose(request=REQUEST.replace("25", "the usual"), user=KNOWN)),
+    "a change that nobody asked for": Case(
+        ask("Please cancel Bo Lind's booking of the wheel class.", oracle=[LOOK_UP, CANCEL, LEND]), "unasked_change"
+    ),
+    "two changes of one row in one sentence": Case(
+        ask("Please put 25 on Bo Lind's account and cancel his booking of the wheel class.", oracle=[LOOK_UP, LEND, CANCEL])
     ),
     "asked for before what makes it possible": Case(
         ask("Please book one seat in the Tuesday wheel class for Ada Kern. Hello, also this: put 25 on the account of Ada Kern."),

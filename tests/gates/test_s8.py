@@ -17,6 +17,7 @@ SUM = "Please put 20 and another 5 on Ada Kern's account and book her one seat i
 KNOWN = UserContract(opening=USUAL, facts={"usual amount": 25})
 
 ALL = Call(name="list_classes", arguments={})
+OTHER = Call(name="top_up", arguments={"member_id": "M2", "amount": 25})
 BOOKED = [LOOK_UP, Call(name="list_bookings", arguments={"member_id": "M2"})]
 TWO = [Call(name="find_members", arguments={"query": name}) for name in ("Ada Kern", "Bo Lind")]
 
@@ -32,6 +33,13 @@ CASES = {
     "one lookup is missing": Case(pose(oracle=[FIND, TOP_UP, BOOK]), "unseen_id"),
     "looked up too late": Case(pose(oracle=[FIND, TOP_UP, BOOK, LIST]), "unseen_id"),
     "an amount nobody says": Case(ask(USUAL), "underivable_argument"),
+    "an amount that is said of another": Case(
+        ask("Please put 25 on Bo Lind's account. Put the usual on the account of Ada Kern.", oracle=[LOOK_UP, FIND, OTHER, TOP_UP]),
+        "underivable_argument",
+    ),
+    "the same amount, said of both": Case(
+        ask("Please put 25 on Bo Lind's account. Put 25 on the account of Ada Kern.", oracle=[LOOK_UP, FIND, OTHER, TOP_UP])
+    ),
     "a name nobody says": Case(answer(oracle=[FIND]), "underivable_argument"),
     "an answer from another row": Case(told(40, "What did Bo Lind pay for his seat in Glazing?", BOOKED), "wrong_answer"),
     "an answer from another field": Case(told(12, "How many free seats does Glazing have?", [ALL]), "wrong_answer"),

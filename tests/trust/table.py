@@ -49,7 +49,9 @@ class Plan:
     """Of each kind, planted and with a witness."""
     mutants: int = MUTANTS
     kinds: tuple[str, ...] = ()
-    """Kinds of faults; all when empty."""
+    """Kinds that are looked at; all when empty."""
+    seed: int = 0
+    """Which places come first."""
 
 
 @dataclass(frozen=True)
@@ -62,23 +64,23 @@ class Series:
     """Whether all processes work at it; else it is one's alone."""
 
 
-def list_series(plan: Plan, seed: int = 0) -> Iterator[Series]:
+def list_series(plan: Plan) -> Iterator[Series]:
     """Everything, faults first: they are many small series. Where kinds are named, these alone."""
     for prompt in ("program", "tests", "scenario", "checks"):
         for kind in KINDS[prompt]:
             if _is_wanted(kind, plan):
-                yield Series(plan.faults, _list_jobs(prompt, kind, plan.faults * PATIENCE, seed))
+                yield Series(plan.faults, _list_jobs(prompt, kind, plan.faults * PATIENCE, plan.seed))
     for prompt, kind, wanted in (
         ("program", MUTANT, plan.mutants),
         ("program", CLEAN, plan.environments),
         ("checks", "checks", plan.faults),
     ):
         if _is_wanted(kind, plan):
-            yield Series(wanted, _list_jobs(prompt, kind, wanted * 2, seed), split=True)
+            yield Series(wanted, _list_jobs(prompt, kind, wanted * 2, plan.seed), split=True)
     for polarity in ANYTHING:
         if _is_wanted(polarity, plan):
             wanted = plan.scenarios // len(ANYTHING)
-            yield Series(wanted, _list_jobs("scenario", polarity, wanted * 2, seed), split=True)
+            yield Series(wanted, _list_jobs("scenario", polarity, wanted * 2, plan.seed), split=True)
 
 
 def _is_wanted(kind: str, plan: Plan) -> bool:
@@ -125,7 +127,11 @@ async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
 @cache
 def take_fingerprint() -> str:
     """Of the engine, its seeds and these jobs: an outcome of other code is none."""
-    paths = [*(ROOT / "envmill").rglob("*.py"), *(ROOT / "data/seeds").rglob("*.toml"), *(Path(__file__).with_stem(name) for name in MAKERS)]
+    paths = [
+        *(ROOT / "envmill").rglob("*.py"),
+        *(ROOT / "data/seeds").rglob("*.toml"),
+        *(Path(__file__).with_stem(name) for name in MAKERS),
+    ]
     told = hashlib.sha256()
     for path in sorted(paths):
         told.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())

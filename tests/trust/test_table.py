@@ -1,5 +1,6 @@
 """The confusion table: honest work is kept and pays no outsider, planted faults are caught and rightly named; cut off, it goes on."""
 
+import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from envmill.errors import SandboxError
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT
 from envmill.verifiers.bounds import limit_share
+from tests.author.questions import SAMPLE
 from tests.soak import count
 from tests.trust.expected import is_right, read_expected
 from tests.trust.jobs import CLEAN, MUTANT, Job, Outcome, do
@@ -21,18 +23,21 @@ from tests.trust.table import Plan, read_outcomes, run, work
 PROMPTS = ("program", "tests", "scenario", "checks")
 STEPS = ("build", "draft")
 """What answers before any gate does."""
-SURE = ("rejected_oracle", "leaked_tool", "wrong_answer", "tell_in_the_request", "order_dependent_oracle", "true_at_the_start")
+SURE = ("leaked_tool", "wrong_answer", "tell_in_the_request")
+"""Kinds of which one is looked at under `make test`, another one with every commit."""
 READERS = frozenset(("forgotten_effect", "overwritten_total", "applied_twice"))
 """Faults in what a change amounts to: nothing but the rules says how much it should be, and W4 is who reads them."""
 
 
 @pytest.mark.soak(area="trust")
 async def test_the_table_at_full_count(tmp_path: Path, sandbox: Sandbox) -> None:
-    """Under `make test` a few of each; in a soak all of it, kept in `data/trust`."""
+    """Under `make test` a fault and a polarity; in a soak all of it, kept in `data/trust`."""
     if count(0, 1):
         outcomes = run(ROOT / "data/trust")
     else:
-        await work(Plan(faults=1, scenarios=10, kinds=(*SURE, *ANYTHING)), tmp_path, 0, 1, sandbox)
+        dice = random.Random("/".join(SAMPLE))
+        plan = Plan(faults=1, scenarios=5, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000))
+        await work(plan, tmp_path, 0, 1, sandbox)
         outcomes = read_outcomes(tmp_path)
     (tmp_path / "confusion.md").write_text("\n".join(write_page(outcomes)), encoding="utf-8")
     check_honest(outcomes)
@@ -68,7 +73,7 @@ def check_outsiders(kept: Sequence[Outcome]) -> None:
     assert sum(one.best <= 0.25 for one in kept) >= 0.995 * len(kept)
     for errors, most in (([one.wrong for one in kept], 0.001), ([one.right for one in kept], 0.02)):
         tried, wrong = sum(n for n, _ in errors), sum(n for _, n in errors)
-        assert limit_share(wrong, tried) <= count(1, 0) + most
+        assert wrong == 0 if count(1, 0) else limit_share(wrong, tried) <= most
 
 
 def test_every_planted_kind_has_names_that_some_step_or_gate_can_give() -> None:
@@ -85,7 +90,7 @@ def test_a_name_may_ask_for_words_besides_the_code() -> None:
 
 
 async def test_a_run_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path, sandbox: Sandbox) -> None:
-    plan = Plan(faults=2, kinds=("leaked_tool",))
+    plan = Plan(faults=2, kinds=("syntax_error",))
     await work(plan, tmp_path, 0, 1, sandbox)
     path = tmp_path / "outcomes-0.jsonl"
     one, other = path.read_text(encoding="utf-8").split("\n")[1:3]

@@ -1,0 +1,134 @@
+"""Which sentence of a request asks for which change of its reference path.
+
+request ─► sentences ─┐
+changes ─► signs ─────┴─► each change goes to the sentence that shows most of its signs, surest first
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from envmill.agents.attackers.stock import Stock
+from envmill.gates.base import Posed
+from envmill.gates.question import Question, cut_name, split_sentences
+from envmill.gates.s15 import describe_row
+from envmill.gates.sources import list_leaves
+from envmill.gates.trials import list_writes
+from envmill.verifiers.words import normalise
+from schemas.base import Json
+from schemas.environment import Call
+
+_DEPTH = 2
+"""References followed from a row: what people call one is often what another is called."""
+_REFERRED = 0.4
+"""Weight of what a referred row is called, beside 1 for a row's own fields; and of a tool's other words beside its first."""
+_TAKEN = 0.4
+"""Weight of a sentence that asks for another change already."""
+
+Sign = tuple[str, Json]
+"""`name` and a word of the tool's name, or `value` and something an argument or a row says."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A change of the reference path, and the sentence that asks for it; -1 where that is open."""
+
+    place: int
+    sentence: int
+    call: Call
+    signs: Mapping[Sign, float]
+    """What it may be known by, with its weight."""
+
+    def list_shown(self, text: Question) -> set[Sign]:
+        """Signs that a sentence shows."""
+        return {sign for sign in self.signs if is_shown(sign, text)}
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """A request, sentence by sentence, and what each asks for."""
+
+    texts: Sequence[Question]
+    wishes: Sequence[Wish]
+    """In the order of the path."""
+
+    @classmethod
+    def of(cls, subject: Posed) -> "Wishes":
+        stock, oracle = Stock.of(subject.scenario.initial_state), subject.scenario.oracle
+        texts = [Question(normalise(sentence)) for sentence in split_sentences(subject.scenario.request)]
+        places = list_writes(subject)
+        signs = [list_signs(oracle[place], stock) for place in places]
+        found = assign([score(each, texts) for each in signs])
+        return cls(texts, [Wish(place, found[row], oracle[place], signs[row]) for row, place in enumerate(places)])
+
+    @property
+    def known(self) -> list[Wish]:
+        return [one for one in self.wishes if one.sentence >= 0]
+
+    def find_text(self, place: int) -> str:
+        """The sentence that asks for a change; empty where none does, or several may."""
+        return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
+
+    def says_for_others(self, place: int, value: Json) -> bool:
+        """Whether the request says a value, and only where it asks for other changes that use it."""
+        own = next((one.sentence for one in self.known if one.place == place), -1)
+        said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]
+        users = {one.sentence for one in self.known if one.place != place and value in list(list_leaves(one.call.arguments))}
+        return bool(said) and own >= 0 and own not in said and users.issuperset(said)
+
+    def may_be_elsewhere(self, wish: Wish) -> bool:
+        """Whether a sentence that asks for nothing else speaks of its rows or values, too."""
+        free = set(range(len(self.texts))) - {one.sentence for one in self.wishes}
+        return any(sort == "value" for number in free for sort, _ in wish.list_shown(self.texts[number]))
+
+    def list_beside(self, wish: Wish) -> list[Wish]:
+        """Others that the same sentence asks for."""
+        return [one for one in self.wishes if one.sentence == wish.sentence and one is not wish]
+
+
+def list_signs(call: Call, stock: Stock) -> dict[Sign, float]:
+    """The tool's name, the values, what the rows are called, and less what these refer to."""
+    verb, *nouns = cut_name(call.name) or [call.name]
+    signs: dict[Sign, float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
+    for value in list_leaves(call.arguments):
+        home = stock.find_home(value)
+        signs["value", value] = 1.0
+        for name, word in describe_row(stock, home, str(value), _DEPTH) if home else ():
+            if isinstance(word, str):
+                signs.setdefault(("value", word), _REFERRED if "." in name else 1.0)
+    return signs
+
+
+def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]:
+    """How much each sentence says; a sign counts the less the more show it. Where values are said, a tool's name alone is chance."""
+    scores, said = [0.0] * len(texts), [False] * len(texts)
+    for sign, weight in signs.items():
+        shown = [is_shown(sign, text) for text in texts]
+        for number in (number for number, one in enumerate(shown) if one):
+            scores[number] += weight / sum(shown)
+            said[number] |= sign[0] == "value"
+    return [round(one, 6) if known or not any(said) else 0.0 for one, known in zip(scores, said, strict=True)]
+
+
+def is_shown(sign: Sign, text: Question) -> bool:
+    sort, value = sign
+    return bool(text.mark_name(str(value)) if sort == "name" else text.mark_value(value))
+
+
+def assign(scores: Sequence[Sequence[float]]) -> list[int]:
+    """A sentence for each change, surest first; one that is taken already counts for less. -1 where none says anything."""
+    found, left = dict[int, int](), set(range(len(scores)))
+    while left and scores[0]:
+        row, sentence = max(product(left, range(len(scores[0]))), key=lambda one: (_value(scores, found, *one), -_stray(scores, *one)))
+        found[row] = sentence if _value(scores, found, row, sentence) > 0 else -1
+        left.discard(row)
+    return [found.get(row, -1) for row in range(len(scores))]
+
+
+def _value(scores: Sequence[Sequence[float]], found: Mapping[int, int], row: int, sentence: int) -> float:
+    return scores[row][sentence] * (_TAKEN if sentence in found.values() else 1.0)
+
+
+def _stray(scores: Sequence[Sequence[float]], row: int, sentence: int) -> float:
+    """How far it is from where it would stand if the request followed the path."""
+    return abs(row / len(scores) - sentence / len(scores[row]))
