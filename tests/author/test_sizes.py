@@ -77,16 +77,15 @@ def test_departments_know_each_other() -> None:
         assert len(domain.parts) >= 3
 
 
-def pick_sizes(place: int) -> list[tuple[int | None, int | None]]:
-    """Two for each theme, so that all come in turn; small ones where there is one theme."""
-    return [SIZES[place % len(SIZES)], SIZES[(place + 1) % len(SIZES)]]
+LARGE = [(theme, SIZES[place % len(SIZES)]) for place, theme in enumerate(SAMPLE)][: count(2, len(SAMPLE))]
+PARTS = count(1, 4)
 
 
 @pytest.mark.soak(area="author")
-def test_a_large_environment_keeps_its_rules_in_the_jail() -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_large_environment_keeps_its_rules_in_the_jail(part: int) -> None:
     """Program and domain model agree on all tests and on random walks, with names of several domains in one class."""
-    themes = SAMPLE[: count(1, len(SAMPLE))]
-    found = explore_all((compose(theme, *size), SEED) for place, theme in enumerate(themes) for size in pick_sizes(place))
+    found = explore_all((compose(theme, *size), SEED) for theme, size in LARGE[part::PARTS])
     # A tool that is hard to bring about may lack a test; a program that does otherwise than the model may not be.
     assert [fault for each in found for fault in each.faults if "too few tests" not in fault] == []
     assert sum(len(each.faults) for each in found) <= len(found)
