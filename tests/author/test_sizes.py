@@ -119,7 +119,7 @@ def test_a_state_has_as_many_rows_as_were_asked_for_and_its_oracle_runs(rows: in
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("polarity", POSES)
 def test_where_nothing_may_change_the_state_is_as_large_and_the_reads_find_their_rows_in_it(polarity: Polarity) -> None:
-    rows = count(300, 3_000)
+    rows = count(300, 1_000)
     for theme in SAMPLE[: count(1, len(SAMPLE))]:
         domain = compose(theme, rows=rows)
         twins = make_twins(domain, polarity, "rows")
