@@ -61,7 +61,7 @@ def test_same_question_gives_the_same_bytes_in_other_processes_with_other_hash_s
     assert {ask_elsewhere(sys.executable, questions, each) for each in ("0", "4711")[: count(1, 2)]} == {ask_here(questions)}
 
 
-@pytest.mark.parametrize("version", ["3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_same_question_gives_the_same_bytes_in_other_versions_of_python(version: str) -> None:
     python = shutil.which(f"python{version}")
     if not python or subprocess.run([python, "-c", "import envmill.author"], capture_output=True, cwd=ROOT, check=False).returncode:

@@ -38,7 +38,7 @@ def says(fact: Fact, words: str) -> bool:
     """Roughly as a judge reads: the value is there, and no rival stands beside it."""
     if fact.kind == "pattern":
         return bool(re.search(fact.value, words)) and not any(rival.lower() in words.lower() for rival in fact.rivals)
-    left = words.replace(spell_value(fact.value), "")
+    left = re.sub(rf"(?<!\w){re.escape(spell_value(fact.value))}(?!\w)", "", words)
     return stands_in(spell_value(fact.value), words) and not any(stands_in(spell_value(rival), left) for rival in fact.rivals)
 
 

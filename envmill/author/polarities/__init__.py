@@ -15,6 +15,7 @@ from envmill.author.polarities.escalate import pose_escalate
 from envmill.author.polarities.refuse import pose_refuse
 from envmill.author.scenario import write_scenario
 from envmill.author.user import introduce_user
+from envmill.author.world import play_oracle
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Polarity
 
@@ -30,9 +31,14 @@ def make_twins(domain: Domain, polarity: Polarity, key: str) -> Twins | None:
     """A scenario in which nothing may change and its achieving twin; none when the domain gave no occasion for it."""
     for again in range(STATES):
         twins = POSES[polarity](settle(domain, f"{polarity}/{key}/{again}"), make_dice(polarity, domain.theme, key, again))
-        if twins:
+        if twins and (twins.achieving is None or _changes(twins.achieving, domain)):
             return replace(twins, negative=introduce_user(twins.negative))
     return None
+
+
+def _changes(reply: ScenarioReply, domain: Domain) -> bool:
+    """Whether something is otherwise in the end: to note what stands there already achieves nothing."""
+    return play_oracle(domain, reply.initial_state, reply.oracle, 0, "twin") != reply.initial_state
 
 
 def write_polar(domain: Domain, polarity: Polarity, key: str, number: int = 0) -> ScenarioReply:

@@ -4,7 +4,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from envmill.author.domain import Collection, Row
@@ -46,6 +46,8 @@ class Question:
     value: Json
     rivals: list[Json]
     kind: Kind
+    spoken: str = ""
+    """How it is said, where that is not the value itself."""
 
 
 def pose_answer(world: World, dice: random.Random) -> Twins | None:
@@ -160,7 +162,8 @@ def _ask_which(word: str, row: Row, view: View, said: dict[str, str], world: Wor
     found = re.fullmatch(r"[^{]*\{(\w+)\}[^{]*", world.domain.collections[view.collection].label)
     if found and found[1] in row and len(re.findall(r"\w", str(row[found[1]]))) >= SHORTEST:
         rivals = [each[found[1]] for each in view.rows if each is not row]
-        yield _make(word, said, row[found[1]], rivals, "text")
+        named = follow(view.collection, row["id"], [], world.domain, world.state)
+        yield replace(_make(word, said, row[found[1]], rivals, "text"), spoken=named)
 
 
 def _make(word: str, fields: dict[str, str], value: Json, rivals: list[Json], kind: Kind) -> Question:
@@ -189,7 +192,7 @@ def _write(question: Question, view: View, world: World, dice: random.Random) ->
         return None
     if not all(is_known(call, view.reads[:place], request, world) for place, call in enumerate(view.reads)):
         return None
-    spoken = spell_value(question.value)
+    spoken = question.spoken or spell_value(question.value)
     say = sayings.draw("answer_number" if question.kind == "number" else "answer_text", dice).replace("{value}", spoken)
     return ScenarioReply(initial_state=world.state, request=request, oracle=view.reads, polarity="answer", say=capitalise(say), tell=[told])
 

@@ -40,12 +40,13 @@ LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|
 COMMON = frozenset(
     re.findall(
         r"\S+",
-        "about after again allowed already also another anybody asked asks back because becomes been before between can't cannot change "
-        "changed changes come comes could days does doesn't done during each else every exist exists forbidden forbids from give given "
-        "gives goes have here hold holds into last least leave left look looked made make more most must need needs never nobody none not "
-        "noted nothing once only onto other over part possible question reason record records rule rules same says should somebody stand "
-        "stands status still take taken takes than that their them then there these they things this those time times together under "
-        "undone used were what when where which while whose will with within without would written",
+        "about after again allowed already also another anybody anything asked asks back because becomes been before between can't "
+        "cannot change changed changes come comes could days does doesn't done during each else every everybody everything exist exists "
+        "forbidden forbids from give given gives goes good have here hold holds into last least leave left look looked made make more "
+        "most must need needs never nobody none not noted nothing nowhere once only onto other over part possible question reason "
+        "record records rule rules same says should somebody something stand stands status still take taken takes than that their them "
+        "then there these they thing things this those time times together under undone used were what when where which while whose "
+        "will with within without would written",
     )
 )
 """Words that a refusal may hold whatever its reason."""
@@ -186,7 +187,9 @@ def _tell_reason(wish: Wish, rule: Rule, world: World) -> str:
 
 def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]:
     """Words that only the reason holds: not the request, not the policy document, not any refusal."""
-    seen, rules = _tell_reason(wish, rule, world), rule.rule.format(**world.domain.bounds)
+    # What follows a semicolon says how it would have to be, and is not what the records show.
+    seen, _, wanted = _tell_reason(wish, rule, world).partition(";")
+    rules = f"{wanted} {rule.rule.format(**world.domain.bounds)}"
     known = f"{request} {policy_of(world.domain)} {_list_said(wish.operation, world)}".lower()
     numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", seen) if int(each) > 1 and not stands_in(int(each), request)]
     telling = [each for each in [*_cut_stems(seen), *numbers] if not re.search(_spell_pattern([each]), known)]
@@ -229,7 +232,7 @@ def _cut_words(text: str) -> list[str]:
 
 
 def _cut_stems(text: str) -> list[str]:
-    return [_cut_stem(each) for each in _cut_words(text) if each not in COMMON]
+    return [stem for each in _cut_words(text) if not {each, stem := _cut_stem(each)} & COMMON]
 
 
 def _cut_stem(word: str) -> str:

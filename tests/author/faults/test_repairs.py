@@ -13,6 +13,7 @@ THEME = sorted(THEMES)[0]
 FAILURE = "W3: list_breads is rejected: should end in success, and ended in bad_arguments"
 PROMPTS = ["checks", "tests", "scenario"][: count(2, 3)]
 SAMPLES = count(120, 400)
+pytestmark = pytest.mark.soak(area="author")
 
 
 def repair(prompt: str, failure: str, mistakes: float) -> Counter[str]:

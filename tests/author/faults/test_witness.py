@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -72,6 +73,17 @@ def test_a_witness_says_what_was_expected_and_what_was_seen() -> None:
     assert witness is not None
     assert json.loads(witness.expected)[0] == "rejection"
     assert json.loads(witness.seen)[0] in ("ok", "failure")  # what should have been refused goes on, and may stumble then
+
+
+def test_two_paths_to_one_end_are_no_witness_and_another_end_is() -> None:
+    fault = next(list_faults("scenario", "unnecessary_step"))
+    ((clean, _),) = fault.pairs
+    looks = [call for call in clean.trace.calls if clean.version.tools[call.name] == "query"]
+    longer = replace(clean, trace=replace(clean.trace, calls=(*looks, *clean.trace.calls)))
+    one, other = search([Fault("none", "", "", ((clean, longer),)), fault])
+    assert looks
+    assert one is None
+    assert other is not None
 
 
 def test_two_observations_of_one_play_agree() -> None:
