@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from envmill.importers.adapter import adapt_check
 from envmill.sandbox import Hearing, Look, Observation, Reset, Sandbox, Session, Statement
 from envmill.settings import Settings
-from tests.hostile.honest.adapter import adapt, adapt_check, list_starts, read_environments
+from tests.hostile.honest.adapter import adapt, list_starts, read_environments
 from tests.hostile.honest.calls import Sightings, draw_calls
 from tests.hostile.honest.denial import find_denials, find_denied_checks
 from tests.soak import count
