@@ -72,6 +72,8 @@ async def test_a_call_that_cannot_be_read_is_told_so_and_counted(vendors: Loopba
     assert rollout.transcript[1]["tool_calls"][0]["raw"] == '{"tool_id": "T1"'
     assert rollout.transcript[2]["content"]["error"]["code"] == "malformed_call"
     assert rollout.transcript[2]["state_hash"] == rollout.transcript[3]["state_hash"]
+    told = [one["content"] for one in vendors.requests()[1]["body"]["messages"] if one["role"] == "tool"]
+    assert ["malformed_call" in one for one in told] == [True, False]
     assert await replay_rollout(rollout, TALK, SHED, sandbox) is None
     assert not (await rescore(rollout, TALK, SHED, sandbox)).changed
 
