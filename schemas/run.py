@@ -104,7 +104,7 @@ class RunConfig(Contract):
     """Share of the weak policy's attempts that pass from which a scenario is too easy to learn from."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Policy whose rollouts become training data, named as the probe is."""
-    form: Literal["single", "conversation", "mixed"] = Field(default="single", title="Form")
+    form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")
     """How the policy is asked: everything in one request, bit by bit in a conversation with a simulated user, or both in turn. A scenario
     whose user has nothing to tell later is always asked at once."""
     person: Literal["scripted", "model"] = Field(default="scripted", title="Simulated user")
