@@ -36,6 +36,7 @@ def run(
     user: Annotated[str | None, typer.Option(help="Model that plays the user, as provider:model.")] = None,
     probe: Annotated[str | None, typer.Option(help="Who probes scenarios: reference, careless, skilled@0.7, or model.")] = None,
     teacher: Annotated[str | None, typer.Option(help="Whose rollouts become training data, named alike.")] = None,
+    holdout: Annotated[str | None, typer.Option(help="Percent of the domains held out, like validation=10,test=10.")] = None,
     form: Annotated[str | None, typer.Option(help="How policies are asked: single, conversation, or mixed.")] = None,
     person: Annotated[str | None, typer.Option(help="Who plays the user of a conversation: scripted, or model.")] = None,
     steps: Annotated[int | None, typer.Option(help="Most tool calls of a rollout.")] = None,
