@@ -96,8 +96,8 @@ PLAYED = (
             json_parses("bundles"),
             RowPromise(
                 "not_empty",
-                "a bundle holds rows, and files with bytes in them",
-                f"rows < 1 or coalesce(list_min(map_values({_FILES})), 0) < 1",
+                "a bundle holds rows, and bytes in its files",
+                f"rows < 1 or coalesce(list_sum(map_values({_FILES})), 0) < 1",
                 "format('{} rows, files ', rows) || files",
             ),
         ),
