@@ -27,7 +27,8 @@ from envmill.verifiers.ending import Deed, Ending
 from schemas.base import Json, is_object
 from schemas.environment import Blueprint, Effect, Environment, Fault, Test
 from schemas.prompts import ProgramReply, TestsReply
-from schemas.scenario import Draft, Scenario
+from schemas.run import Reward
+from schemas.scenario import Draft, Scenario, Verifier
 
 _REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
 
@@ -167,10 +168,17 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
         if checklist.verifier is None:
             return Result(checklist.builds, (drop("verifier", *checklist.end),))
         composed = replace(composed, verifier=checklist.verifier)
+    composed = replace(composed, verifier=_pay(composed.verifier, mill.config.reward))
     rewards, fault = await _measure(draft, composed, ending, mill)
     if fault:
         return Result(checklist.builds, (fault,))
     return Result((_make_scenario(subject.record, composed, rewards), *checklist.builds))
+
+
+def _pay(verifier: Verifier, reward: Reward) -> Verifier:
+    """In part only what has to be done: words are said without doing anything, and would pay somebody who did nothing."""
+    in_part = reward == "partial" and len(verifier.goals) > 1 and not verifier.facts
+    return verifier.model_copy(update={"partial": True}) if in_part else verifier
 
 
 async def _ask_for_checks(placed: Placed[Draft], composed: Composed, endings: Sequence[Ending], mill: Mill, account: Account) -> Checklist:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from envmill.agents import find_policy
-from envmill.agents.attempts import attempt, make_player, require_reached
+from envmill.agents.attempts import ROUND, attempt, make_player, require_reached
 from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
 from envmill.contrast import pair_rollouts
 from envmill.gates.base import drop
@@ -16,14 +16,14 @@ from schemas.scenario import Scenario
 
 
 async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
-    """Probes of the same policy are used again; attempts stop once enough distinct passes are there."""
+    """Probes of the same policy are used again; attempts end with enough distinct passes, or a round that brought none that is new."""
     placed, keep = subject.record, mill.config.keep
     teacher = find_policy(mill.config.teacher)
     known = [one for one in placed.rollouts if one.rollout_group == "probe" and mill.config.probe == mill.config.teacher]
     play = make_player(teacher, placed.record, placed.environment, mill.sandbox, "teacher", account, mill.config)
     left = max(0, mill.config.attempts - len(known))
     # Numbers go on where the probes ended: the same attempt again would get the same replies.
-    made = [one async for one in attempt(play, lambda new: len(choose([*known, *new], keep)) >= keep, left, first=len(known))]
+    made = [one async for one in attempt(play, lambda new: _is_enough(known, new, keep), left, first=len(known))]
     require_reached(made)
     pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, mill.config.pairs)
     chosen = choose([*known, *made], keep)
@@ -31,6 +31,11 @@ async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, a
         words = f"none of {len(known) + len(made)} rollouts of the teacher passes"
         return Result((*made, *pairs), (drop("rejection", "no_pass", words),))
     return Result((*made, *(make_trajectory(one, placed.record, placed.environment) for one in chosen), *pairs))
+
+
+def _is_enough(known: Sequence[Rollout], new: Sequence[Rollout], keep: int) -> bool:
+    found, before = choose([*known, *new], keep), choose([*known, *new[:-ROUND]], keep)
+    return len(found) >= keep or (len(new) >= ROUND and 0 < len(found) == len(before))
 
 
 def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from envmill.errors import EnvMillError
+from envmill.gates.w4 import CHECKER, TESTER
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.models.base import Provider, Request, Role, Spent, Usage
@@ -64,6 +65,10 @@ class Forecast:
     """Where the numbers come from, in words."""
 
 
+_REVIEW = (TESTER.name, CHECKER.name)
+"""Prompts of the review, which building asks as well as its gate."""
+
+
 @dataclass(frozen=True)
 class _Load:
     """Calls of one prompt and their characters."""
@@ -94,9 +99,8 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
 
 
 def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
-    asked = {"environments-verify": config.review, "scenarios-build": config.checks == "written"}
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
-        if not asked.get(step, True):
+        if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
             continue
         units = config.environments * (config.scenarios if step.startswith("scenarios-") else 1)
         yield _Load(step, prompt, role, calls * units, sent, got, f"{runs} finished run{'s' if runs > 1 else ''}")

@@ -116,7 +116,7 @@ STEPS: tuple[Step, ...] = (
     Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),
-    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "holdout")),
+    Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
     Step("scenarios", "verify", enter_scenarios, verify_scenario, ("attacks",), _name(SCENARIO_GATES), ("search",)),
     Step(
         "scenarios",

@@ -109,11 +109,12 @@ class Walk:
 
     def _require_finished(self, step: Step) -> None:
         """A step reads all that the steps before it made; half of it would decide duplicates and buckets wrongly."""
-        if step not in self.line:
+        names = [one.name for one in self.line]
+        if step.name not in names:
             raise SettingsError(
                 f"Run {self.mill.run} has no step {step.name}: it was given no corpus. Its steps begin with {self.line[0].name}."
             )
-        for earlier in self.line[: self.line.index(step)]:
+        for earlier in self.line[: names.index(step.name)]:
             if earlier.name in self._finished:
                 continue
             if lacking := self._lacking(earlier, earlier.enter(self._upstream)):

@@ -55,7 +55,7 @@ class Rollout(Record):
     policy: str
     """Who acted."""
     rollout_group: str
-    """Why it was made: probe or teacher."""
+    """Why it was made: probe, weak (of the weak policy, where that is another) or teacher."""
     attempt: int
     """Which attempt of the group."""
     seed: int

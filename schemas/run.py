@@ -14,6 +14,8 @@ PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
+Reward = Literal["binary", "partial"]
+
 
 class RunConfig(Contract):
     """Settings of one run. A run keeps the config it started with; only `run` names it again."""
@@ -43,6 +45,9 @@ class RunConfig(Contract):
     checks: Literal["derived", "written"] = Field(default="derived", title="Checks")
     """Where a scenario's goals come from: derived from what the reference path changed, or written by the author as functions, which run
     in the judge's jail and are sent back when they do not hold."""
+    reward: Reward = Field(default="binary", title="Reward")
+    """`binary` pays for the whole job or not at all; `partial` pays the share of goals that were reached, as the paper does, where a guard
+    that breaks, a change nobody asked for or a word that has to be said still decide alone."""
     review: bool = Field(default=False, title="Review by two readers")
     """Whether two models give their opinion on every environment (gate W4). It is the one gate that asks models, a hundred calls and more
     for each environment; where it is asked for, it is required."""
@@ -104,7 +109,7 @@ class RunConfig(Contract):
     """Share of the weak policy's attempts that pass from which a scenario is too easy to learn from."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Policy whose rollouts become training data, named as the probe is."""
-    form: Literal["single", "conversation", "mixed"] = Field(default="single", title="Form")
+    form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")
     """How the policy is asked: everything in one request, bit by bit in a conversation with a simulated user, or both in turn. A scenario
     whose user has nothing to tell later is always asked at once."""
     person: Literal["scripted", "model"] = Field(default="scripted", title="Simulated user")

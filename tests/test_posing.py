@@ -12,6 +12,9 @@ from envmill.build import build_scenario
 from envmill.generate import choose_polarity, generate_draft, spread
 from envmill.mill import Mill, Place, Placed, Result, Subject
 from envmill.sandbox import Sandbox
+from envmill.verifiers.court import decide
+from envmill.verifiers.diff import apply_changes
+from envmill.verifiers.ending import Ending
 from schemas.environment import Build, Call
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
@@ -150,3 +153,18 @@ async def test_a_verifier_that_proves_nothing_is_not_made(sandbox: Sandbox, chan
     result = await build(sandbox, **changes)
     assert [finding.reason for finding in result.findings] == ["no_verifier"]
     assert words in result.findings[0].detail
+
+
+@pytest.mark.parametrize("reward", ["binary", "partial"])
+async def test_a_share_is_paid_only_where_the_run_wants_it(sandbox: Sandbox, reward: str) -> None:
+    wish = {"polarity": "achieve", "oracle": [ASK, LEND], "tell": [], "say": "", "avoid": [], "initial_state": STATE}
+    (draft,) = (await generate(sandbox, **wish)).records
+    assert isinstance(draft, Draft)
+    result = await build_scenario(Subject("x", "y", "t", Placed(draft, SHED)), make_mill(sandbox, reward=reward), cast(Any, Nobody()))
+    (scenario,) = result.records
+    assert isinstance(scenario, Scenario)
+    assert len(scenario.verifier.goals) > 1
+    assert scenario.verifier.partial is (reward == "partial")
+    half = Ending(draft.initial_state, apply_changes(draft.initial_state, [one for one in draft.changes if one.op == "set"]))
+    verdict = await decide(sandbox, scenario.verifier, half, draft.clock)
+    assert (verdict.outcome, 0 < (verdict.reward or 0) < 1) == ("fail", reward == "partial")

@@ -17,7 +17,7 @@ from envmill.gates.base import Finding, keep
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.line import STEP, STEPS, Step
+from envmill.line import STEPS, Step
 from envmill.mill import Result
 from envmill.models.prices import Prices
 from envmill.opening import open_walk

@@ -59,7 +59,7 @@ def make_player(
     environment: Environment,
     sandbox: Sandbox,
     group: str,
-    account: Account,
+    account: Account | None,
     config: RunConfig,
 ) -> Play:
     """What makes attempts as a run wants them: in its form, with its user, within its limits."""

@@ -4,6 +4,7 @@ wishes ──► facts, some of them hidden ──► the same request with thos
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -45,10 +46,13 @@ def introduce_user(reply: ScenarioReply) -> ScenarioReply:
 
 
 def _choose_hidden(wishes: list[Wish], domain: Domain, state: State, dice: random.Random) -> frozenset[str]:
-    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone."""
+    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. What several wishes share is
+    told: where four hospitals are meant and two have been named, nobody could know which is which.
+    """
     facts = list(name_facts(wishes, domain, state))
     plain = {name for name, _, _, parameter in facts if not (parameter.row or parameter.day)}
-    able = list(dict.fromkeys(name for name, *_ in facts if name not in plain))
+    uses = Counter(name for name, *_ in facts)
+    able = [name for name, count in uses.items() if count == 1 and name not in plain]
     drawn = [name for name in able if dice.random() < HIDDEN]
     return frozenset(drawn or able[:1])
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 
 from envmill.drafting.assembly import Parts, assemble
@@ -126,7 +126,7 @@ class EnvScaler:
         shared = known | {"skeleton": kept.skeleton, "class_name": kept.class_name}
         chunks = [missing[place : place + _CHUNK] for place in range(0, len(missing), _CHUNK)]
         inputs = [MethodsInput.model_validate(shared | {"wanted": chunk}) for chunk in chunks]
-        written = await asyncio.gather(*(account.ask(self._methods, one, MethodsReply) for one in inputs))
+        written = await _ask_all([account.ask(self._methods, one, MethodsReply) for one in inputs])
         methods = [*kept.methods.values(), *(reply.source for reply in written)]
         return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
@@ -161,6 +161,19 @@ class EnvScaler:
             **{name: getattr(draft, name) for name in known},
         )
         return await account.ask(self._checks, inputs, ChecksReply)
+
+
+async def _ask_all(asked: Sequence[Awaitable[MethodsReply]]) -> list[MethodsReply]:
+    """All to their end before the first error counts: what is under way is paid for, and belongs to this subject."""
+    replies, errors = list[MethodsReply](), list[BaseException]()
+    for one in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(one, BaseException):
+            errors.append(one)
+        else:
+            replies.append(one)
+    if errors:
+        raise errors[0]
+    return replies
 
 
 def _source(environment: Environment) -> str:

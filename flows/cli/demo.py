@@ -15,7 +15,7 @@ from flows.local.home import Home
 QUESTIONS = {
     "Where did candidates die, and why?": "select lap, stage, outcome, reason, subjects from failures where run = ?",
     "Which share of attempts passes, by theme and policy? (The author is offline: this shows plumbing, never difficulty.)": (
-        "select theme, policy, attempts, passed, round(pass_rate, 2) as pass_rate from pass_rate where run = ?"
+        "select theme, policy, form, attempts, passed, round(pass_rate, 2) as pass_rate from pass_rate where run = ?"
     ),
 }
 """What the demo asks the lake about its own run."""

@@ -1,10 +1,22 @@
 """What is promised of things that were made: seeds, blueprints, environments, drafts, scenarios, and what building leaves behind."""
 
-from quality.promise import RowPromise, TablePromises
+from quality.promise import RowPromise, TablePromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, refers_to, says, unique_batch_key
 
 _PLACE = "environment || ':' || format('{:03d}', number)"
 _SEED = "case when json_valid(origin) then coalesce(origin ->> 'seed', '') else '' end"
+
+
+_THEME = "case when json_valid(brief) then coalesce(brief ->> 'theme', '') else '' end"
+_ONE_SPLIT = TablePromise(
+    "domain_in_one_split",
+    "all scenarios of a domain are in one split",
+    f"""with placed as (select scenarios.id, draft, scenarios.step, split, {_THEME} as theme
+                        from scenarios join environments on environments.id = scenarios.environment),
+             torn as (select theme, string_agg(distinct split, ', ' order by split) as splits
+                      from placed group by theme having count(distinct split) > 1)
+        select id, draft as subject, step, theme || ' is in ' || splits as seen from placed join torn using (theme)""",
+)
 
 
 def _none_in(column: str, about: str) -> RowPromise:
@@ -97,6 +109,7 @@ MADE = (
             ),
             between_0_and_1("oracle_reward_bounded", "the oracle's reward lies in [0, 1]", "oracle_reward"),
             between_0_and_1("do_nothing_reward_bounded", "the reward of doing nothing lies in [0, 1]", "do_nothing_reward"),
+            _ONE_SPLIT,
         ),
         maker="draft",
     ),

@@ -8,6 +8,13 @@ _FLAGS = "case when loss = '[]' then 0 else 1 + len(loss) - len(replace(loss, ',
 
 _FILES = "try_cast(case when json_valid(files) then files end::json as map(varchar, bigint))"
 
+_SPLIT = RowPromise(
+    "split_of_its_scenario",
+    "it is in the split of its scenario",
+    "hash(scenario, split) not in (select hash(id, split) from scenarios)",
+    "'split is ' || split",
+)
+
 PLAYED = (
     TablePromises(
         "rollouts",
@@ -49,6 +56,7 @@ PLAYED = (
                 f"coalesce({_MESSAGES} <> {_FLAGS}, false) or not contains(loss, 'true')",
                 f"format('{{}} messages, {{}} flags', coalesce({_MESSAGES}, 0), {_FLAGS})",
             ),
+            _SPLIT,
             says("licence", "every trajectory bears its environment's licence"),
         ),
         maker="scenario",
@@ -76,6 +84,7 @@ PLAYED = (
                 "both go on after they part, and each with something the policy said",
                 "not contains(better_loss, 'true') or not contains(worse_loss, 'true')",
             ),
+            _SPLIT,
             says("licence", "every pair bears its environment's licence"),
         ),
         maker="scenario",
@@ -87,8 +96,8 @@ PLAYED = (
             json_parses("bundles"),
             RowPromise(
                 "not_empty",
-                "a bundle holds rows, and files with bytes in them",
-                f"rows < 1 or coalesce(list_min(map_values({_FILES})), 0) < 1",
+                "a bundle holds rows, and bytes in its files",
+                f"rows < 1 or coalesce(list_sum(map_values({_FILES})), 0) < 1",
                 "format('{} rows, files ', rows) || files",
             ),
         ),

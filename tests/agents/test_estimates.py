@@ -43,6 +43,8 @@ def test_an_interval_holds_its_rate_and_narrows() -> None:
         mirrored = find_interval(judged - passed, judged)
         assert (low, high) == (pytest.approx(1 - mirrored[1]), pytest.approx(1 - mirrored[0]))
     assert find_interval(0, 0) == (0.0, 1.0)
+    assert find_interval(8, 10) == pytest.approx((0.4901625, 0.9433178))
+    assert find_interval(0, 4) == pytest.approx((0.0, 0.4898908))
 
 
 @pytest.mark.parametrize("judged", [4, 8, 16, 64])

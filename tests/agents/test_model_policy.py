@@ -11,6 +11,9 @@ from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
 from envmill.errors import BadRequest, KeyRefused
+from envmill.lake.journal import Journal
+from envmill.models.door import Door
+from envmill.models.replay import Replay
 from envmill.sandbox import Sandbox
 from schemas.rollout import Rollout
 from tests.agents.talks import CARD, LEND, LIST, SHED, TALK, fault, turn
@@ -72,6 +75,8 @@ async def test_a_call_that_cannot_be_read_is_told_so_and_counted(vendors: Loopba
     assert rollout.transcript[1]["tool_calls"][0]["raw"] == '{"tool_id": "T1"'
     assert rollout.transcript[2]["content"]["error"]["code"] == "malformed_call"
     assert rollout.transcript[2]["state_hash"] == rollout.transcript[3]["state_hash"]
+    told = [one["content"] for one in vendors.requests()[1]["body"]["messages"] if one["role"] == "tool"]
+    assert ["malformed_call" in one for one in told] == [True, False]
     assert await replay_rollout(rollout, TALK, SHED, sandbox) is None
     assert not (await rescore(rollout, TALK, SHED, sandbox)).changed
 
@@ -121,6 +126,21 @@ async def test_an_outage_is_no_verdict_and_going_on_pays_for_no_reply_twice(vend
     assert again == whole
     assert vendors.counts()["answered"] == answered
     assert sum(call.reused for call in list_calls(tmp_path)) == 2 + 4
+
+
+async def test_a_recording_played_back_is_the_same_rollout(vendors: Loopback, tmp_path: Path, sandbox: Sandbox) -> None:
+    """Its limits too: tokens are counted as they were when the replies were paid for."""
+    vendors.script(turn("", LIST, output=70, reasoning="Hm."), turn("", CARD, output=70), turn("", LEND, output=70))
+    first = await play("anthropic", vendors, tmp_path / "first", sandbox, limits=Limits(tokens=200))
+    assert first.termination == "token_limit"
+    journal = Journal(tmp_path / "again")
+    player = Replay(list_calls(tmp_path / "first"), "policy")
+    door = Door(player, journal, {}, 1)
+    account = door.account("scenarios-filter", TALK.id)
+    again = await play_scenario(MODEL, TALK, SHED, sandbox, "probe", 0, account=account, limits=Limits(tokens=200))
+    await journal.close()
+    assert again == first
+    assert account.spent.tokens == 0
 
 
 async def test_another_attempt_is_another_sample(vendors: Loopback, tmp_path: Path, sandbox: Sandbox) -> None:

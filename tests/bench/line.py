@@ -14,6 +14,7 @@ from envmill.opening import open_walk
 from envmill.settings import Settings
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
+from tests.bench.flight import measure_flight
 from tests.bench.playing import measure_attempts
 
 SCENARIOS, ENVIRONMENTS = 1000, 20
@@ -25,6 +26,7 @@ def rows() -> Iterator[dict[str, Any]]:
     """Functions of their own, so that each can be asked for alone."""
     yield from measure_attempts()
     yield from measure_scenarios()
+    yield from measure_flight()
 
 
 def measure_scenarios(scenarios: int = SCENARIOS, environments: int = ENVIRONMENTS) -> Iterator[dict[str, Any]]:

@@ -40,7 +40,7 @@ async def _measure(settings: Settings, scenarios: int, repeats: int) -> list[dic
         lake = Lake(settings.lake)
         homes = {one.id: one for one in lake.read(Environment, _RUN)}
         posed = [one for one in lake.read(Scenario, _RUN) if one.user.hidden][:scenarios]
-        times: dict[Form, list[float]] = {"single": [], "conversation": []}
+        times: dict[Form, list[tuple[float, float]]] = {"single": [], "conversation": []}
         for form, found in times.items():
             for one in posed:
                 play = make_player(
@@ -50,14 +50,18 @@ async def _measure(settings: Settings, scenarios: int, repeats: int) -> list[dic
                 found.append(min([await _time(play) for _ in range(repeats)]))
     calls = statistics.median(len(one.oracle) for one in posed)
     what = f"{ATTEMPTS} attempts by {_POLICY} at one scenario of {calls:g} calls, median of {len(posed)} scenarios"
+    single, talks = ([statistics.median(column) for column in zip(*times[form], strict=True)] for form in times)
     return [
-        {"id": "attempts", "what": what, "measured": statistics.median(times["single"]), "unit": "ms"},
-        {"id": "conversations", "what": f"{what}, in conversation", "measured": statistics.median(times["conversation"]), "unit": "ms"},
+        {"id": "attempts", "what": what, "measured": single[0], "unit": "ms"},
+        {"id": "attempts_cpu", "what": f"processor time of the flow process for {what}", "measured": single[1], "unit": "ms"},
+        {"id": "conversations", "what": f"{what}, in conversation", "measured": talks[0], "unit": "ms"},
+        {"id": "conversations_cpu", "what": f"processor time of the same for {what}, in conversation", "measured": talks[1], "unit": "ms"},
     ]
 
 
-async def _time(play: Any) -> float:
-    began = time.perf_counter()
+async def _time(play: Any) -> tuple[float, float]:
+    """By the clock, and by the processor."""
+    began, spent = time.perf_counter(), time.process_time()
     made = [one async for one in attempt(play, lambda made: False, ATTEMPTS, side_by_side=ATTEMPTS)]
     assert len(made) == ATTEMPTS
-    return 1000 * (time.perf_counter() - began)
+    return 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - spent)

@@ -16,7 +16,7 @@ from envmill.kinds import KINDS
 from envmill.runtime.jail.client import JailError
 from envmill.runtime.jail.layers import KERNEL_LAYERS, LAYERS
 from schemas.environment import Call
-from schemas.scenario import Verifier
+from schemas.scenario import Check, Verifier
 from tests.bundles.openers import ask_bare, run_bare
 from tests.specimens import PROGRAM, VERIFIER, make_environment, make_scenario
 
@@ -198,6 +198,27 @@ def test_a_pattern_without_end_decides_nothing(folder: Path) -> None:
         assert (told["outcome"], told["reward"]) == ("error", None)
         assert "processor time" in told["reason"]
         assert bundle.court.decide(endless, ending | {"said": ["aab"]}, "2026-03-02T09:00:00+00:00")["outcome"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("bool(final['loans'])", "fail"),
+        ("not final['loans']", "pass"),
+        ("1 / 0", "error"),
+        ("final.pop('loans') == {}", "error"),
+        ("1", "error"),
+    ],
+)
+def test_a_generated_check_that_says_neither_decides_nothing(tmp_path: Path, body: str, outcome: str) -> None:
+    check = Check(name="nobody has anything", op="generated", path=[], source=f"def check(initial, final):\n    return {body}\n")
+    shed = make_environment()
+    parcel = pack_environment(shed, [make_scenario(shed, verifier=Verifier(goals=[check], guards=[], frame=[]))])
+    write_parcel(parcel, tmp_path, "r")
+    with Bundle(tmp_path / parcel.name) as bundle:
+        verdict = bundle.play("000", [])
+    assert (verdict["outcome"], verdict["reward"]) == (outcome, {"pass": 1.0, "fail": 0.0, "error": None}[outcome])
+    assert ("said neither yes nor no" in verdict["reason"]) is (outcome == "error")
 
 
 def test_a_tool_that_crashes_is_the_environment_s_affair(tmp_path: Path) -> None:

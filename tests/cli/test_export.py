@@ -14,7 +14,7 @@ from schemas.rollout import Bundle
 from schemas.run import RunConfig
 from tests.cli.conftest import start_run
 
-CONFIG = RunConfig(environments=1, scenarios=3, attempts=2, keep=1, seed=11, mistakes=0.0, polarities={"achieve": 1}, exporters=("sft",))
+CONFIG = RunConfig(environments=1, scenarios=2, attempts=2, keep=1, seed=11, mistakes=0.0, polarities={"achieve": 1}, exporters=("sft",))
 
 
 @pytest.fixture(scope="module")

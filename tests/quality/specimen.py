@@ -100,7 +100,7 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
         tools=[], margin=1.0, licence="Apache-2.0",
     )  # fmt: skip
     probed = Evidence(gate="F1", subject=scenario.id, finding={"policy": "careless", "passed": 1, "attempts": 2})
-    bundle = Bundle(exporter="sft", content_hash="h", path="p", files={"train.jsonl": 9}, rows=1)
+    bundle = Bundle(exporter="sft", content_hash="h", path="p", files={"train.jsonl": 9, "program/__init__.py": 0}, rows=1)
     found = gate_row("scenarios-filter", scenario.id, "F1", evidence=probed.id)
     return {
         "scenarios-generate": [

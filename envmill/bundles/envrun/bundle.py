@@ -6,6 +6,7 @@ The process that runs the program is told the initial state, the clock, the seed
 """
 
 import json
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import count
@@ -80,6 +81,8 @@ class Bundle:
 
     def __init__(self, folder: Path = _HERE.parent, *, trusted: bool = False, without: Collection[str] = ()) -> None:
         """`trusted` lets the program run where the kernel has no layer for it; `without` leaves layers out, for tests."""
+        if sys.version_info < (3, 11):  # noqa: UP036  whoever opens the folder chose the Python
+            raise FolderError(f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}.")
         self.folder = folder
         self.about: Message = self._read("bundle.json")
         self.program: Message = self._read(f"{_HERE.name}/environment.json")

@@ -64,7 +64,7 @@ plumbing, never difficulty.""",
     questions=(
         (
             "Which share of probes passes, by domain?",
-            "select theme, policy, attempts, passed, round(pass_rate, 2) as pass_rate from pass_rate where rollout_group = 'probe'",
+            "select theme, policy, form, attempts, passed, round(pass_rate, 2) as pass_rate from pass_rate where rollout_group = 'probe'",
         ),
         (
             "How sure is that, how steady is the policy, and how much ended in error?",

@@ -1,4 +1,4 @@
-"""Real model-written environments as programs of the jail: the importer's adapter around their own text, and states to start from."""
+"""Real model-written environments as programs, with the thin class that the importer puts around them, and states to start them from."""
 
 import ast
 import json
@@ -25,11 +25,10 @@ def adapt(environment: dict[str, Any]) -> Program:
     """The program."""
     functions = [tool["function"] for tool in environment["tools"]]
     tools = [Tool(name=one["name"], description=one["description"], parameters=one["parameters"], effect="change") for one in functions]
-    source, class_name = environment["env_class_code"], environment["env_class_name"]
-    shape = read_shape(source, class_name)
+    shape = read_shape(environment["env_class_code"], environment["env_class_name"])
     assert isinstance(shape, Shape), shape
-    around = write_adapter(class_name, [tool.name for tool in tools], takes_state=shape.takes_state)
-    return Program({"program.py": source, "adapter.py": around}, "adapter:World", tools)
+    around = write_adapter(environment["env_class_name"], [tool.name for tool in tools], takes_state=shape.takes_state)
+    return Program({"program.py": environment["env_class_code"], "adapter.py": around}, "adapter:World", tools)
 
 
 def list_starts(environment: dict[str, Any], empty: dict[str, Any]) -> list[dict[str, Any]]:

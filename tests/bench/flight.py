@@ -1,0 +1,123 @@
+"""How well the line keeps a model busy that thinks for 200 ms: calls in flight over the middle of each step, beside the limit.
+
+The line is walked twice: with the author in this process, to learn what is asked and answered, and against a server that says the same.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from envmill import author
+from envmill.line import STEP, STEPS
+from envmill.models.prompt import Prompt
+from envmill.opening import open_walk
+from envmill.settings import ROOT, Settings
+from schemas.base import Contract, Json, canonical_json
+from schemas.run import RunConfig
+from tests.bench.answering import name_question
+
+LATENCY, LIMIT, ITEMS = 0.2, 64, 256
+_EDGE = 0.1
+"""Share of a step's calls at its beginning and at its end that are left out."""
+_RUN = "bench"
+
+Flight = list[tuple[float, int]]
+
+
+def measure_flight(items: int = ITEMS) -> Iterator[dict[str, Any]]:
+    """Many environments for their lap, few with many scenarios for the other."""
+    wide = RunConfig(environments=items, scenarios=1, seed=1, mistakes=0.0)
+    deep = RunConfig(environments=8, scenarios=items // 4, seed=1, mistakes=0.0)
+    yield from measure_steps(wide, ("environments-generate", "environments-build"))
+    yield from measure_steps(deep, ("scenarios-generate",))
+
+
+def measure_steps(config: RunConfig, steps: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """One row for each of these steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        replies = Path(folder) / "replies.json"
+        replies.write_text(json.dumps(asyncio.run(_learn(config, steps, Path(folder) / "learning"))), "utf-8")
+        with _serve(replies) as url:
+            asked = config.model_copy(update={"provider": "openai", "model": "m@box"})
+            found = asyncio.run(_walk(asked, steps, Path(folder) / "asking", url))
+    for name, flight in found.items():
+        calls = sum(change > 0 for _, change in flight)
+        what = f"calls in flight over the middle of {name}, {calls} calls at {LATENCY * 1000:.0f} ms"
+        row = name.replace("environments", "env").replace("scenarios", "scn").replace("-", "_")
+        yield {"id": f"{row}_flight", "what": what, "measured": mean_in_flight(flight), "baseline": float(LIMIT), "unit": "calls"}
+
+
+def mean_in_flight(flight: Flight) -> float:
+    """From the moment a tenth of the calls has begun until all but a tenth have ended."""
+    flight = sorted(flight)
+    begun, ended = ([at for at, change in flight if change == way] for way in (1, -1))
+    first, last = begun[int(len(begun) * _EDGE)], ended[int(len(ended) * (1 - _EDGE)) - 1]
+    area, flying = 0.0, 0
+    for (at, change), (then, _) in pairwise(flight):
+        flying += change
+        area += flying * max(0.0, min(then, last) - max(at, first))
+    return area / (last - first)
+
+
+async def _learn(config: RunConfig, steps: tuple[str, ...], folder: Path) -> dict[str, str]:
+    """Question → reply, of all that the steps up to the last one ask."""
+    rendered: dict[str, str] = {}
+    replies: dict[str, str] = {}
+    render = Prompt.render
+
+    def note(self: Prompt, inputs: Contract, reply: type[Contract] | None) -> str:
+        text = render(self, inputs, reply)
+        rendered[_name(self.name, inputs.model_dump(mode="json"))] = name_question(text)
+        return text
+
+    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+        text = author.answer(prompt, inputs, seed, sample, mistakes)
+        replies[rendered[_name(prompt, inputs)]] = text
+        return text
+
+    Prompt.render = note
+    try:
+        async with open_walk(_RUN, config, _settle(folder, ""), answer) as walk:
+            await walk.walk(STEPS[: STEPS.index(STEP[steps[-1]]) + 1])
+    finally:
+        Prompt.render = render
+    return replies
+
+
+async def _walk(config: RunConfig, steps: tuple[str, ...], folder: Path, url: str) -> dict[str, Flight]:
+    found: dict[str, Flight] = {}
+    async with open_walk(_RUN, config, _settle(folder, f"{url}/v1")) as walk:
+        for step in STEPS[: STEPS.index(STEP[steps[-1]]) + 1]:
+            await walk.walk([step])
+            with urllib.request.urlopen(f"{url}/flight", timeout=30) as told:
+                found[step.name] = json.loads(told.read())
+    return {name: flight for name, flight in found.items() if name in steps}
+
+
+def _name(prompt: str, inputs: Json) -> str:
+    return f"{prompt} {canonical_json(inputs)}"
+
+
+def _settle(folder: Path, url: str) -> Settings:
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    told = {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0", "ENVMILL_IN_FLIGHT": str(LIMIT)}
+    return Settings.read(told | ({"ENVMILL_ENDPOINT_BOX": url} if url else {}))
+
+
+@contextmanager
+def _serve(replies: Path) -> Generator[str]:
+    command = [sys.executable, "-m", "tests.bench.answering", str(replies), str(LATENCY)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+        finally:
+            server.terminate()
