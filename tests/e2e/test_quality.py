@@ -7,6 +7,7 @@ from typing import Any, cast
 from envmill import author
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
+from envmill.line import STEPS
 from envmill.recipes import RECIPES
 from envmill.walk import mark_steps
 from schemas.environment import Blueprint
@@ -52,7 +53,7 @@ def write_beforehand(plant: Plant, run: str, line: Line) -> None:
     lake.fix(run, "config", CONFIG.model_dump(mode="json"))
     note(lake, run, "started", {})
     mill = SimpleNamespace(config=CONFIG, recipe=RECIPES[CONFIG.recipe](author.themes()))
-    line.write(lake, run, {name: mark.fingerprint for name, mark in mark_steps(cast(Any, mill)).items()})
+    line.write(lake, run, {name: mark.fingerprint for name, mark in mark_steps(cast(Any, mill), STEPS).items()})
 
 
 def wait_for_line(plant: Plant, flow_run: str, text: str) -> None:

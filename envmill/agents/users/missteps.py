@@ -16,7 +16,7 @@ from envmill.agents.users.hearing import touches, understand
 from envmill.verifiers.dates import find_dates, read_date
 from envmill.verifiers.facts import is_given
 from envmill.verifiers.numbers import find_numbers, read_number
-from envmill.verifiers.procedure import list_leaves, spell_leaf
+from envmill.verifiers.told import list_leaves, spell_leaf
 from envmill.verifiers.words import normalise, split_words
 from schemas.base import Json
 from schemas.rollout import Misstep

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import Answer, Knowledge, Line
 from envmill.agents.users.hearing import Heard, spell_name, understand
-from envmill.verifiers.procedure import spell_leaf
+from envmill.verifiers.told import spell_leaf
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 
