@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from envmill.author.domain import State
 from envmill.errors import BuildError
-from envmill.gates.likeness import outline
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
@@ -96,7 +95,7 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
     steps = [Reset(trace.state, CLOCK, SEED), *map(Invoke, trace.calls)]
     if trace.ends:
         *_, final = await sandbox.play(program, [*steps, Look()], hashes="none")
-        return [outline(trace.state, final.state)]
+        return erase_new_ids(final.state or {}, trace.state)
     seen = await sandbox.play(program, steps)
     return [*map(_spell, seen), *_compare(seen[-1], trace.expect)]
 
@@ -104,6 +103,16 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
 @lru_cache(maxsize=512)
 def _read_tools(source: str, class_name: str, tools: tuple[tuple[str, Effect], ...]) -> list[Tool]:
     return derive_tools(source, class_name, dict(tools))
+
+
+def erase_new_ids(state: State, start: State) -> list[str]:
+    """Rows in an order of their own; ids of new rows are chance, wherever they stand."""
+    new = {row_id for name, rows in state.items() for row_id in rows if row_id not in start[name]}
+    return sorted(
+        canonical_json([name, {key: "new" if isinstance(value, str) and value in new else value for key, value in row.items()}])
+        for name, rows in state.items()
+        for row in rows.values()
+    )
 
 
 def _spell(seen: Observation) -> str:

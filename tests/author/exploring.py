@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import TODAY, Domain, State
+from envmill.author.domain import TODAY, Domain
 from envmill.author.draw import draw_arguments
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import try_operations
+from envmill.author.witness import erase_new_ids
 from envmill.author.world import World
 from envmill.gates import w1
 from envmill.gates.base import Built, Means
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
-from schemas.base import canonical_json
 from schemas.environment import Call
 from tests.author.jail import JAIL
 from tests.specimens import make_environment
@@ -110,14 +110,3 @@ async def _compare(sandbox: Sandbox, program: Program, start: World, calls: list
 def tell_outcome(seen: Observation) -> str:
     """Empty for success, the code of a rejection, or what failed."""
     return {"ok": "", "rejection": "{0.code}", "failure": "failure: {0.message}"}[seen.outcome].format(seen)
-
-
-def erase_new_ids(state: State, start: State) -> list[str]:
-    """Rows in an order of their own; ids of new rows are chance, wherever they stand."""
-    new = {row_id for name, rows in state.items() for row_id in rows if row_id not in start[name]}
-    plain = (
-        (name, {key: "new" if value in new else value for key, value in row.items()})
-        for name, rows in state.items()
-        for row in rows.values()
-    )
-    return sorted(canonical_json([name, row]) for name, row in plain)

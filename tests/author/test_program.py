@@ -9,12 +9,12 @@ from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
 from envmill.author.draw import draw_arguments
 from envmill.author.tests import try_operations
+from envmill.author.witness import erase_new_ids
 from envmill.author.world import World
 from schemas.base import canonical_json
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 from schemas.seed import Brief
-from tests.author.exploring import erase_new_ids
 from tests.author.questions import ENVIRONMENTS, SEED, THEMES, Play, ask_blueprint, ask_program, ask_scenario, ask_tests, read_tools, run
 
 FORBIDDEN = {"reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"}

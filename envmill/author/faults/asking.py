@@ -10,10 +10,9 @@ from envmill.author.domain import TODAY, Arguments, Operation, State
 from envmill.author.draw import draw_arguments, draw_permitted
 from envmill.author.faults.base import Case, Spoilt, shuffle
 from envmill.author.faults.testing import list_named
-from envmill.author.witness import Pair, Play, Trace
+from envmill.author.witness import Pair, Play, Trace, erase_new_ids
 from envmill.author.wording import Wish, can_say, say
 from envmill.author.world import World
-from envmill.gates.likeness import is_same_end
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
@@ -217,8 +216,8 @@ def _carries_out(case: ScenarioCase, state: State) -> bool:
 
 def _end_otherwise(case: ScenarioCase, oracle: list[Call]) -> Spoilt | None:
     """The reply with another reference path, where that ends in another state; elsewhere nothing would be wrong."""
-    initial = case.reply.initial_state
-    if is_same_end(initial, _play(case, oracle).state, _play(case, case.reply.oracle).state):
+    one, other = (erase_new_ids(_play(case, calls).state, case.reply.initial_state) for calls in (oracle, case.reply.oracle))
+    if one == other:
         return None
     reply = case.reply.model_copy(update={"oracle": oracle})
     return Spoilt(reply.model_dump(mode="json"), _compare_ends(case, case.reply.oracle, oracle))
