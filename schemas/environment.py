@@ -151,9 +151,9 @@ class Build(Record):
     identity: ClassVar[tuple[str, ...]] = ("subject", "repair")
 
     subject: str
-    """Blueprint or draft being built."""
+    """What is worked on: a blueprint or draft being built, a seed being thought about, a place being filled."""
     repair: int
-    """0 is the first version, then one per repair."""
+    """0 is the first version, then one per repair; the one after two repairs was asked for afresh."""
     outcome: Literal["built", "failed"]
     """Built: it ran and its tests were green."""
     failure: str

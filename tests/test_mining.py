@@ -16,6 +16,7 @@ from envmill.opening import open_walk
 from envmill.walk import Walk
 from schemas.run import RunConfig
 from schemas.seed import Brief, Seed
+from tasks.quality import hold_to_promises
 from tests.test_walk import ask, settings_in
 
 ROWS: list[dict[str, Any]] = [
@@ -95,6 +96,9 @@ async def test_a_run_starts_from_what_was_mined_and_every_loss_has_its_reason(tm
     async with open_walk("r1", config, settings) as walk:
         await walk.walk(walk.line[:2])
         known = dict(author.themes())
+        found, aside = await hold_to_promises(walk, [step.name for step in walk.line[:2]], None)
+        assert [(tally.promise, tally.broken) for tally in found.tallies if tally.broken] == []
+        assert aside == 0
     rows = ask(settings, "select stage, entered, kept, dropped, error from funnel order by stage desc")
     assert [(stage, entered, error) for stage, entered, *_, error in rows] == [("mine", 25, 0), ("generate", rows[0][2], 0)]
     assert rows[1][2] == 2

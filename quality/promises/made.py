@@ -28,7 +28,7 @@ MADE = (
     TablePromises(
         "seeds",
         (unique_batch_key("seeds"), json_parses("seeds"), says("licence", "every seed bears a licence, if only `unknown`")),
-        maker="id",
+        maker="coalesce(nullif(source, ''), id)",
     ),
     TablePromises(
         "blueprints",

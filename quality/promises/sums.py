@@ -3,6 +3,7 @@
 from quality.promise import TablePromise
 
 UPSTREAM: dict[str, str] = {
+    "environments-generate": "select id from seeds where step = 'environments-mine'",
     "environments-build": "select id from blueprints where step = 'environments-generate'",
     "environments-verify": "select id from environments where step = 'environments-build'",
     "environments-filter": "select subject from finals where step = 'environments-verify' and outcome = 'kept'",
@@ -13,9 +14,10 @@ UPSTREAM: dict[str, str] = {
     "scenarios-collect": "select subject from finals where step = 'scenarios-filter' and outcome = 'kept'",
     "scenarios-export": "select distinct 'run:' || run from trajectories",
 }
-"""Step → what enters it. The first step draws its own seeds; a place is counted by its environment."""
+"""Step → what enters it. Where nothing was mined the first step draws its own seeds; a place is counted by its environment."""
 
 PRODUCTS: dict[str, str] = {
+    "environments-mine": "seeds",
     "environments-generate": "blueprints",
     "environments-build": "environments",
     "scenarios-generate": "drafts",
@@ -57,7 +59,7 @@ NOTHING_NEW = TablePromise(
     "nothing_new",
     "nothing entered that the steps before did not keep",
     f"""select subject as id, subject, step, 'entered and was never kept before' as seen from new_finals
-        where step <> 'environments-generate' and {_ENTERED} not in (select who from expected)
+        where step not in ('environments-mine', 'environments-generate') and {_ENTERED} not in (select who from expected)
           and subject not in (select "row" from raw_quarantine)
           and subject not in (select subject from finals where reason = 'quality')""",
 )
