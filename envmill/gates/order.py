@@ -74,9 +74,15 @@ def sort_as_asked(known: Sequence[Wish], asked: Wishes) -> list[Wish]:
     ordered = list(known)
     for _ in known:
         for place, (soon, late) in enumerate(pairwise(ordered)):
-            if late.sentence < soon.sentence and not is_meant(late, soon, asked):
+            if late.sentence < soon.sentence and is_sure(late, soon, asked) and not is_meant(late, soon, asked):
                 ordered[place : place + 2] = [late, soon]
     return ordered
+
+
+def is_sure(late: Wish, soon: Wish, asked: Wishes) -> bool:
+    """Whether a name, or more than one word, says which sentence asks for it, and the other's does not show all that and more."""
+    here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
+    return (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) and not here < there
 
 
 def is_meant(late: Wish, soon: Wish, asked: Wishes) -> bool:
