@@ -90,10 +90,9 @@ async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox) -> Scenario 
     environment, script = make_environment(spot.theme, spot.number), cast(Any, Script(reply))
     mill = Mill("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox, cast(Any, None))
     generated = await generate_draft(Subject("x", "y", spot.theme, Place(environment, spot.place)), mill, script)
-    if not generated.records:
+    draft = next((one for one in generated.records if isinstance(one, Draft)), None)
+    if draft is None:
         return _tell(generated)
-    (draft,) = generated.records
-    assert isinstance(draft, Draft)
     built = await build_scenario(Subject("x", "y", spot.theme, Placed(draft, environment)), mill, script)
     scenario = next((one for one in built.records if isinstance(one, Scenario)), None)
     return scenario or _tell(built)
