@@ -85,7 +85,7 @@ def test_a_wire_shows_the_whole_body(monkeypatch: pytest.MonkeyPatch, capsys: py
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nothing"], "There is no prompt nothing. Known: envscaler/blueprint"),
+        (["nothing"], "There is no prompt nothing. Known: envscaler/theme, envscaler/blueprint, "),
         (["blueprint", "--wire", "openai"], "add --example"),
         (["blueprint", "--example", "--wire", "morse"], "no wire format 'morse'. Known: openai"),
     ],

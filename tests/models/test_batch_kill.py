@@ -23,8 +23,9 @@ from tests.soak import count
 
 ITEMS, MOST_LIVES = 6, 12
 BLUEPRINT = (
-    '{"name": "Shed", "summary": "Tools are lent.", "collections": {"tools": ["name"]}, "rules": ["none"], '
-    '"tools": [{"name": "t", "description": "d", "effect": "query"}], "policy": ""}'
+    '{"name": "Shed", "summary": "Tools are lent.", "collections": {"tools": ["id", "name"]}, "rules": ["A tool is lent once."], '
+    '"tools": [{"name": "find_tool", "description": "Find one.", "effect": "query"}, '
+    '{"name": "lend_tool", "description": "Lend it.", "effect": "change"}], "policy": ""}'
 )
 ALL = [f"{when} {what}" for what in MOMENTS for when in ("before", "after")]
 CHANCE = random.Random(os.environ.get("ENVMILL_SEED", ""))
