@@ -1,7 +1,8 @@
 """Replies: what a call came to, in the three outcomes, and a tool's return value as parts."""
 
 import marshal
-from typing import Any, Literal, NotRequired, TypedDict
+from collections.abc import Callable
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from envmill.runtime.blob import BadBlob, Blob, Cabinet
 from envmill.runtime.canonical import MAX_REPLY, Json, NotJson, plain, spell
@@ -13,6 +14,8 @@ _SURROGATE = 0xED
 _ARRAYS = (list, tuple)
 
 Outcome = Literal["ok", "rejection", "failure"]
+Fragment: TypeAlias = Callable[[Any], Any]
+"""Makes of a value what whoever sends it copies as it is, or None when it has to be looked at first."""
 
 
 class Error(TypedDict):
@@ -36,9 +39,12 @@ class Reply(TypedDict):
     """Kinds of trouble the call met: for the record, never for the agent."""
 
 
-def parts_of(value: Any, shelf: Cabinet) -> list[dict[str, Json]]:
+def parts_of(value: Any, shelf: Cabinet, fragment: Fragment | None = None) -> list[dict[str, Json]]:
     """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it one part each, the rest JSON."""
-    if type(value) is dict:
+    kind = type(value)
+    if fragment and (kind is dict or kind is list) and (spelled := fragment(value)) is not None:
+        return [{"type": "json", "value": spelled}]
+    if kind is dict:
         value = plain(value)
         _weigh(value)
         return [{"type": "json", "value": value}]

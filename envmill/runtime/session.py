@@ -20,7 +20,7 @@ from envmill.runtime.holding import hold
 from envmill.runtime.interface import Interface, ToolEntry
 from envmill.runtime.program import ProgramFault
 from envmill.runtime.rejection import Rejection
-from envmill.runtime.reply import Error, Outcome, Reply, fail, parts_of, refuse
+from envmill.runtime.reply import Error, Fragment, Outcome, Reply, fail, parts_of, refuse
 from envmill.runtime.spelling import Speller
 from envmill.runtime.start import Packed, Start
 from envmill.runtime.weather import Weather
@@ -35,12 +35,18 @@ MAX_ADVANCE = 100 * 366 * 86400
 
 
 class Session:
-    """One live instance. `load` executes the program afresh and returns its class."""
+    """One live instance. `load` executes the program afresh and returns its class; `fragment` spells replies for whoever sends them."""
 
     def __init__(
-        self, load: Callable[[], type[Any]], tools: Sequence[ToolEntry] | Interface, world: World = WORLD, schema: str = ""
+        self,
+        load: Callable[[], type[Any]],
+        tools: Sequence[ToolEntry] | Interface,
+        world: World = WORLD,
+        schema: str = "",
+        fragment: Fragment | None = None,
     ) -> None:
         self._load = load
+        self._fragment = fragment
         self._holding = hold(schema, world)
         self._interface = tools if isinstance(tools, Interface) else Interface(tools)
         self._world = world
@@ -214,8 +220,11 @@ class Session:
         self._hash = ""
         outbox = self._world.outbox
         mark = outbox.mark()
+        # The weather looks into a reply and changes it.
+        fragment = self._fragment if self._weather is None else None
         try:
-            reply: Reply = {"ok": True, "outcome": "ok", "parts": parts_of(getattr(self._instance, name)(**arguments), self._shelf)}
+            value = getattr(self._instance, name)(**arguments)
+            reply: Reply = {"ok": True, "outcome": "ok", "parts": parts_of(value, self._shelf, fragment)}
             self._holding.settle()
             return reply
         except Rejection as rejection:

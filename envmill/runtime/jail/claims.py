@@ -7,7 +7,8 @@ from operator import itemgetter
 from typing import Any
 
 from envmill.runtime.jail.operations import EMPTY
-from envmill.runtime.jail.wire import BadFrame, Message, decode
+from envmill.runtime.jail.reading import Reading
+from envmill.runtime.jail.wire import BadFrame, Message
 
 _FIELDS = itemgetter("outcome", "parts", "code", "message", "state_hash", "state")
 _USUAL = len(EMPTY)
@@ -16,7 +17,7 @@ _CONTENT = {"text": ("text", str), "json": ("value", object), "blob": ("hash", s
 """Type of a part → the field that must be there, and what it holds."""
 
 
-def check(claims: Any) -> list[Message]:
+def check(claims: Any, reading: Reading) -> list[Message]:
     """The observations of a frame in full, or BadFrame when one has not the form of one. What is not said is as in EMPTY."""
     if type(claims) is not list:
         raise BadFrame("observations that are no list")
@@ -38,7 +39,7 @@ def check(claims: Any) -> list[Message]:
                 if not isinstance(part[name], kind):
                     raise BadFrame("a part of another form")
             if state is not None:
-                _check_state(state)
+                reading.check(state)
             if len(observation) > _USUAL:
                 _check_beside(observation)
     except (KeyError, TypeError, AttributeError):
@@ -49,13 +50,6 @@ def check(claims: Any) -> list[Message]:
 def _check_beside(observation: Message) -> None:
     if not all(test(observation[name]) for name, test in _BESIDE.items() if name in observation):
         raise BadFrame("an observation with more of another form")
-
-
-def _check_state(text: str) -> None:
-    try:
-        decode(text.encode())
-    except UnicodeEncodeError:
-        raise BadFrame("a state that is no text") from None
 
 
 def _are_words(value: Any) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from envmill.runtime.jail.claims import check
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
 from envmill.runtime.jail.operations import PATIENT
+from envmill.runtime.jail.reading import Reading
 from envmill.runtime.jail.stock import Known
 from envmill.runtime.jail.vigil import TICK, VIGIL
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue
@@ -61,6 +62,7 @@ class Inmate:
         self.episodes = 0
         """How many it has begun."""
         self._keys = keys or Known()
+        self._reading = Reading()
         # A random start: a frame that a tool writes by itself does not know the number that is due.
         self._sequence = int.from_bytes(os.urandom(6), "little")
 
@@ -100,7 +102,7 @@ class Inmate:
         frame = self.channel.receive()
         if frame["seq"] != self._sequence:
             raise BadFrame("a frame out of turn")
-        observations = check(frame["observations"])
+        observations = check(frame["observations"], self._reading)
         done: bool = frame["done"]
         have = len(arrived) + len(observations)
         # Before any of them counts as arrived.

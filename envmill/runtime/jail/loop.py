@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from envmill.runtime.canonical import NotJson
 from envmill.runtime.interface import Interface
-from envmill.runtime.jail import diagnosis, soil
+from envmill.runtime.jail import diagnosis, soil, wire
 from envmill.runtime.jail.deadline import Deadline, TimeUp
-from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, UNBUILT, read
+from envmill.runtime.jail.fragments import make_fragment
+from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, UNBUILT, call, read
 from envmill.runtime.jail.stock import Stock
 from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, spell
 from envmill.runtime.program import ProgramFault, Source
@@ -39,7 +40,7 @@ class Loop:
 
     def __init__(self, channel: Channel, source: Source, tools: Sequence[ToolEntry] | Interface) -> None:
         self.channel = channel
-        self._session = Session(source.load, tools, schema=source.schema)
+        self._session = Session(source.load, tools, schema=source.schema, fragment=make_fragment if wire.embed else None)
         self._deadline = Deadline()
         self._stock = Stock()
         self._unbuilt: Reply | None = fail("session_lost", "There is no session yet: reset it first.")
@@ -47,6 +48,7 @@ class Loop:
         self._weight = 0
         self._sequence = 0
         self._sent = 0.0
+        self._diagnosed = False
 
     def prepare(self) -> None:
         """What is inherited across the fork, and costs a session pages of its own when it is done in there."""
@@ -60,6 +62,7 @@ class Loop:
     def serve(self, channel: Channel) -> None:
         """Play message after message. Ends the process."""
         self.channel = channel
+        self._diagnosed = diagnosis.is_on()
         try:
             while True:
                 self._play_next(self.channel.receive())
@@ -72,11 +75,12 @@ class Loop:
 
     def play(self, sequence: int, steps: list[Message], hashes: str = "each") -> None:
         """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or `none`."""
-        self._sequence, self._sent = sequence, _monotonic()
+        self._sequence = sequence
         last = len(steps) - 1
         if not last:
             self._play_alone(steps[0], hashed=hashes != "none")
             return
+        self._sent = _monotonic()
         each, end = hashes == "each", last if hashes == "last" else -1
         for place, step in enumerate(steps):
             name = step["op"]
@@ -85,23 +89,25 @@ class Loop:
             wait = slow and not (place == 1 and steps[0]["op"] == "settle")
             if self._kept and (wait or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
                 self._send(done=False)
-            self._keep(self._spell(self._observe(step, hashed=each or place == end)))
+            spelled = self._spell(self._observe(step, each or place == end))
+            self._kept.append(spelled)
+            self._weight += len(spelled)
             if slow and place < last:
                 self._send(done=False)
         self._send(done=True)
 
     def _play_alone(self, step: Message, *, hashed: bool) -> None:
         """One step in a message of its own, as an agent's turn sends it: the same frame, in as few words as can be."""
-        spelled = self._spell(self._observe(step, hashed=hashed))
+        spelled = self._spell(self._observe(step, hashed))
         if len(spelled) > CHUNK:
-            self._keep(spelled)
+            self._kept, self._weight = [spelled], len(spelled)
             self._send(done=True)
             return
         payload = b'{"seq":%d,"done":true,"observations":[%b]}' % (self._sequence, spelled)
         self.channel.write(len(payload).to_bytes(4, "little") + payload)
 
     def _spell(self, observation: Message) -> bytes:
-        if denied := diagnosis.drain():
+        if self._diagnosed and (denied := diagnosis.drain()):
             # Without a layer to say so, a program hides it: libraries swallow a refusal and try something else.
             message = f"{observation.get('message', '')} [denied: {', '.join(denied)}]".lstrip()
             observation = observation | {"denied": denied, "message": message}
@@ -109,10 +115,6 @@ class Loop:
             return spell(observation)
         except (BadFrame, ValueError, TypeError) as error:
             return spell(read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
-
-    def _keep(self, spelled: bytes) -> None:
-        self._kept.append(spelled)
-        self._weight += len(spelled)
 
     def _send(self, *, done: bool) -> None:
         head = b'{"seq":%d,"done":%s,"observations":[' % (self._sequence, b"true" if done else b"false")
@@ -124,7 +126,7 @@ class Loop:
         self.channel.write(frame)
         self._sent = _monotonic()
 
-    def _observe(self, step: Message, *, hashed: bool) -> Message:
+    def _observe(self, step: Message, hashed: bool) -> Message:
         """Run one step under its soft deadline; whatever it does, an observation comes of it."""
         seconds = CONSTRUCT if step["op"] in PATIENT else SOFT
         try:
@@ -147,7 +149,7 @@ class Loop:
             return self._settle() if name == "settle" else self._construct(name, step, hashed)
         if self._unbuilt is not None:
             return read(self._unbuilt)
-        observation = OPERATIONS[name](self._session, step)
+        observation = call(self._session, step) if name == "call" else OPERATIONS[name](self._session, step)
         if hashed:
             observation["state_hash"] = self._session.state_hash()
         return observation

@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
-from envmill.runtime.jail.claims import check
+from envmill.runtime.jail import claims
 from envmill.runtime.jail.operations import EMPTY
+from envmill.runtime.jail.reading import Reading
 from envmill.runtime.jail.wire import BadFrame, Message
+
+
+def check(observations: Any) -> list[Message]:
+    return claims.check(observations, Reading())
+
 
 FULL: Message = EMPTY | {
     "parts": [

@@ -1,0 +1,83 @@
+"""The states one session shows, read once by the driver to see that they are JSON: of a state like the last one, only what differs.
+
+last ──{ "rows": { "r1": {…}, │ "r2": {…}, │ "r3": {…} } }──► the same before the one cut and behind the other?
+this ──{ "rows": { "r1": {…}, │ "r2": {!}, │ "r3": {…} } }──► then it is JSON if what lies between them is
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from envmill.runtime.jail.wire import BadFrame, Message, decode, spell
+
+_ROWS = 8
+"""Rows from which a collection is cut between them."""
+_REMEMBERED = 64 * 1024
+"""Characters of a state above which it is read anew each time: the driver holds one for each of a thousand sessions."""
+_OPEN, _CLOSE = '{"":{"":{', "}}}"
+"""Around what is read by itself: a few levels more than are around it in a state, so that none is too deep in there and not here."""
+
+
+class Reading:
+    """Remembers a state that was read, and where it can be cut."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._cuts: list[tuple[int, int]] | None = None
+
+    def check(self, text: str) -> None:
+        """BadFrame when it is not an object's text."""
+        if text and text == self._text:
+            return
+        if not (self._text and self._differs_inside(text)):
+            _read(text)
+            self._text, self._cuts = text if len(text) <= _REMEMBERED else "", None
+
+    def _differs_inside(self, text: str) -> bool:
+        """Whether it is the remembered one but for some rows of one collection, and those can be read."""
+        if self._cuts is None:
+            self._cuts = list(_find_cuts(self._text))
+        last, cuts = self._text, self._cuts
+        first = bisect_right(cuts, False, key=lambda cut: not text.startswith(last[: cut[0]])) - 1
+        after = bisect_left(cuts, True, lo=first + 1, key=lambda cut: text.endswith(last[cut[0] :]))
+        if first < 0 or after == len(cuts) or cuts[first][1] != cuts[after][1]:
+            return False
+        begin, end = cuts[first][0], len(text) - len(last) + cuts[after][0]
+        if begin >= end:
+            # Rows are missing, or it repeats itself.
+            return begin == end
+        if text[begin] != '"' or text[end - 1] != ",":
+            return False
+        _read(f"{_OPEN}{text[begin : end - 1]}{_CLOSE}")
+        return True
+
+
+def _read(text: str) -> None:
+    try:
+        decode(text.encode())
+    except UnicodeEncodeError:
+        raise BadFrame("a state that is no text") from None
+
+
+def _find_cuts(text: str) -> Iterator[tuple[int, int]]:
+    """Where members begin, and whose they are: 0 for the state, a number for a collection's rows. None where it is spelled otherwise."""
+    state = decode(text.encode())
+    if spell(state).decode() != text:
+        return
+    place = 1
+    for number, (name, value) in enumerate(state.items(), 1):
+        yield place, 0
+        place += _measure(name) + 1
+        if type(value) is dict and len(value) >= _ROWS:  # pyright: ignore[reportUnknownArgumentType]
+            yield from _find_rows(value, place + 1, number)  # pyright: ignore[reportUnknownArgumentType]
+        place += _measure(value) + 1
+
+
+def _find_rows(rows: Message, place: int, number: int) -> Iterator[tuple[int, int]]:
+    for key, row in rows.items():
+        yield place, number
+        place += _measure(key) + _measure(row) + 2
+
+
+def _measure(value: Any) -> int:
+    return len(spell(value).decode())

@@ -1,0 +1,103 @@
+"""A state that is like the last one is read in part, and believed no sooner than one that is read whole."""
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from envmill.runtime.jail import reading
+from envmill.runtime.jail.reading import Reading
+from envmill.runtime.jail.wire import BadFrame, decode
+
+STATE: dict[str, Any] = {
+    "a": {f"k{number}": {"n": number, "t": 'x,}"é', "l": [1, {"z": None}]} for number in range(12)},
+    "b": [1, 2, 3],
+    "c": {"few": {"n": 1}},
+    "d": {f"m{number}": number for number in range(9)},
+}
+
+
+def spell(state: Any) -> str:
+    return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+
+
+def is_accepted(one: Reading, text: str) -> bool:
+    try:
+        one.check(text)
+    except BadFrame:
+        return False
+    return True
+
+
+def is_json(text: str) -> bool:
+    try:
+        decode(text.encode())
+    except (BadFrame, UnicodeEncodeError):
+        return False
+    return True
+
+
+def change(dice: Random) -> str:
+    """A state of which rows were changed, added or taken away."""
+    state = json.loads(spell(STATE))
+    for _ in range(dice.randrange(1, 4)):
+        rows = state[dice.choice("ad")]
+        key = dice.choice(list(rows) or ["new"])
+        if dice.random() < 0.3:
+            rows.pop(key, None)
+        else:
+            rows[dice.choice((key, "k11a", "zz"))] = dice.choice((7, {"n": "new"}, [], "}"))
+    return spell(state)
+
+
+def break_up(dice: Random, text: str) -> str:
+    """A few characters of it taken away, doubled, or exchanged for others."""
+    for _ in range(dice.randrange(1, 3)):
+        begin = dice.randrange(len(text))
+        end = min(len(text), begin + dice.randrange(12))
+        text = text[:begin] + dice.choice(("", ",", "}", "{", '"', "\ud800", " ", text[begin:end] * 2)) + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_accepted_is_json_and_what_is_json_is_accepted(seed: int) -> None:
+    dice, one = Random(seed), Reading()
+    one.check(spell(STATE))
+    for _ in range(250):
+        text = change(dice)
+        text = break_up(dice, text) if dice.random() < 0.7 else text
+        assert is_accepted(one, text) == is_json(text), text
+
+
+@pytest.mark.parametrize(
+    "middle",
+    ["", ",", ",,", " ", '"k0":1', '"k0":1,,', '"k0":1},"d":{"m0":1,', '"k0":{"n":1}}', '"k0":[[[[1]]]', '"k0":1, ', '"k0":1,"k0":2,'],
+)
+def test_what_lies_between_the_cuts_cannot_close_what_it_did_not_open(middle: str) -> None:
+    one, text = Reading(), spell(STATE)
+    one.check(text)
+    row = spell(STATE["a"]["k0"])
+    other = text.replace(f'"k0":{row},', middle, 1)
+    assert is_accepted(one, other) == is_json(other)
+
+
+def test_only_what_differs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, seen = Reading(), list[int]()
+    one.check(spell(STATE))
+    one.check(spell(STATE).replace('"n":3', '"n":33'))
+    read = reading._read
+    monkeypatch.setattr(reading, "_read", lambda text: (seen.append(len(text)), read(text))[1])
+    one.check(spell(STATE).replace('"n":3', '"n":34'))
+    one.check(spell(STATE))
+    assert len(seen) == 1
+    assert seen[0] < len(spell(STATE)) / 4
+
+
+def test_nothing_may_be_nested_deeper_because_it_is_read_by_itself() -> None:
+    deep = 1100
+    one, text = Reading(), spell(STATE)
+    one.check(text)
+    for levels in range(deep - 200, deep):
+        other = text.replace('"n":3', f'"n":{"[" * levels}{"]" * levels}')
+        assert not is_accepted(one, other) or is_json(other), levels
