@@ -5,7 +5,6 @@ and its first calls are as fast as later ones.
 """
 
 import linecache
-import platform
 import sys
 from typing import Any
 
@@ -62,7 +61,7 @@ def rehearse() -> None:
     """Play, then leave the interpreter as it was."""
     if seccomp.supported():
         for names in (seccomp.TEMPLATE, seccomp.SESSION):
-            seccomp.emit(names, platform.machine())
+            seccomp.prepare(names)
     finders, modules = list(sys.meta_path), set(sys.modules)
     source = Source({"rehearsal.py": _SOURCE}, "rehearsal:Rehearsal")
     for number in range(ROUNDS):
