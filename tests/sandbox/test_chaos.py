@@ -5,6 +5,7 @@ import contextlib
 import os
 import random
 import signal
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,20 @@ async def run_item(sandbox: Sandbox, number: int) -> list[Observation]:
                 return [await session.step(step) for step in steps]
 
 
-async def run_all(sandbox: Sandbox) -> list[list[Observation]]:
+async def run_all(sandbox: Sandbox, after: Callable[[], Awaitable[None]]) -> list[list[Observation]]:
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def run(number: int) -> list[Observation]:
         async with gate:
-            return await run_item(sandbox, number)
+            seen = await run_item(sandbox, number)
+        await after()
+        return seen
 
     return await asyncio.gather(*(run(number) for number in range(SESSIONS)))
+
+
+async def leave_alone() -> None:
+    """Nobody is killed."""
 
 
 async def count_processes(sandbox: Sandbox) -> list[dict[str, int]]:
@@ -57,19 +64,28 @@ async def count_processes(sandbox: Sandbox) -> list[dict[str, int]]:
             return await sandbox.count()
 
 
-async def kill_at_random(killed: dict[str, int]) -> None:
-    """A session now and then, and whole drivers, until cancelled. Forks are younger than what they were forked from."""
-    draw = random.Random(int(os.environ.get("ENVMILL_SEED", "0") or "0", 16))
-    while True:
-        await asyncio.sleep(draw.uniform(0.02, 0.2))
+class Killer:
+    """Kills a session now and then, and whole drivers: by what was done since, or on a slow machine nothing would ever be done."""
+
+    def __init__(self) -> None:
+        self.killed = {"driver": 0, "session": 0}
+        self._draw = random.Random(int(os.environ.get("ENVMILL_SEED", "0") or "0", 16))
+        self._left = 2
+
+    async def strike(self) -> None:
+        """An item is done, and others are under way."""
+        self._left -= 1
+        if self._left:
+            return
+        self._left = self._draw.randint(1, 18)
         living = sorted(await asyncio.to_thread(find_processes, os.getpid()))
-        drivers = [pid for pid in living if _parent(pid) == os.getpid()]
-        kind = "driver" if sum(killed.values()) % 5 == 2 else "session"
-        chosen = drivers if kind == "driver" else [pid for pid in living if _depth(pid) == 3]
+        kind = "driver" if sum(self.killed.values()) % 5 == 2 else "session"
+        # Forks are younger than what they were forked from.
+        chosen = [pid for pid in living if (_parent(pid) == os.getpid() if kind == "driver" else _depth(pid) == 3)]
         if chosen:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(draw.choice(chosen), signal.SIGKILL)
-                killed[kind] += 1
+                os.kill(self._draw.choice(chosen), signal.SIGKILL)
+                self.killed[kind] += 1
 
 
 def _parent(pid: int) -> int:
@@ -96,20 +112,14 @@ def _descriptors() -> int:
 async def test_random_kills_change_no_result_and_leave_nothing(settings: Settings) -> None:
     async with Sandbox.open(settings) as undisturbed:
         await undisturbed.play(make_counter(), [RESET])
-        expected = await run_all(undisturbed)
+        expected = await run_all(undisturbed, leave_alone)
     assert {seen.outcome for item in expected for seen in item} == {"ok", "rejection"}
-    killed = {"driver": 0, "session": 0}
-    before = _descriptors()
+    before, killer = _descriptors(), Killer()
     async with Sandbox.open(settings) as sandbox:
-        killer = asyncio.create_task(kill_at_random(killed))
-        try:
-            seen = await run_all(sandbox)
-        finally:
-            killer.cancel()
-            await asyncio.gather(killer, return_exceptions=True)
+        seen = await run_all(sandbox, killer.strike)
         rows = await count_processes(sandbox)
         assert sum(row["sessions"] for row in rows) <= len(rows)
-    assert min(killed.values()) > 0, killed
+    assert min(killer.killed.values()) > 0, killer.killed
     assert [number for number in range(SESSIONS) if seen[number] != expected[number]] == []
     assert await asyncio.to_thread(wait_until_gone, os.getpid()) == set()
     assert _descriptors() <= before
