@@ -9,7 +9,6 @@ from schemas.environment import Call, Tool
 from tests.hostile.corpus import Attack
 from tests.hostile.outside import watch
 
-RESET = Reset({"count": 0}, "2026-03-01T09:00:00Z", 7)
 TARGETS = {"port": {"type": "integer"}, "path": {"type": "string"}, "name": {"type": "string"}}
 TOOLS = [
     Tool(name="attack", description="Attack.", parameters={"type": "object", "properties": TARGETS}, effect="change"),
@@ -56,12 +55,12 @@ async def assault(jail: Jail, attack: Attack) -> Seen:
 
 
 async def _assault(jail: Jail, attack: Attack) -> Seen:
-    program = Program({"world.py": attack.source}, "world:World", TOOLS)
+    program, start = Program(attack.files, "world:World", TOOLS), Reset(attack.state, "2026-03-01T09:00:00Z", 7)
     with watch() as outside:
-        steps: list[Step] = [RESET, Invoke(Call(name="attack", arguments=outside.arguments))]
+        steps: list[Step] = [start, Invoke(Call(name="attack", arguments=outside.arguments))]
         try:
             reset, attacked = await jail.play(program, steps)
-            again, worked = await jail.play(program, [RESET, Invoke(Call(name="work"))])
+            again, worked = await jail.play(program, [start, Invoke(Call(name="work"))])
         except Exception as error:  # a broken sandbox is what an attack wants  # noqa: BLE001
             return Seen(trouble=f"{type(error).__name__}: {str(error)[:1000]}", touched=outside.is_touched())
         return Seen(

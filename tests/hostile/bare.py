@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.hostile.corpus import CORPUS, Attack
+from tests.hostile.corpus.base import SCHEMA
 from tests.hostile.outside import watch
 
 PATIENCE = {"hangs": 0.4}
@@ -54,7 +55,7 @@ def _sit(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None:
             os.dup2(null, number)
         try:
             # The highest descriptor, as in the jail.
-            _live(socket.socket(fileno=os.dup2(end.fileno(), 40)), attack.source, arguments)
+            _live(socket.socket(fileno=os.dup2(end.fileno(), 40)), attack, arguments)
         finally:
             os._exit(1)
     end.close()
@@ -62,22 +63,56 @@ def _sit(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None:
         time.sleep(60)
 
 
-def _live(end: socket.socket, source: str, arguments: dict[str, Any]) -> None:
+def _live(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None:
     """One session after the other in one interpreter, believing everything."""
-    spell = json.dumps
+    spell, source = json.dumps, attack.source
+    db = _Tables() if attack.tables else None
+
+    def begin() -> Any:
+        return db.begin() if db else {"count": 0}
+
     space: dict[str, Any] = {"__name__": "world"}
     exec(compile(source, "world.py", "exec"), space)
-    world = space["World"]({"count": 0})
+    world = space["World"](begin())
     try:
-        answer = {"value": world.attack(**arguments), "state": vars(world)}
+        answer = {"value": world.attack(**arguments), "state": {} if db else vars(world)}
     except Exception as error:  # noqa: BLE001
         answer = {"value": str(error)}
     _send(end, spell(answer, ensure_ascii=False))
     end.recv(1)
-    second = space["World"]({"count": 0}).work()
+    second = space["World"](begin()).work()
     exec(compile(source, "world.py", "exec"), space)
-    third = space["World"]({"count": 0}).work()
+    third = space["World"](begin()).work()
     _send(end, spell({"value": [second, third]}))
+
+
+class _Tables:
+    """A database as it is usually handed out: one connection for all sessions, and a reset that undoes what nobody committed."""
+
+    def __init__(self) -> None:
+        import sqlite3  # loaded where it is wanted: others look for what is loaded
+
+        self._connection = sqlite3.connect(":memory:", isolation_level="DEFERRED", uri=True)
+        self._connection.row_factory = sqlite3.Row
+        self._connection.executescript(f"{SCHEMA} insert into counts values (1, 0);")
+
+    def begin(self) -> "_Tables":
+        self._connection.rollback()
+        return self
+
+    def query(self, sql: str, parameters: Any = ()) -> list[Any]:
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def execute(self, sql: str, parameters: Any = ()) -> int:
+        if ";" in sql:
+            self._connection.executescript(sql)
+            return 0
+        if sql.startswith(("attach", "vacuum")):
+            self._connection.commit()
+        return self._connection.execute(sql, parameters).rowcount
+
+    def commit(self) -> None:
+        self._connection.commit()
 
 
 def _send(end: socket.socket, text: str) -> None:

@@ -127,6 +127,9 @@ def _load_database(sessions: str) -> None:
     database = import_module("envmill.runtime.db")
     if sessions:
         database.adopt_sessions(sessions)
+    # A connection of a program's own would tell the machine's time, and chance; who needs them has them by now.
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("sqlite3", "_sqlite3", sessions)]:
+        del sys.modules[name]
 
 
 FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tools, "judge": prepare_checks}

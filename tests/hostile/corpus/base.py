@@ -6,7 +6,7 @@ from outside. A body returns true exactly when it got what it wanted.
 
 from dataclasses import dataclass
 from textwrap import dedent, indent
-from typing import Literal
+from typing import Any, Literal
 
 Harm = Literal["true", "hangs", "dies", "floods", "multiplies", "unfit", "forged", "poisons"]
 """What a bare runner suffers: the body returned true; no answer came; the process was gone; more bytes came than a runner wants;
@@ -26,14 +26,28 @@ class Attack:
     """Layers without which the sandbox itself lets it have what it wanted."""
     own: bool = False
     """It only lies about itself, which nothing prevents: what counts is that the next session does not see it."""
+    tables: bool = False
+    """Its state is a database, which the body finds as `db`."""
 
     @property
     def source(self) -> str:
         """The program around the body."""
-        return "\n".join((_HEAD, indent(dedent(self.body).strip(), " " * 8), _TAIL))
+        head, tail = (_TABLES_HEAD, _TABLES_TAIL) if self.tables else (_HEAD, _TAIL)
+        return "\n".join((_TOOLS, head, indent(dedent(self.body).strip(), " " * 8), tail))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The program."""
+        return {"world.py": self.source, **({"schema.sql": SCHEMA} if self.tables else {})}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What it starts from."""
+        return {"counts": [{"id": 1, "count": 0}]} if self.tables else {"count": 0}
 
 
-_HEAD = """
+SCHEMA = "create table counts (id integer primary key, count integer not null);"
+_TOOLS = """
 import builtins, ctypes, errno, gc, json, os, random, re, signal, socket, struct, sys, time
 from envmill.runtime.jail.calls import name_calls
 
@@ -63,7 +77,8 @@ def forge(*observations):
     send(json.dumps({"seq": sequence(), "done": True, "observations": list(observations)}).encode())
 
 FORGED = {"outcome": "ok", "parts": [{"type": "text", "text": "forged"}], "code": "", "message": "", "state_hash": "", "state": None}
-
+"""
+_HEAD = """
 class World:
     def __init__(self, state):
         self.count = state["count"]
@@ -74,6 +89,31 @@ _TAIL = """
     def work(self):
         self.count += 1
         return self.count
+"""
+
+_TABLES_HEAD = """
+def connection():
+    found = [one for one in gc.get_objects() if type(one).__name__ == "Connection" and hasattr(one, "total_changes")]
+    held = [one for thing in gc.get_objects() for one in gc.get_referents(thing) if type(one).__name__ == "Connection"]
+    return (found + held)[0]
+
+def unguarded():
+    con = connection()
+    if hasattr(con, "set_authorizer"): con.set_authorizer(None)
+    else: con.authorizer = None
+    return con
+
+class World:
+    def __init__(self, db):
+        self._db = db
+
+    def attack(self, port, path, name):
+        db = self._db
+"""
+_TABLES_TAIL = """
+    def work(self):
+        self._db.execute("update counts set count = count + 1")
+        return self._db.query("select count from counts")[0]["count"]
 """
 
 KERNEL = ("landlock", "namespaces", "seccomp")
