@@ -29,13 +29,13 @@ async def insist(session: Session, call: Call, met: set[str]) -> Observation:
 
 
 @pytest.mark.soak(area="sandbox")
-async def test_a_retrying_policy_reaches_the_state_of_clear_sky(sandbox: Sandbox) -> None:
+async def test_a_retrying_policy_reaches_the_state_of_clear_sky(jail: Sandbox) -> None:
     met: set[str] = set()
     for number in range(count(12, 200)):
         sample = load_sample(NAMES[number % len(NAMES)])
         journey = draw_journey(sample, number, 25)
-        clear = (await sandbox.play(sample.program, [sample.reset(), *journey, Look(), Changes()]))[-2:]
-        async with sandbox.session(sample.program) as session:
+        clear = (await jail.play(sample.program, [sample.reset(), *journey, Look(), Changes()]))[-2:]
+        async with jail.session(sample.program) as session:
             await session.step(sample.reset(weather={"profile": "rough", "seed": number}))
             for step in journey:
                 await (insist(session, step.call, met) if isinstance(step, Invoke) else session.step(step))
@@ -46,30 +46,30 @@ async def test_a_retrying_policy_reaches_the_state_of_clear_sky(sandbox: Sandbox
     assert met == set(KINDS)
 
 
-async def test_same_seed_same_weather_another_seed_another(sandbox: Sandbox) -> None:
+async def test_same_seed_same_weather_another_seed_another(jail: Sandbox) -> None:
     sample = load_sample("freight")
 
     async def play(seed: int) -> list[Observation]:
         weather = {"profile": "rough", "seed": seed}
-        return await sandbox.play(sample.program, [sample.reset(weather=weather), *draw_journey(sample, 5, 40)])
+        return await jail.play(sample.program, [sample.reset(weather=weather), *draw_journey(sample, 5, 40)])
 
     first, again, other = await play(1), await play(1), await play(2)
     assert first == again
     assert [seen.weather for seen in first] != [seen.weather for seen in other]
 
 
-async def test_the_null_profile_is_no_weather(sandbox: Sandbox) -> None:
+async def test_the_null_profile_is_no_weather(jail: Sandbox) -> None:
     sample = load_sample("payroll")
     journey = [*draw_journey(sample, 9, 40), Look()]
-    bare = await sandbox.play(sample.program, [sample.reset(), *journey])
-    assert await sandbox.play(sample.program, [sample.reset(weather={"profile": "clear", "seed": 3}), *journey]) == bare
+    bare = await jail.play(sample.program, [sample.reset(), *journey])
+    assert await jail.play(sample.program, [sample.reset(weather={"profile": "clear", "seed": 3}), *journey]) == bare
 
 
-async def test_a_refused_call_is_not_dispatched_and_state_truth_stays(sandbox: Sandbox) -> None:
+async def test_a_refused_call_is_not_dispatched_and_state_truth_stays(jail: Sandbox) -> None:
     sample = load_sample("library")
     storm = {"profile": [{"kind": "rate_limit", "rate": 1.0}], "seed": 0}
     enrol = Invoke(Call(name="enrol", arguments={"name": "Olu", "tier": "adult"}))
-    seen = await sandbox.play(sample.program, [sample.reset(weather=storm), *[enrol] * (PATIENCE + 1), Look()])
+    seen = await jail.play(sample.program, [sample.reset(weather=storm), *[enrol] * (PATIENCE + 1), Look()])
     reset, *refused, done, look = seen
     assert {one.code for one in refused} == {"rate_limited"}
     assert {one.state_hash for one in refused} == {reset.state_hash}
@@ -79,22 +79,22 @@ async def test_a_refused_call_is_not_dispatched_and_state_truth_stays(sandbox: S
     assert len(look.state["members"]) == len(sample.state["members"]) + 1
 
 
-async def test_a_quota_is_renewed_when_time_passes(sandbox: Sandbox) -> None:
+async def test_a_quota_is_renewed_when_time_passes(jail: Sandbox) -> None:
     sample = load_sample("library")
     quota = {"profile": [{"kind": "quota", "calls": 2, "seconds": 60}], "seed": 0}
     fines = Invoke(Call(name="list_fines"))
     plan = [sample.reset(weather=quota), fines, fines, fines, Advance(61), fines]
-    assert [seen.code for seen in await sandbox.play(sample.program, plan)][1:] == ["", "", "quota_exhausted", "", ""]
+    assert [seen.code for seen in await jail.play(sample.program, plan)][1:] == ["", "", "quota_exhausted", "", ""]
 
 
-async def test_nobody_is_told_a_name_that_does_not_hold_today(sandbox: Sandbox) -> None:
+async def test_nobody_is_told_a_name_that_does_not_hold_today(jail: Sandbox) -> None:
     sample = load_sample("library")
     renamed = {"profile": [{"kind": "renamed_tools", "rate": 1.0, "suffix": "_v2"}], "seed": 0}
-    _, seen = await sandbox.play(sample.program, [sample.reset(weather=renamed), Invoke(Call(name="burn"))])
+    _, seen = await jail.play(sample.program, [sample.reset(weather=renamed), Invoke(Call(name="burn"))])
     assert "known: search_titles_v2, show_title_v2, " in seen.message
 
 
-async def test_expired_access_is_renewed_by_the_extra_tool(sandbox: Sandbox) -> None:
+async def test_expired_access_is_renewed_by_the_extra_tool(jail: Sandbox) -> None:
     sample = load_sample("library")
     fines, renew = Invoke(Call(name="list_fines")), Invoke(Call(name="renew_access"))
     seed = next(seed for seed in range(1000) if [draw(seed, call, "expired_auth") < 0.2 for call in (1, 2, 3)] == [True, False, False])
@@ -103,7 +103,7 @@ async def test_expired_access_is_renewed_by_the_extra_tool(sandbox: Sandbox) -> 
         "seed": seed,
     }
     for plan, codes in (([fines, renew, fines], ["auth_expired", "", ""]), ([fines, fines, fines], ["auth_expired"] * 3)):
-        assert [seen.code for seen in await sandbox.play(sample.program, [sample.reset(weather=expired), *plan])][1:] == codes
+        assert [seen.code for seen in await jail.play(sample.program, [sample.reset(weather=expired), *plan])][1:] == codes
 
 
 TOOLS: Any = [

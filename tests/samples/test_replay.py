@@ -65,22 +65,22 @@ async def test_snapshot_branch_restore(settings: Settings) -> None:
                 assert other == straight[1:], (sample.name, number)
 
 
-async def test_a_program_that_does_not_keep_its_state_cannot_be_restored(sandbox: Sandbox) -> None:
+async def test_a_program_that_does_not_keep_its_state_cannot_be_restored(jail: Sandbox) -> None:
     sample = load_sample("library")
     source = sample.program.files["program.py"].replace('self.fines = state["fines"]', 'self.fines = dict(state["fines"], more=1)')
     program = Program({"program.py": source}, sample.program.entry, sample.program.tools)
-    _, taken = await sandbox.play(program, [sample.reset(), Snapshot()])
+    _, taken = await jail.play(program, [sample.reset(), Snapshot()])
     assert taken.outcome == "ok"
     point = taken.parts[0]["value"]
     point["state"]["fines"].pop("more")
-    (restored,) = await sandbox.play(program, [Restore(point)])
+    (restored,) = await jail.play(program, [Restore(point)])
     assert (restored.outcome, restored.code) == ("failure", "build")
     assert "must keep the state" in restored.message
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_the_sessions_own_account_of_changes_is_the_judges(sandbox: Sandbox, name: str) -> None:
+async def test_the_sessions_own_account_of_changes_is_the_judges(jail: Sandbox, name: str) -> None:
     sample = load_sample(name)
-    *_, changes, look = await sandbox.play(sample.program, [sample.reset(), *draw_journey(sample, 3, 120), Changes(), Look()])
+    *_, changes, look = await jail.play(sample.program, [sample.reset(), *draw_journey(sample, 3, 120), Changes(), Look()])
     assert changes.parts[0]["value"]
     assert changes.parts[0]["value"] == [change.model_dump() for change in diff_states(sample.state, look.state)]

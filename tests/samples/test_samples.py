@@ -29,9 +29,9 @@ def test_size_and_references(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "title"), SCRIPTS)
-async def test_script_goes_as_written(sandbox: Sandbox, name: str, title: str) -> None:
+async def test_script_goes_as_written(jail: Sandbox, name: str, title: str) -> None:
     sample = load_sample(name)
-    async with sandbox.session(sample.program) as session:
+    async with jail.session(sample.program) as session:
         before = await session.step(sample.reset())
         assert before.outcome == "ok", before
         assert before.state_hash == digest(sample.state, 32)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import SandboxError
+from envmill.runtime.jail.templates import KEPT
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
 from envmill.settings import Settings
 from tests.sandbox.processes import find_processes, wait_until_gone
@@ -146,3 +147,16 @@ async def test_a_session_that_was_killed_from_outside_goes_on(settings: Settings
         seen.append(await session.step(invoke("add", name="b")))
         assert [one.outcome for one in seen] == ["ok"] * 3
         assert seen == await sandbox.play(make_counter(), [RESET, invoke("add", name="a"), invoke("add", name="b")])
+
+
+async def test_many_programs_share_a_driver(sandbox: Sandbox) -> None:
+    for number in range(40):
+        (reset,) = await sandbox.play(make_counter(f"# {number}\n{COUNTER}"), [RESET])
+        assert reset.outcome == "ok"
+    # Driver, zygote, and for each template that is kept, and the one that waits for a program, a process, or two with a pid namespace.
+    for _ in range(100):
+        if (left := len(find_processes(os.getpid()))) <= 2 * (KEPT + 1) + 2:
+            break
+        await asyncio.sleep(0.05)
+    assert left <= 2 * (KEPT + 1) + 2
+    assert (await sandbox.count())[0]["templates"] == KEPT

@@ -44,9 +44,9 @@ class Chance:
 CHANCE_TOOLS = ("draw", "sleep", "kinds", "order")
 
 
-async def end_hash(sandbox: Sandbox, tool: str = "draw", clock: str = CLOCK, seed: int = 7) -> str:
+async def end_hash(jail: Sandbox, tool: str = "draw", clock: str = CLOCK, seed: int = 7) -> str:
     program = make_program(CHANCE, "Chance", *CHANCE_TOOLS)
-    *_, end = await sandbox.play(program, [Reset({}, clock, seed), invoke(tool), invoke(tool), Look()])
+    *_, end = await jail.play(program, [Reset({}, clock, seed), invoke(tool), invoke(tool), Look()])
     assert end.outcome == "ok", end
     return end.state_hash
 
@@ -58,21 +58,21 @@ async def test_same_clock_and_seed_agree_across_hash_seeds(settings: Settings) -
         assert await end_hash(first, "order") != await end_hash(second, "order")
 
 
-async def test_clock_and_seed_each_count(sandbox: Sandbox) -> None:
-    hashes = {await end_hash(sandbox), await end_hash(sandbox, seed=8), await end_hash(sandbox, clock="2026-03-01T09:00:01Z")}
+async def test_clock_and_seed_each_count(jail: Sandbox) -> None:
+    hashes = {await end_hash(jail), await end_hash(jail, seed=8), await end_hash(jail, clock="2026-03-01T09:00:01Z")}
     assert len(hashes) == 3
 
 
-async def test_a_reset_in_place_is_as_good_as_a_fresh_process(sandbox: Sandbox) -> None:
+async def test_a_reset_in_place_is_as_good_as_a_fresh_process(jail: Sandbox) -> None:
     program = make_program(CHANCE, "Chance", *CHANCE_TOOLS)
     steps = [Reset({}, CLOCK, 7), invoke("draw")]
-    seen = await sandbox.play(program, [*steps, *steps])
+    seen = await jail.play(program, [*steps, *steps])
     assert seen[1].state_hash == seen[3].state_hash
 
 
-async def test_everything_reads_the_one_clock(sandbox: Sandbox) -> None:
+async def test_everything_reads_the_one_clock(jail: Sandbox) -> None:
     program = make_program(CHANCE, "Chance", *CHANCE_TOOLS)
-    *_, look = await sandbox.play(program, [Reset({}, CLOCK, 7), invoke("sleep"), invoke("draw"), Look()])
+    *_, look = await jail.play(program, [Reset({}, CLOCK, 7), invoke("sleep"), invoke("draw"), Look()])
     assert look.state is not None
     drawn: list[Any] = look.state["drawn"][0]
     tomorrow = 1772442000
@@ -81,9 +81,9 @@ async def test_everything_reads_the_one_clock(sandbox: Sandbox) -> None:
     assert drawn[7:11] == ["2026-03-02T09:00:00", "2026-03-02T09:00:00+00:00", "2026-03-02T09:00:00", "2026-03-02"]
 
 
-async def test_virtual_classes_pass_for_the_real_ones(sandbox: Sandbox) -> None:
+async def test_virtual_classes_pass_for_the_real_ones(jail: Sandbox) -> None:
     program = make_program(CHANCE, "Chance", *CHANCE_TOOLS)
-    _, kinds = await sandbox.play(program, [Reset({}, CLOCK, 7), invoke("kinds")])
+    _, kinds = await jail.play(program, [Reset({}, CLOCK, 7), invoke("kinds")])
     value = kinds.parts[0]["value"]
     assert value == [True, True, True, True, "2026-01-02T00:00:00", True, False, False, 0]
 
@@ -91,5 +91,5 @@ async def test_virtual_classes_pass_for_the_real_ones(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     "name", ["json", "decimal", "statistics", "urllib.parse", "dataclasses", "zlib", "_strptime", "enum", "collections.abc"]
 )
-async def test_modules_loaded_ahead_import_in_the_jail(sandbox: Sandbox, name: str) -> None:
-    await sandbox.inspect(make_program(f"import {name}\nclass C:\n  def f(self): pass", "C", "f"))
+async def test_modules_loaded_ahead_import_in_the_jail(jail: Sandbox, name: str) -> None:
+    await jail.inspect(make_program(f"import {name}\nclass C:\n  def f(self): pass", "C", "f"))

@@ -24,12 +24,12 @@ def body(*lines: str, head: str = "") -> str:
     return "\n".join((head, "def check(initial, final):", *(f"    {line}" for line in lines), ""))
 
 
-async def hear(sandbox: Sandbox, *sources: str, initial: Any = None, final: Any = None) -> list[Statement]:
-    return await sandbox.judge(Hearing(sources, INITIAL if initial is None else initial, FINAL if final is None else final, CLOCK))
+async def hear(jail: Sandbox, *sources: str, initial: Any = None, final: Any = None) -> list[Statement]:
+    return await jail.judge(Hearing(sources, INITIAL if initial is None else initial, FINAL if final is None else final, CLOCK))
 
 
-async def test_checks_say_yes_and_no(sandbox: Sandbox) -> None:
-    assert [said.holds for said in await hear(sandbox, YES, NO, NO, YES)] == [True, False, False, True]
+async def test_checks_say_yes_and_no(jail: Sandbox) -> None:
+    assert [said.holds for said in await hear(jail, YES, NO, NO, YES)] == [True, False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ async def test_checks_say_yes_and_no(sandbox: Sandbox) -> None:
         pytest.param("import time\nwhile True: pass\n", "timeout", id="hangs at import"),
     ],
 )  # fmt: skip
-async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict(sandbox: Sandbox, source: str, code: str) -> None:
-    (said,) = await hear(sandbox, source)
+async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict(jail: Sandbox, source: str, code: str) -> None:
+    (said,) = await hear(jail, source)
     assert said.holds is None, said
     assert said.code in code.split("|"), said
     assert said.message, "what went wrong is said in words"
-    assert [said.holds for said in await hear(sandbox, YES, NO)] == [True, False]
+    assert [said.holds for said in await hear(jail, YES, NO)] == [True, False]
 
 
 DOINGS: dict[str, Any] = {
@@ -97,48 +97,48 @@ DOINGS: dict[str, Any] = {
         pytest.param("def check(initial, final): print('said'); return final['log'] == ['lent']\n", True, id="prints, and says yes"),
     ],
 )
-async def test_a_check_sees_what_was_done_and_said_when_it_asks(sandbox: Sandbox, source: str, holds: bool) -> None:
-    (said,) = await sandbox.judge(Hearing([source], INITIAL, FINAL, CLOCK, rollout=DOINGS))
+async def test_a_check_sees_what_was_done_and_said_when_it_asks(jail: Sandbox, source: str, holds: bool) -> None:
+    (said,) = await jail.judge(Hearing([source], INITIAL, FINAL, CLOCK, rollout=DOINGS))
     assert said.holds is holds, said
 
 
-async def test_what_one_check_does_to_the_doings_no_other_sees(sandbox: Sandbox) -> None:
+async def test_what_one_check_does_to_the_doings_no_other_sees(jail: Sandbox) -> None:
     clear = "def check(initial, final, rollout): rollout['said'].clear(); return True\n"
     look = "def check(initial, final, rollout): return len(rollout['said']) == 1\n"
-    heard = await sandbox.judge(Hearing([look, clear, look], INITIAL, FINAL, CLOCK, rollout=DOINGS))
+    heard = await jail.judge(Hearing([look, clear, look], INITIAL, FINAL, CLOCK, rollout=DOINGS))
     assert [said.holds for said in heard] == [True, None, True]
 
 
-async def test_checks_before_and_after_a_bad_one_are_heard(sandbox: Sandbox) -> None:
+async def test_checks_before_and_after_a_bad_one_are_heard(jail: Sandbox) -> None:
     mutating = body("final.clear()", "return True")
-    assert [said.holds for said in await hear(sandbox, YES, mutating, NO, YES)] == [True, None, False, True]
+    assert [said.holds for said in await hear(jail, YES, mutating, NO, YES)] == [True, None, False, True]
     deadly = body("os._exit(0)", head="import os")
-    before, dead, after = await hear(sandbox, YES, deadly, YES)
+    before, dead, after = await hear(jail, YES, deadly, YES)
     assert (before.holds, dead.code, after.code) == (True, "killed", "session_lost")
 
 
-async def test_a_state_that_is_no_json_is_refused_before_it_travels(sandbox: Sandbox) -> None:
+async def test_a_state_that_is_no_json_is_refused_before_it_travels(jail: Sandbox) -> None:
     with pytest.raises(BuildError, match="plain JSON"):
-        await hear(sandbox, YES, final={"bad": {1, 2}})
+        await hear(jail, YES, final={"bad": {1, 2}})
 
 
-async def test_every_verdict_has_a_process_of_its_own(sandbox: Sandbox) -> None:
+async def test_every_verdict_has_a_process_of_its_own(jail: Sandbox) -> None:
     remembering = body("SEEN.append(1)", "return len(SEEN) == 1", head="SEEN = []")
-    assert [(await hear(sandbox, remembering))[0].holds for _ in range(6)] == [True] * 6
+    assert [(await hear(jail, remembering))[0].holds for _ in range(6)] == [True] * 6
 
 
-async def test_time_is_the_scenario_s(sandbox: Sandbox) -> None:
+async def test_time_is_the_scenario_s(jail: Sandbox) -> None:
     clock = body("return datetime.datetime.now().isoformat() == '2026-03-01T09:00:00'", head="import datetime")
-    assert (await hear(sandbox, clock))[0].holds is True
+    assert (await hear(jail, clock))[0].holds is True
 
 
-async def test_large_states_and_odd_numbers_pass_through(sandbox: Sandbox) -> None:
+async def test_large_states_and_odd_numbers_pass_through(jail: Sandbox) -> None:
     rows = {f"r{number}": {"text": 'ä\u2028"\\' * 40, "amount": number / 7} for number in range(20_000)}
     asking = body("return len(final['rows']) == 20000 and final['rows']['r3']['amount'] == 3 / 7 and initial == final")
-    assert (await hear(sandbox, asking, initial={"rows": rows}, final={"rows": rows}))[0].holds is True
+    assert (await hear(jail, asking, initial={"rows": rows}, final={"rows": rows}))[0].holds is True
 
 
-async def test_a_sqlite_file_is_opened_there_and_nowhere_else(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_a_sqlite_file_is_opened_there_and_nowhere_else(jail: Sandbox, tmp_path: Path) -> None:
     path = tmp_path / "made.db"
     with closing(sqlite3.connect(path)) as made:
         made.executescript(
@@ -148,16 +148,15 @@ async def test_a_sqlite_file_is_opened_there_and_nowhere_else(sandbox: Sandbox, 
         )
     content = path.read_bytes()
     asking = body("return final == {'item': [{'id': 1, 'name': 'axe', 'raw': None}, {'id': 2, 'name': 'saw', 'raw': {'$bytes': 'AP8='}}]}")
-    assert (await hear(sandbox, asking, initial=b"", final=content))[0].holds is True
+    assert (await hear(jail, asking, initial=b"", final=content))[0].holds is True
     for broken in (b"no database", content[:-100], content[:50] + b"\xff" * 200 + content[250:]):
-        assert (await hear(sandbox, asking, final=broken))[0].code in ("build", "killed"), broken[:20]
+        assert (await hear(jail, asking, final=broken))[0].code in ("build", "killed"), broken[:20]
 
 
-async def test_nothing_of_a_verdict_is_left(sandbox: Sandbox) -> None:
-    await hear(sandbox, YES, NO)
+async def test_nothing_of_a_verdict_is_left(jail: Sandbox) -> None:
+    await hear(jail, YES, NO)
     before = len(find_processes(os.getpid()))
     for _ in range(20):
-        await hear(sandbox, YES, NO)
-    assert (
-        len(find_processes(os.getpid())) <= before + 4
-    )  # a spare, one that is being reaped, and one that waits for the next program with its namespace's first
+        await hear(jail, YES, NO)
+    # A spare, one that is being reaped, and one that waits for the next program with its namespace's first.
+    assert len(find_processes(os.getpid())) <= before + 4

@@ -2,24 +2,21 @@
 
 import asyncio
 import dataclasses
-import os
 
 import pytest
 
 from envmill.errors import BuildError
 from envmill.runtime.jail.layers import KERNEL_LAYERS
-from envmill.runtime.jail.templates import KEPT
 from envmill.runtime.jail.wire import LIMIT
 from envmill.sandbox import Advance, Invoke, Look, Program, Reset, Sandbox, Step
 from envmill.settings import Settings
 from schemas.base import digest
 from schemas.environment import Call
-from tests.sandbox.processes import find_processes
 from tests.sandbox.programs import CLOCK, COUNTER, RESET, invoke, make_counter, make_program
 
 
-async def test_outcomes_state_and_hashes(sandbox: Sandbox) -> None:
-    reset, added, refused, crashed, look = await sandbox.play(
+async def test_outcomes_state_and_hashes(jail: Sandbox) -> None:
+    reset, added, refused, crashed, look = await jail.play(
         make_counter(), [RESET, invoke("add", name="a"), invoke("add", name=""), invoke("crash"), Look()]
     )
     assert [seen.outcome for seen in (reset, added, refused, crashed, look)] == ["ok", "ok", "rejection", "failure", "ok"]
@@ -33,15 +30,15 @@ async def test_outcomes_state_and_hashes(sandbox: Sandbox) -> None:
     assert reset.state_hash != added.state_hash
 
 
-async def test_advance_moves_the_virtual_clock(sandbox: Sandbox) -> None:
-    *_, look = await sandbox.play(make_counter(), [RESET, Advance(60), invoke("add", name="a"), Look()])
+async def test_advance_moves_the_virtual_clock(jail: Sandbox) -> None:
+    *_, look = await jail.play(make_counter(), [RESET, Advance(60), invoke("add", name="a"), Look()])
     assert look.state is not None
     assert [row["at"] for row in look.state["items"].values()] == ["2026-03-01T09:01:00+00:00"]
 
 
-async def test_every_play_starts_afresh(sandbox: Sandbox) -> None:
+async def test_every_play_starts_afresh(jail: Sandbox) -> None:
     leaky = make_counter("SEEN = []\n" + COUNTER.replace("self.slow = 0", "SEEN.append(1); self.slow = len(SEEN)"))
-    hashes = {seen.state_hash for _ in range(2) for seen in await sandbox.play(leaky, [RESET, RESET])}
+    hashes = {seen.state_hash for _ in range(2) for seen in await jail.play(leaky, [RESET, RESET])}
     assert len(hashes) == 1
 
 
@@ -54,16 +51,16 @@ async def test_every_play_starts_afresh(sandbox: Sandbox) -> None:
         pytest.param("crash_oddly", "<object object", False, id="odd-rejection"),
     ],
 )
-async def test_one_bad_call_is_one_failed_observation(sandbox: Sandbox, call: str, code: str, lost: bool) -> None:
+async def test_one_bad_call_is_one_failed_observation(jail: Sandbox, call: str, code: str, lost: bool) -> None:
     steps: list[Step] = [RESET, invoke("add", name="a"), invoke(call), invoke("crash"), RESET, invoke("add", name="b")]
-    seen = await sandbox.play(make_counter(), steps)
+    seen = await jail.play(make_counter(), steps)
     assert [one.outcome for one in (*seen[:2], *seen[4:])] == ["ok"] * 4
     assert seen[2].code.startswith(code)
     assert (seen[3].code == "session_lost") is lost
 
 
-async def test_a_session_goes_on_after_a_reset(sandbox: Sandbox) -> None:
-    async with sandbox.session(make_counter()) as session:
+async def test_a_session_goes_on_after_a_reset(jail: Sandbox) -> None:
+    async with jail.session(make_counter()) as session:
         assert (await session.step(invoke("add", name="a"))).code == "session_lost"
         assert (await session.step(RESET)).outcome == "ok"
         assert (await session.step(invoke("add", name="a"))).outcome == "ok"
@@ -73,9 +70,9 @@ async def test_a_session_goes_on_after_a_reset(sandbox: Sandbox) -> None:
         assert (await session.step(invoke("add", name="a"))).outcome == "ok"
 
 
-async def test_sessions_side_by_side_do_not_meet(sandbox: Sandbox) -> None:
+async def test_sessions_side_by_side_do_not_meet(jail: Sandbox) -> None:
     async def run(name: str) -> set[str]:
-        async with sandbox.session(make_counter()) as session:
+        async with jail.session(make_counter()) as session:
             await session.step(RESET)
             await session.step(invoke("add", name=name))
             look = await session.step(Look())
@@ -97,10 +94,10 @@ async def test_sessions_side_by_side_do_not_meet(sandbox: Sandbox) -> None:
         pytest.param("import os; os._exit(1)", "ended by itself", id="gone"),
     ],
 )
-async def test_a_program_that_does_not_load(sandbox: Sandbox, source: str, words: str) -> None:
+async def test_a_program_that_does_not_load(jail: Sandbox, source: str, words: str) -> None:
     with pytest.raises(BuildError, match=words):
-        await sandbox.inspect(make_counter(source))
-    await sandbox.inspect(make_counter())
+        await jail.inspect(make_counter(source))
+    await jail.inspect(make_counter())
 
 
 async def test_only_modules_loaded_ahead_are_found_even_where_files_can_be_opened(settings: Settings) -> None:
@@ -110,59 +107,46 @@ async def test_only_modules_loaded_ahead_are_found_even_where_files_can_be_opene
             await loose.inspect(make_counter("import xmlrpc\n" + COUNTER))
 
 
-async def test_a_program_that_does_not_construct(sandbox: Sandbox) -> None:
+async def test_a_program_that_does_not_construct(jail: Sandbox) -> None:
     program = make_counter(COUNTER.replace('state["items"]', 'state["rows"]'))
-    await sandbox.inspect(program)
-    reset, added = await sandbox.play(program, [RESET, invoke("add", name="a")])
+    await jail.inspect(program)
+    reset, added = await jail.play(program, [RESET, invoke("add", name="a")])
     assert (reset.outcome, reset.code, added.code) == ("failure", "build", "build")
     assert "KeyError: 'rows'" in reset.message
-    compiled, _ = await sandbox.play(make_counter("class Counter(:"), [RESET, Look()])
+    compiled, _ = await jail.play(make_counter("class Counter(:"), [RESET, Look()])
     assert (compiled.outcome, compiled.code) == ("failure", "build")
 
 
-async def test_files_import_each_other_afresh(sandbox: Sandbox) -> None:
+async def test_files_import_each_other_afresh(jail: Sandbox) -> None:
     files = {"program.py": "from parts.rules import LIMIT\n" + COUNTER, "parts/__init__.py": ""}
     program = Program({**files, "parts/rules.py": "LIMIT = 3"}, "program:Counter", make_counter().tools)
-    assert [seen.outcome for seen in await sandbox.play(program, [RESET, RESET, Look()])] == ["ok"] * 3
+    assert [seen.outcome for seen in await jail.play(program, [RESET, RESET, Look()])] == ["ok"] * 3
 
 
-async def test_many_programs_share_a_driver(sandbox: Sandbox) -> None:
-    for number in range(40):
-        (reset,) = await sandbox.play(make_counter(f"# {number}\n{COUNTER}"), [RESET])
-        assert reset.outcome == "ok"
-    # Driver, zygote, and for each template that is kept, and the one that waits for a program, a process, or two with a pid namespace.
-    for _ in range(100):
-        if (left := len(find_processes(os.getpid()))) <= 2 * (KEPT + 1) + 2:
-            break
-        await asyncio.sleep(0.05)
-    assert left <= 2 * (KEPT + 1) + 2
-    assert (await sandbox.count())[0]["templates"] == KEPT
-
-
-async def test_a_plan_with_large_states_and_many_steps(sandbox: Sandbox) -> None:
+async def test_a_plan_with_large_states_and_many_steps(jail: Sandbox) -> None:
     rows = {str(number): {"name": "x" * 100} for number in range(20_000)}
-    seen = await sandbox.play(make_counter(), [Reset({"items": rows}, CLOCK, 1), Look(), *[invoke("add", name="")] * 300])
+    seen = await jail.play(make_counter(), [Reset({"items": rows}, CLOCK, 1), Look(), *[invoke("add", name="")] * 300])
     assert seen[1].state is not None
     assert seen[1].state["items"] == rows
     assert {one.outcome for one in seen[2:]} == {"rejection"}
     assert len(seen) == 302
 
 
-async def test_a_state_of_twenty_megabytes_is_played_and_seen(sandbox: Sandbox) -> None:
+async def test_a_state_of_twenty_megabytes_is_played_and_seen(jail: Sandbox) -> None:
     state = {"items": {f"i{number}": {"name": "n" * 900, "tags": ['"quoted"', number]} for number in range(21_000)}}
     # Hashed at its end, the state is at once held as objects, as bytes, in rows, and on its way out.
-    reset, add, look = await sandbox.play(make_counter(), [Reset(state, CLOCK, 1), invoke("add", name="b"), Look()], hashes="last")
+    reset, add, look = await jail.play(make_counter(), [Reset(state, CLOCK, 1), invoke("add", name="b"), Look()], hashes="last")
     assert (reset.outcome, look.outcome) == ("ok", "ok"), (reset, look.message)
     assert add.code in ("bad_reply", "timeout"), f"a reply of so much is refused, if the machine is quick enough to have it: {add.message}"
     assert look.state is not None
     assert len(look.state["items"]) == 21_001
 
 
-async def test_what_cannot_be_sent_is_the_senders_fault(sandbox: Sandbox) -> None:
+async def test_what_cannot_be_sent_is_the_senders_fault(jail: Sandbox) -> None:
     with pytest.raises(BuildError, match="cannot be sent"):
-        await sandbox.play(make_counter(), [Reset({"items": "x" * LIMIT}, CLOCK, 1)])
+        await jail.play(make_counter(), [Reset({"items": "x" * LIMIT}, CLOCK, 1)])
     with pytest.raises(BuildError, match="cannot be sent"):
-        await sandbox.play(make_counter(), [Invoke(Call(name="add", arguments={"name": 2**70}))])
+        await jail.play(make_counter(), [Invoke(Call(name="add", arguments={"name": 2**70}))])
     with pytest.raises(ValueError, match="yesterday"):
         Reset({}, "yesterday", 1)
 
@@ -180,6 +164,6 @@ class Busy:
 """
 
 
-async def test_slow_calls_one_after_the_other_are_not_a_hang(sandbox: Sandbox) -> None:
-    seen = await sandbox.play(make_program(BUSY, "Busy", "work"), [Reset({}, CLOCK, 1), *[invoke("work")] * 7])
+async def test_slow_calls_one_after_the_other_are_not_a_hang(jail: Sandbox) -> None:
+    seen = await jail.play(make_program(BUSY, "Busy", "work"), [Reset({}, CLOCK, 1), *[invoke("work")] * 7])
     assert [one.parts for one in seen[1:]] == [[{"type": "json", "value": number}] for number in range(1, 8)]

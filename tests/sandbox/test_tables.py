@@ -46,17 +46,17 @@ def make_lending(source: str = SOURCE, schema: str = SCHEMA) -> Program:
     return Program({"program.py": source, "schema.sql": schema}, "program:Lending", tools)
 
 
-async def play(sandbox: Sandbox, *steps: Step, program: Program | None = None) -> list[Observation]:
-    return await sandbox.play(program or make_lending(), steps)
+async def play(jail: Sandbox, *steps: Step, program: Program | None = None) -> list[Observation]:
+    return await jail.play(program or make_lending(), steps)
 
 
 def state_of(observation: Observation) -> Any:
     return observation.state
 
 
-async def test_calls_write_rows_and_refusals_leave_none(sandbox: Sandbox) -> None:
+async def test_calls_write_rows_and_refusals_leave_none(jail: Sandbox) -> None:
     seen = await play(
-        sandbox,
+        jail,
         RESET,
         invoke("lend", name="saw"),
         invoke("lend", name="rake"),
@@ -74,39 +74,39 @@ async def test_calls_write_rows_and_refusals_leave_none(sandbox: Sandbox) -> Non
     ]  # fmt: skip
 
 
-async def test_time_and_chance_are_the_sessions(sandbox: Sandbox, settings: Settings) -> None:
+async def test_time_and_chance_are_the_sessions(jail: Sandbox, settings: Settings) -> None:
     steps = [RESET, invoke("lend", name="saw"), invoke("lend", name="axe"), Look()]
-    first = await play(sandbox, *steps)
+    first = await play(jail, *steps)
     assert first[1].parts[0]["value"]["at"] == "2026-03-01 09:00:00"
     async with Sandbox.open(settings, hash_seed=5) as other:
         assert [one.state_hash for one in await play(other, *steps)] == [one.state_hash for one in first]
         assert (await play(other, *steps))[2].parts == first[2].parts
-    luck = (await play(sandbox, Reset(ROWS, CLOCK, 8), invoke("lend", name="saw")))[1].parts[0]["value"]["luck"]
+    luck = (await play(jail, Reset(ROWS, CLOCK, 8), invoke("lend", name="saw")))[1].parts[0]["value"]["luck"]
     assert luck != first[1].parts[0]["value"]["luck"]
 
 
-async def test_reset_and_restore_bring_back_the_rows(sandbox: Sandbox) -> None:
+async def test_reset_and_restore_bring_back_the_rows(jail: Sandbox) -> None:
     lend = invoke("lend", name="saw")
-    seen = await play(sandbox, RESET, lend, Snapshot(), lend, RESET, lend, lend)
+    seen = await play(jail, RESET, lend, Snapshot(), lend, RESET, lend, lend)
     taken = seen[2].parts[0]["value"]
     assert [seen[place].state_hash for place in (4, 5, 6)] == [seen[place].state_hash for place in (0, 1, 3)]
-    again = await play(sandbox, Restore(taken), lend, Changes())
+    again = await play(jail, Restore(taken), lend, Changes())
     assert again[1].parts == seen[3].parts
     assert again[1].state_hash == seen[3].state_hash
     assert len(again[2].parts[0]["value"]) == 3
 
 
-async def test_many_episodes_in_one_process_are_alike(sandbox: Sandbox) -> None:
+async def test_many_episodes_in_one_process_are_alike(jail: Sandbox) -> None:
     """In place or forked: what `current_timestamp` and `random()` gave is the same each time."""
     hashes = set[tuple[str, ...]]()
     for _ in range(12):
-        seen = await play(sandbox, RESET, invoke("lend", name="saw"), invoke("break_out", name="commit"), invoke("lend", name="axe"))
+        seen = await play(jail, RESET, invoke("lend", name="saw"), invoke("break_out", name="commit"), invoke("lend", name="axe"))
         hashes.add(tuple(one.state_hash for one in seen))
     assert len(hashes) == 1
 
 
-async def test_statement_without_end_is_one_failed_call(sandbox: Sandbox) -> None:
-    seen = await play(sandbox, RESET, invoke("hang"), invoke("lend", name="saw"))
+async def test_statement_without_end_is_one_failed_call(jail: Sandbox) -> None:
+    seen = await play(jail, RESET, invoke("hang"), invoke("lend", name="saw"))
     assert (seen[1].outcome, seen[2].outcome) in (("failure", "ok"), ("failure", "failure"))
     assert "steps" in seen[1].message or seen[1].code == "timeout"
 
@@ -114,8 +114,8 @@ async def test_statement_without_end_is_one_failed_call(sandbox: Sandbox) -> Non
 @pytest.mark.parametrize(
     "sql", ["attach '/etc/passwd' as p", "pragma journal_mode = wal", "vacuum into '/tmp/x'", "select load_extension('/x')"]
 )
-async def test_way_out_is_refused(sandbox: Sandbox, sql: str) -> None:
-    seen = await play(sandbox, RESET, invoke("break_out", name=sql))
+async def test_way_out_is_refused(jail: Sandbox, sql: str) -> None:
+    seen = await play(jail, RESET, invoke("break_out", name=sql))
     assert seen[1].outcome == "failure"
 
 
@@ -128,12 +128,12 @@ async def test_way_out_is_refused(sandbox: Sandbox, sql: str) -> None:
     ],
     ids=["schema", "public attribute", "constructor"],
 )
-async def test_fault_of_the_program_says_what_to_mend(sandbox: Sandbox, program: Program, word: str) -> None:
-    (seen,) = await play(sandbox, RESET, program=program)
+async def test_fault_of_the_program_says_what_to_mend(jail: Sandbox, program: Program, word: str) -> None:
+    (seen,) = await play(jail, RESET, program=program)
     assert seen.outcome == "failure"
     assert word in seen.message
 
 
-async def test_rows_that_do_not_fit_are_named(sandbox: Sandbox) -> None:
-    (seen,) = await play(sandbox, Reset({"loans": [{"tool": "nobody"}]}, CLOCK, 7))
+async def test_rows_that_do_not_fit_are_named(jail: Sandbox) -> None:
+    (seen,) = await play(jail, Reset({"loans": [{"tool": "nobody"}]}, CLOCK, 7))
     assert "refers to a row of tools" in seen.message
