@@ -59,7 +59,7 @@ check: setup
 	@$(PY) -m pytest -q tests/architecture
 
 test: setup
-	@$(PY) -m pytest -n 4 --dist loadgroup $(ARGS)
+	@$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 demo: setup
 	@$(PY) -m flows.cli demo $(ARGS)

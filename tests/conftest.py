@@ -3,25 +3,47 @@
 import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from xdist.scheduler import LoadScopeScheduling
 
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
+from envmill.settings import Settings
 
-_TOGETHER = ("e2e", "hostile", "quality")
-"""Folders whose tests share what takes long to bring up: a server and its browser, a container engine, Great Expectations."""
+_LONG = ("e2e", "hostile", "quality", "test_kill.py", "test_walk.py", "lake/test_survival.py")
+"""What begins first, since it takes longest. The tests of a folder among them share what takes long to bring up: a server and its browser,
+a container engine, Great Expectations."""
+
+
+class Groups(LoadScopeScheduling):
+    """Tests of one file run in one process, one after the other, and so do those of a folder that shares something.
+
+    Marks `xdist_group` say the same, but pytest 9.2 takes no notice of them.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _find_group(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+    return Groups(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file run in one process, one after the other, and so do those of a folder that shares something."""
     for item in items:
-        place = item.path.relative_to(ROOT / "tests") if item.path.is_relative_to(ROOT / "tests") else item.path
-        item.add_marker(pytest.mark.xdist_group(place.parts[0] if place.parts[0] in _TOGETHER else str(place)))
         if "jail" in getattr(item, "fixturenames", ()):
             # What is shared lives in one event loop.
             item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
+    items.sort(key=lambda item: _LONG.index(group) if (group := _find_group(item.nodeid)) in _LONG else len(_LONG))
+
+
+def _find_group(nodeid: str) -> str:
+    file = nodeid.partition("::")[0].removeprefix("tests/")
+    folder = file.partition("/")[0]
+    return folder if folder in _LONG else file
 
 
 @pytest.fixture
