@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from envmill.author.faults import KINDS
 from envmill.verifiers.bounds import limit_share
-from tests.trust.jobs import CLEAN, MUTANT, Outcome
+from tests.trust.jobs import CLEAN, MUTANT, READERS, REVIEWED, Outcome
 from tests.trust.posing import ANYTHING
 
 _MOST = 4
@@ -34,7 +34,10 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
         "nowhere and count for nothing."
     )
-    yield "- **caught**: some step or gate dropped it. W4, which asks models, is not asked; S13 looks at a tenth of the honest scenarios."
+    yield (
+        "- **caught**: some step or gate dropped it. W4, which asks models, is asked where it says so, and here the offline author "
+        f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
+    )
     yield (
         "- **named**: the first drop, in the order of production, is a right name: an answer that `tests/trust/expected.toml` lists "
         "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` does."
@@ -46,7 +49,11 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Honest work\n"
     yield "| what | n | kept | at least | dropped by |\n|---|---|---|---|---|"
-    whats = [("environments, W1 to W13", "program", CLEAN), *((f"scenarios to {one}, S1 to S15", "scenario", one) for one in ANYTHING)]
+    whats = [
+        ("environments, W1 to W13 without W4", "program", CLEAN),
+        ("environments, W4 as well", "program", REVIEWED),
+        *((f"scenarios to {one}, S1 to S15", "scenario", one) for one in ANYTHING),
+    ]
     for what, prompt, kind in [*whats, ("scenarios with written checks", "checks", "checks")]:
         found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
         yield f"| {what} | {len(found)} | {_share(sum(not one.drops for one in found), len(found))} | {_name(found)} |"
