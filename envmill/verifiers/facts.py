@@ -3,6 +3,7 @@
 last words ──► mentions of the fact ──► one that is not taken back, and no rival beside it ──► communicated
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -19,6 +20,7 @@ from schemas.scenario import Fact
 LONGEST = 4000
 """Characters of a message: a longer one is a recital, and has communicated nothing."""
 _LEAST_LETTERS = 2
+_NUMBERED = re.compile(r"(?m)^\s*\d{1,2}[.)]\s")
 
 Shortfall: TypeAlias = dict[str, Json] | None
 """What was found instead of the fact; None when it was communicated."""
@@ -97,6 +99,8 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
     if fact.kind == "pattern":
         text, own, kind = _leave_out(str(fact.value), message), list[Span](), "text"
     else:
+        # Whoever numbers the lines of a list says nothing by it.
+        text = normalise(_NUMBERED.sub("\n", message)) if fact.kind == "number" else text
         own, kind = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)], fact.kind
     for rival in fact.rivals:
         for span in _find(kind, rival, text):

@@ -92,7 +92,7 @@ async def test_a_checker_that_cries_wolf_is_corrected_by_what_it_says_of_right_r
 
 async def test_a_checker_that_misses_faults_is_corrected_by_the_salt(review: Any, reviewers: Reviewers) -> None:
     """Uncorrected, the program would pass."""
-    reviewers.misses = 0.3
+    reviewers.misses = 0.4
     finding = await review(vary(FREE_TOP_UP, SEATS_STAY, NEVER_TWICE))
     assert finding.evidence["opinions"]["fail"] / finding.evidence["calls"] < 0.15
     assert (finding.outcome, finding.reason) == ("dropped", "rules_broken")
