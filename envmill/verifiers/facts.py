@@ -20,7 +20,8 @@ from schemas.scenario import Fact
 LONGEST = 4000
 """Characters of a message: a longer one is a recital, and has communicated nothing."""
 _LEAST_LETTERS = 2
-_NUMBERED = re.compile(r"(?m)^\s*\d{1,2}[.)]\s")
+_KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
+_NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
 Shortfall: TypeAlias = dict[str, Json] | None
 """What was found instead of the fact; None when it was communicated."""
@@ -71,11 +72,16 @@ def _find_fault(fact: Fact) -> str:
 def _judge_message(fact: Fact, message: str) -> Shortfall:
     if len(message) > LONGEST:
         return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
-    text = normalise(message)
+    text = normalise(_drop_numbering(message) if fact.kind == "number" else message)
     if not _is_mentioned(fact, message, text):
         return {"found": message[:500]}
     rival = _find_rival(fact, message, text) if fact.rivals else None
     return None if rival is None else {"found": message[:500], "rival": rival}
+
+
+def _drop_numbering(message: str) -> str:
+    """Whoever numbers the lines of a list says nothing by it; a single line that begins with a number may be the answer."""
+    return _NUMBERED.sub("", message) if len(_NUMBERED.findall(message)) > 1 else message
 
 
 def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
@@ -99,11 +105,10 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
     if fact.kind == "pattern":
         text, own, kind = _leave_out(str(fact.value), message), list[Span](), "text"
     else:
-        # Whoever numbers the lines of a list says nothing by it.
-        text = normalise(_NUMBERED.sub("\n", message)) if fact.kind == "number" else text
         own, kind = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)], fact.kind
     for rival in fact.rivals:
-        for span in _find(kind, rival, text):
+        # The number in a key is none that was said.
+        for span in _find("text" if isinstance(rival, str) and _KEY.fullmatch(rival) else kind, rival, text):
             if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
                 return rival
     return None
