@@ -20,6 +20,10 @@ from schemas.scenario import Fact
 LONGEST = 4000
 """Characters of a message: a longer one is a recital, and has communicated nothing."""
 _LEAST_LETTERS = 2
+_COPIED = re.compile(r"\{\s*['\"][^{}]*(?:\}|$)")
+_FIELD = re.compile(r"['\"][\w -]{1,40}['\"]\s*:")
+_LEAST_FIELDS = 4
+"""Of an object in a message: one of fewer may be the shape in which an answer was asked for."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
@@ -72,11 +76,17 @@ def _find_fault(fact: Fact) -> str:
 def _judge_message(fact: Fact, message: str) -> Shortfall:
     if len(message) > LONGEST:
         return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
+    message = _drop_records(message)
     text = normalise(_drop_numbering(message) if fact.kind == "number" else message)
     if not _is_mentioned(fact, message, text):
         return {"found": message[:500]}
     rival = _find_rival(fact, message, text) if fact.rivals else None
     return None if rival is None else {"found": message[:500], "rival": rival}
+
+
+def _drop_records(message: str) -> str:
+    """Whoever copies a record as a reply had it has read something, and told nobody what of it matters."""
+    return _COPIED.sub(lambda copied: " " if len(_FIELD.findall(copied[0])) >= _LEAST_FIELDS else copied[0], message)
 
 
 def _drop_numbering(message: str) -> str:

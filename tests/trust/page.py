@@ -8,6 +8,11 @@ from envmill.verifiers.bounds import limit_share
 from tests.trust.jobs import CLEAN, MUTANT, READERS, REVIEWED, Outcome
 from tests.trust.posing import ANYTHING
 
+ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
+"""How much of everything a full table looks at."""
+FAULTY = (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks"))
+"""Prompts whose replies are spoilt, and what they bring forth."""
+KEPT, CAUGHT, MUTANTS_CAUGHT = 0.97, 0.95, 0.85
 _MOST = 4
 """Names told of one kind, the most frequent first."""
 
@@ -18,9 +23,10 @@ def write_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield from _write_honest(counted)
     yield from _write_outsiders([one for one in counted if one.attacks])
     yield from _write_truth(counted)
-    for prompt, what in (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks")):
+    for prompt, what in FAULTY:
         yield from _write_faults(prompt, what, outcomes)
     yield from _write_mutants(outcomes)
+    yield from _write_shortfalls(counted)
 
 
 def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -111,6 +117,46 @@ def _write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
         made = [one for one in of_kind if one.made]
         caught = _share(sum(bool(one.drops) for one in made), len(made))
         yield f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | {_name(of_kind)} |"
+
+
+def _write_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Every promise that this page does not show, so that nobody has to look for them."""
+    yield "\n## What falls short\n"
+    lines = [*_find_few(outcomes), *_find_weak(outcomes)]
+    yield from (f"- {line}" for line in lines or ["Nothing."])
+
+
+def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Too little was looked at."""
+    clean = sum((one.prompt, one.kind) == ("program", CLEAN) for one in outcomes)
+    posed = sum(one.kind in ANYTHING for one in outcomes)
+    for found, wanted, what in ((clean, ENVIRONMENTS, "honest environments"), (posed, SCENARIOS, "honest scenarios")):
+        if found < wanted:
+            yield f"{found} {what} of {wanted} were looked at."
+    counts = Counter((one.prompt, one.kind) for one in outcomes)
+    few = [f"{kind} {counts[prompt, kind]}" for prompt, _ in FAULTY for kind in KINDS[prompt] if counts[prompt, kind] < FAULTS]
+    if few:
+        yield f"Fewer than {FAULTS} faults were shown, so that the lower ends stay low: {', '.join(few)}."
+
+
+def _find_weak(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Promised and not met, by what was looked at."""
+    for kind in (CLEAN, REVIEWED, *ANYTHING):
+        found = [one for one in outcomes if one.kind == kind]
+        if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
+            yield f"Honest work, {kind}: {kept} of {len(found)} kept, {KEPT:.0%} promised."
+    for prompt, _ in FAULTY:
+        for kind in KINDS[prompt]:
+            found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
+            for what, hits in (
+                ("caught", sum(bool(one.drops) for one in found)),
+                ("rightly named", sum(one.is_named_later for one in found)),
+            ):
+                if hits < CAUGHT * len(found):
+                    yield f"{kind} ({prompt}): {hits} of {len(found)} {what}, {CAUGHT:.0%} promised."
+    mutants = [one for one in outcomes if one.prompt == MUTANT]
+    if (caught := sum(bool(one.drops) for one in mutants)) < MUTANTS_CAUGHT * len(mutants):
+        yield f"Operators on the syntax tree: {caught} of {len(mutants)} caught, {MUTANTS_CAUGHT:.0%} promised."
 
 
 def _share(hits: int, tried: int) -> str:

@@ -25,11 +25,10 @@ from envmill.settings import ROOT, Settings
 from tests.author.questions import THEMES
 from tests.trust.fingerprints import ROOTS, Part, take_fingerprint
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Job, Outcome, do
-from tests.trust.page import write_page
+from tests.trust.page import ENVIRONMENTS, FAULTS, MUTANTS, SCENARIOS, write_page
 from tests.trust.posing import ANYTHING, choose_polarities
 
 PAGE = ROOT / "docs/audit/confusion.md"
-ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
 PATIENCE = 8
 """Places tried per fault that is wanted, before a kind is called rare."""
 VARIATIONS = 10
