@@ -111,4 +111,4 @@ async def test_an_outage_is_told_and_is_no_drop() -> None:
     assert (outcome.outage, outcome.drops, outcome.again) == ("the driver is gone", (), 2)
     page = "\n".join(write_page([outcome]))
     assert "1 ended in one" in page
-    assert "| environments, W1 to W13 | 0 | - | - |  |" in page
+    assert "| environments, W1 to W13 without W4 | 0 | - | - |  |" in page
