@@ -10,7 +10,7 @@ from envmill.gates.base import Posed
 from envmill.gates.s15 import describe_row
 from envmill.gates.sources import list_leaves, read_numbers
 from envmill.gates.trials import list_writes
-from envmill.gates.wishes import Wish, Wishes
+from envmill.gates.wishes import Sign, Wish, Wishes
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json
 
@@ -24,7 +24,8 @@ _GOES_FIRST = re.compile(
 )
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
 _JOINS = re.compile(
-    r"\b(?:and|then|after|afterwards|before|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter)\b|[;+]"
+    r"\b(?:and|then|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter"
+    r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b|[;+]"
 )
 """Words by which one sentence asks for two things."""
 _OPENING = 12
@@ -95,16 +96,21 @@ def list_unasked(asked: Wishes) -> Iterator[Wish]:
     """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
-        if len(rivals) > len(_JOINS.findall(text.text[_OPENING:])):
-            shown = one.list_shown(text)
-            if any(shown < rival.list_shown(text) for rival in rivals) and not asked.may_be_elsewhere(one):
+        if len(rivals) > len(_JOINS.findall(text.text[_OPENING:])) and not asked.may_be_elsewhere(one):
+            shown = one.list_telling(text)
+            if any(_says_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
                 yield one
+
+
+def _says_more(rival: Wish, one: Wish, shown: set[Sign], told: set[Sign]) -> bool:
+    """All that and more; of two changes of which it says the same, the first is the one that is asked for."""
+    return shown < told or (shown == told and rival.place < one.place and rival.call.name != one.call.name)
 
 
 def list_other_amounts(asked: Wishes) -> Iterator[tuple[Wish, Decimal, Decimal]]:
     """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by."""
     for one in asked.known:
-        text = asked.texts[one.sentence].text
+        text = asked.read_on(one)
         said, mine = {number.value for number in read_numbers(text)}, list_amounts(one)
         if mine <= said or asked.may_be_elsewhere(one):
             continue

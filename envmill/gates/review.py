@@ -94,16 +94,26 @@ async def make_plan(environment: Environment, states: Sequence[dict[str, Json]],
     """Rounds until there are enough calls of every tool, each round on the next state; bounded."""
     plan = Plan(environment, goal)
     while plan.rounds < ROUNDS and len(plan.asked) < goal and (wanted := plan.wanted()):
-        state, names = states[plan.rounds % len(states)], list(wanted)
-        groups = [names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)]
-        replies = await asyncio.gather(
-            *(_ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, account) for group in groups)
-        )
-        for reply in replies:
-            plan.lost["unreadable"] += reply is None
-            plan.take(reply or TesterReply(calls=[]), state)
-        plan.rounds += 1
+        await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, account)
     return plan
+
+
+async def ask_more(plan: Plan, states: Sequence[dict[str, Json]], wanted: dict[str, int], prompt: Prompt, account: Account) -> list[Asked]:
+    """Further calls of some tools, in one more round; none that was asked before."""
+    before = set(plan.asked)
+    await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, account)
+    return [one for key, one in plan.asked.items() if key not in before]
+
+
+async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: Account) -> None:
+    """One round."""
+    names = list(wanted)
+    groups = [names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)]
+    replies = await asyncio.gather(*(_ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, account) for group in groups))
+    for reply in replies:
+        plan.lost["unreadable"] += reply is None
+        plan.take(reply or TesterReply(calls=[]), state)
+    plan.rounds += 1
 
 
 async def _ask_tester(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: Account) -> TesterReply | None:

@@ -127,6 +127,9 @@ class Knowledge:
             return False
         if day := read_day(value):
             return day in self.dates
+        if str(value) in ("A", "I") and not re.search(rf"(?<!\w){value}(?!\w)", self.plain):
+            # `a` is a word of every text, and no name of anything.
+            return str(value).casefold() in self.values
         return str(value).casefold() in self.values or holds_words(self.normal, value)
 
 

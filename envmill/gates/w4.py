@@ -5,7 +5,7 @@ them corrects the estimate.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,10 @@ from envmill.errors import SettingsError
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.mutants import Mutant, draw_mutants
 from envmill.gates.prevalence import Count, Estimate, correct
-from envmill.gates.review import Asked, Case, Opinion, Plan, ask_checker, make_plan, play
+from envmill.gates.review import Asked, Case, Opinion, Plan, ask_checker, ask_more, make_plan, play
+from envmill.gates.stops import Tour
+from envmill.gates.suspects import FLAGS, Heard, find_broken, find_toured, list_suspects, list_thin
+from envmill.gates.tour import take_tour
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Program, Sandbox
@@ -34,6 +37,8 @@ _TRIED_MUTANTS = 24
 """Each has to be loaded in the jail, which is what they cost."""
 _LEAST_SALT, _MOST_SALT = 8, 20
 _LEAST_CONTROLS, _MOST_CONTROLS = 8, 20
+_MORE_CALLS = 12
+"""Of a tool that was flagged: enough that a fault on every second call tells itself from alarms."""
 _GAIN = 0.5
 """What a checker must do better on faults than on right work: below, the correction is wider than what it corrects."""
 
@@ -59,25 +64,77 @@ async def look(built: Built, means: Means) -> Finding:
     if not states:
         return skip(GATE, "no_state", "there is no state to call tools on: add tests, or states to the bundle folder")
     try:
-        return await _review(built, states, means.sandbox, means.seed, account)
+        return await _review(built, states, means, account)
     except SettingsError as error:
         if "prompt" not in error.facts:
             raise
         return skip(GATE, "no_reviewer", error.message)
 
 
-async def _review(built: Built, states: list[dict[str, Json]], sandbox: Sandbox, seed: int, account: Account) -> Finding:
-    environment = built.environment
+async def _review(built: Built, states: list[dict[str, Json]], means: Means, account: Account) -> Finding:
+    environment, sandbox = built.environment, means.sandbox
     goal = max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
     plan = await make_plan(environment, states, goal, TESTER, account)
     asked = list(plan.asked.values())
     if len(asked) < min(LEAST_CALLS, goal):
         return skip(GATE, "too_few_calls", f"{len(asked)} calls of {goal} after {plan.rounds} rounds", _tell_plan(plan))
-    cases = await play(Program.of(environment), asked, sandbox)
-    salt = await _make_salt(environment, cases, sandbox, seed)
+    cases, tour = await play(Program.of(environment), asked, sandbox), await take_tour(built, means)
+    closer = _Closer(plan, states, tour, sandbox, account)
+    toured = [one for tool, most in list_thin(cases, tour) for one in await closer.find_toured(tool, most) if one.key not in plan.asked]
+    cases += await play(Program.of(environment), toured, sandbox) if toured else []
+    salt = await _make_salt(environment, cases, sandbox, means.seed)
     controls = await _make_controls(built, sandbox)
     heard = await ask_checker(environment, [*_sound(cases), *(one.case for one in salt), *controls], CHECKER, account)
-    return judge(plan, cases, salt, heard)
+    finding = judge(plan, cases, salt, heard)
+    if finding.outcome != "kept":
+        return finding
+    sound = _sound(cases)
+    ours, alarms = _pair(sound, heard[: len(sound)]), _count(heard[len(sound) + len(salt) :])
+    return await _look_closer(finding, closer, ours, alarms)
+
+
+@dataclass(frozen=True)
+class _Closer:
+    """What more calls need."""
+
+    plan: Plan
+    states: list[dict[str, Json]]
+    tour: Tour
+    sandbox: Sandbox
+    account: Account
+
+    async def find_toured(self, tool: str, most: int) -> list[Asked]:
+        return await find_toured(self.tour, tool, most, Program.of(self.plan.environment), self.sandbox)
+
+    async def hear(self, tools: Sequence[str], known: Collection[str]) -> list[Heard]:
+        """Opinions on further calls of some tools: the tester's, and those the tour saw carried out."""
+        environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
+        asked = await ask_more(self.plan, self.states, wanted, TESTER, self.account)
+        toured = [one for tool in tools for one in await self.find_toured(tool, _MORE_CALLS) if one.key not in known]
+        asked += [one for one in toured if one.key not in self.plan.asked]
+        cases = _sound(await play(Program.of(environment), asked, self.sandbox)) if asked else []
+        return _pair(cases, await ask_checker(environment, cases, CHECKER, self.account))
+
+
+async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], alarms: Count) -> Finding:
+    """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and judged each on its own."""
+    suspects = list_suspects(heard)
+    if not suspects:
+        return finding
+    more = await closer.hear(suspects, {one.case.asked.key for one in heard})
+    broken = find_broken([*heard, *more], alarms)
+    evidence: dict[str, Json] = finding.evidence | {"suspects": suspects, "more_calls": len(more), "broken": [one.tell() for one in broken]}
+    if not broken:
+        return keep(GATE, evidence)
+    first = broken[0]
+    flagged = [one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)]
+    failures = _list_failures([one.case for one in flagged], [(one.opinion, one.reason) for one in flagged])
+    words = f"{first.tool}: {first.flagged.hits} of {first.flagged.n} calls that ended in {first.outcome} break the rules"
+    return drop(GATE, "tool_broken", f"{words}; {spell_failure(failures[0])}", evidence | {"failures": failures[:10]})
+
+
+def _pair(cases: Sequence[Case], heard: Opinions) -> list[Heard]:
+    return [Heard(case, opinion, reason) for case, (opinion, reason) in zip(cases, heard, strict=True)]
 
 
 def judge(plan: Plan, cases: Sequence[Case], salt: Sequence[_Salt], heard: Opinions) -> Finding:
@@ -121,7 +178,7 @@ def _estimate(cases: Sequence[Case], ours: Opinions, caught: Count, alarms: Coun
 
 def _count(heard: Opinions) -> Count:
     """Fails; an opinion nobody can read approves of nothing, and counts so on every side."""
-    return Count(sum(opinion in ("fail", "unreadable") for opinion, _ in heard), len(heard))
+    return Count(sum(opinion in FLAGS for opinion, _ in heard), len(heard))
 
 
 def _sound(cases: Sequence[Case]) -> list[Case]:
@@ -167,12 +224,12 @@ def _tell_plan(plan: Plan) -> dict[str, Json]:
 
 
 def _list_missed(salt: Sequence[_Salt], heard: Opinions) -> list[Json]:
-    missed = [one for one, (opinion, _) in zip(salt, heard, strict=True) if opinion not in ("fail", "unreadable")]
+    missed = [one for one, (opinion, _) in zip(salt, heard, strict=True) if opinion not in FLAGS]
     return [{"kind": one.mutant.kind, "tool": one.mutant.tool, "line": one.mutant.line} for one in missed]
 
 
 def _list_failures(cases: Sequence[Case], heard: Opinions) -> list[dict[str, Json]]:
-    flagged = [(case, said) for case, said in zip(cases, heard, strict=True) if said[0] in ("fail", "unreadable")]
+    flagged = [(case, said) for case, said in zip(cases, heard, strict=True) if said[0] in FLAGS]
     return [_tell_case(case) | {"opinion": opinion, "reason": reason} for case, (opinion, reason) in flagged]
 
 

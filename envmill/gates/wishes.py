@@ -43,6 +43,10 @@ class Wish:
         """Signs that a sentence shows."""
         return {sign for sign in self.signs if is_shown(sign, text)}
 
+    def list_telling(self, text: Question) -> set[Sign]:
+        """Those of them that tell it from other changes of the same rows: not what kind of row its tool is for."""
+        return {sign for sign in self.list_shown(text) if sign[0] == "value" or self.signs[sign] > _REFERRED}
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -68,6 +72,13 @@ class Wishes:
     def find_text(self, place: int) -> str:
         """The sentence that asks for a change; empty where none does, or several may."""
         return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
+
+    def read_on(self, wish: Wish) -> str:
+        """The sentence that asks for a change, with what it goes on with behind a semicolon and nothing else is asked for in."""
+        taken, last = {one.sentence for one in self.wishes}, wish.sentence
+        while self.texts[last].text.rstrip().endswith(";") and last + 1 < len(self.texts) and last + 1 not in taken:
+            last += 1
+        return " ".join(text.text for text in self.texts[wish.sentence : last + 1])
 
     def says_for_others(self, place: int, value: Json) -> bool:
         """Whether the request says a value, and only where it asks for other changes that use it."""

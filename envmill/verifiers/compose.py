@@ -6,7 +6,7 @@ calls to avoid                  ──► harm
 replies of the oracle           ──► procedure, where the untouched state may be right: answer, refuse, escalate, clarify
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
@@ -14,10 +14,11 @@ from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
 from envmill.verifiers.knowledge import derive_knowledge
+from envmill.verifiers.numbers import read_number
 from envmill.verifiers.procedure import shows
 from envmill.verifiers.told import list_leaves
 from envmill.verifiers.weights import balance
-from schemas.base import Json, is_object
+from schemas.base import Json, is_array, is_object
 from schemas.environment import Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
 
@@ -88,13 +89,32 @@ def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fac
 
 
 def _add_rivals(fact: Fact, draft: Draft, run: Run) -> Fact:
-    """A pattern is found in many a record: whoever names the keys of records that the oracle never met recites, and has told nothing."""
-    if fact.kind != "pattern" or draft.polarity == "achieve":
+    """What is to be told stands in some reply: who names records the oracle never met, or others' values, recites and tells nothing."""
+    if draft.polarity == "achieve":
         return fact
     met = {str(leaf) for deed in run.deeds for leaf in list_leaves([deed.call.arguments, list(deed.parts)])}
     keys = [key for rows in draft.initial_state.values() if is_object(rows) for key in _list_odd_keys(rows)[:_MOST_KEYS]]
-    words = f"{draft.request}\n{draft.say}".casefold()
-    return fact.model_copy(update={"rivals": [*fact.rivals, *(key for key in keys if key not in met and key.casefold() not in words)]})
+    words = f"{draft.request}\n{draft.say}"
+    fresh = [key for key in keys if key not in met and key.casefold() not in words.casefold()]
+    beside = [value for value in _list_beside(fact, run) if not is_given(fact.model_copy(update={"value": value, "also": []}), words)]
+    return fact.model_copy(update={"rivals": list(dict.fromkeys([*fact.rivals, *fresh, *beside[:_MOST_KEYS]]))})
+
+
+def _list_beside(fact: Fact, run: Run) -> Iterator[Json]:
+    """Where a record of a reply has the number that is to be told: what others of the reply have there."""
+    if fact.kind != "number" or not isinstance(fact.value, int | float):
+        return
+    for deed in run.deeds:
+        rows = list(_list_rows(list(deed.parts)))
+        for name in dict.fromkeys(name for row in rows for name, value in row.items() if value == fact.value and value is not True):
+            yield from (row[name] for row in rows if name in row and row[name] != fact.value and read_number(row[name]) is not None)
+
+
+def _list_rows(value: Json) -> Iterator[Mapping[str, Json]]:
+    if is_object(value):
+        yield value
+    for inner in value.values() if is_object(value) else value if is_array(value) else ():
+        yield from _list_rows(inner)
 
 
 def _list_odd_keys(rows: Mapping[str, Json]) -> list[str]:

@@ -3,6 +3,7 @@
 last words ──► mentions of the fact ──► one that is not taken back, and no rival beside it ──► communicated
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -19,6 +20,12 @@ from schemas.scenario import Fact
 LONGEST = 4000
 """Characters of a message: a longer one is a recital, and has communicated nothing."""
 _LEAST_LETTERS = 2
+_COPIED = re.compile(r"\{\s*['\"][^{}]*(?:\}|$)")
+_FIELD = re.compile(r"['\"][\w -]{1,40}['\"]\s*:")
+_LEAST_FIELDS = 4
+"""Of an object in a message: one of fewer may be the shape in which an answer was asked for."""
+_KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
+_NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
 Shortfall: TypeAlias = dict[str, Json] | None
 """What was found instead of the fact; None when it was communicated."""
@@ -69,11 +76,22 @@ def _find_fault(fact: Fact) -> str:
 def _judge_message(fact: Fact, message: str) -> Shortfall:
     if len(message) > LONGEST:
         return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
-    text = normalise(message)
+    message = _drop_records(message)
+    text = normalise(_drop_numbering(message) if fact.kind == "number" else message)
     if not _is_mentioned(fact, message, text):
         return {"found": message[:500]}
     rival = _find_rival(fact, message, text) if fact.rivals else None
     return None if rival is None else {"found": message[:500], "rival": rival}
+
+
+def _drop_records(message: str) -> str:
+    """Whoever copies a record as a reply had it has read something, and told nobody what of it matters."""
+    return _COPIED.sub(lambda copied: " " if len(_FIELD.findall(copied[0])) >= _LEAST_FIELDS else copied[0], message)
+
+
+def _drop_numbering(message: str) -> str:
+    """Whoever numbers the lines of a list says nothing by it; a single line that begins with a number may be the answer."""
+    return _NUMBERED.sub("", message) if len(_NUMBERED.findall(message)) > 1 else message
 
 
 def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
@@ -99,7 +117,8 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
     else:
         own, kind = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)], fact.kind
     for rival in fact.rivals:
-        for span in _find(kind, rival, text):
+        # The number in a key is none that was said.
+        for span in _find("text" if isinstance(rival, str) and _KEY.fullmatch(rival) else kind, rival, text):
             if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
                 return rival
     return None

@@ -40,7 +40,7 @@ class Reviewers:
     """Both, as the author behind a provider; `asked` counts questions by prompt."""
 
     truth: dict[str, str]
-    """Call → what the right studio does."""
+    """Call and state → what the right studio does. Of a state that is not there the checker finds everything right."""
     misses: float = 0.0
     """Share of faults that the checker passes."""
     alarms: float = 0.0
@@ -64,7 +64,7 @@ class Reviewers:
 
     def _check(self, inputs: Any) -> str:
         told = canonical_json([inputs["outcome"], inputs["parts"] if inputs["outcome"] == "ok" else [], inputs["changes"]])
-        right = told == self.truth[canonical_json([inputs["call"], inputs["state"]])]
+        right = told == self.truth.get(canonical_json([inputs["call"], inputs["state"]]), told)
         chance = random.Random(told + canonical_json(inputs["call"])).random()
         flagged = chance < self.alarms if right else chance >= self.misses
         return json.dumps({"opinion": "fail" if flagged else "pass", "reason": "by the rules"})

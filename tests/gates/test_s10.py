@@ -33,6 +33,15 @@ CASES = {
     "a change that nobody asked for": Case(
         ask("Please cancel Bo Lind's booking of the wheel class.", oracle=[LOOK_UP, CANCEL, LEND]), "unasked_change"
     ),
+    "another change of the row that is asked about": Case(
+        ask("Could you take Bo Lind off the wheel class before Monday?", oracle=[LOOK_UP, CANCEL, LEND]), "unasked_change"
+    ),
+    "an amount behind a semicolon": Case(
+        ask("Ada Kern is short of money; 4 should help. Book her one seat in the Tuesday wheel class."), "another_amount"
+    ),
+    "the right amount behind a semicolon": Case(
+        ask("Ada Kern is short of money; 25 should help. Book her one seat in the Tuesday wheel class.")
+    ),
     "two changes of one row in one sentence": Case(
         ask("Please put 25 on Bo Lind's account and cancel his booking of the wheel class.", oracle=[LOOK_UP, LEND, CANCEL])
     ),

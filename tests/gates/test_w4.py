@@ -74,6 +74,23 @@ async def test_w4_keeps_near_misses(review: Any, built: Built) -> None:
     assert finding.evidence["checker"]["caught"]["n"] >= 8
 
 
+async def test_one_tool_that_breaks_its_rules_is_found_among_many(review: Any, reviewers: Reviewers) -> None:
+    """Of 36 calls three show it, and nine of nine once the tool is looked at closer."""
+
+    def say(prompt: str, inputs: Any, reply: str) -> str:
+        if prompt == "tester" or inputs["call"]["name"] != "book_seats" or inputs["outcome"] != "ok":
+            return reply
+        taken = any(change["path"][-1] == "free" for change in inputs["changes"])
+        return json.dumps({"opinion": "pass" if taken else "fail", "reason": "the seats must be taken"})
+
+    reviewers.say = say
+    finding = await review(vary(SEATS_STAY))
+    assert (finding.outcome, finding.reason) == ("dropped", "tool_broken"), finding
+    assert finding.evidence["not_fail"]["share"] > 0.85
+    assert [one["tool"] for one in finding.evidence["broken"]] == ["book_seats"]
+    assert (await review(ground())).outcome == "kept"
+
+
 async def test_warnings_are_no_failures(review: Any, reviewers: Reviewers) -> None:
     reviewers.say = lambda _prompt, _inputs, reply: reply.replace('"pass"', '"warning"')
     finding = await review(ground())
@@ -92,7 +109,7 @@ async def test_a_checker_that_cries_wolf_is_corrected_by_what_it_says_of_right_r
 
 async def test_a_checker_that_misses_faults_is_corrected_by_the_salt(review: Any, reviewers: Reviewers) -> None:
     """Uncorrected, the program would pass."""
-    reviewers.misses = 0.3
+    reviewers.misses = 0.45
     finding = await review(vary(FREE_TOP_UP, SEATS_STAY, NEVER_TWICE))
     assert finding.evidence["opinions"]["fail"] / finding.evidence["calls"] < 0.15
     assert (finding.outcome, finding.reason) == ("dropped", "rules_broken")

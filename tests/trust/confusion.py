@@ -13,11 +13,8 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from scipy.stats import beta
 
@@ -31,10 +28,6 @@ from envmill.errors import BuildError
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import Built, Finding, Means
 from envmill.kinds.stateful import derive_tools
-from envmill.lake.journal import Journal
-from envmill.models.account import Account
-from envmill.models.door import Door
-from envmill.models.offline import Offline
 from envmill.sandbox import Program, Sandbox
 from envmill.settings import Settings
 from schemas.environment import Effect, Environment, Test
@@ -42,6 +35,7 @@ from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
 from schemas.seed import Brief
 from tests.author.questions import THEMES, pose
 from tests.gates.specimens import ORIGIN
+from tests.trust.readers import open_readers
 
 MUTANTS = 4
 """Operators' mutants per environment."""
@@ -114,7 +108,7 @@ def add(rows: dict[str, Row], kind: str, where: str, drops: Sequence[Finding] | 
 async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
     """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by environment."""
     review, kinds = REVIEW in kinds, [kind for kind in kinds if kind != REVIEW]
-    async with Sandbox.open(Settings.read({})) as sandbox, _open_readers(seed) as readers:
+    async with Sandbox.open(Settings.read({})) as sandbox, open_readers(seed) as readers:
         means = Means(sandbox, readers if review else None, seed)
         for place in _list_places(count, seed):
             where = f"{place[0]}/{place[1]}"
@@ -128,18 +122,6 @@ async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) 
             if _is_wanted("ast", kinds):
                 async for found in _follow_mutants(place, seed, means):
                     yield found
-
-
-@asynccontextmanager
-async def _open_readers(seed: int) -> AsyncGenerator[Account]:
-    """The offline author, who knows each domain, as tester and checker."""
-    with TemporaryDirectory() as folder:
-        provider, journal = Offline(author.answer, 0.0), Journal(Path(folder))
-        try:
-            yield Account(Door(provider, journal, {}, seed), "environments-verify", "env_x")
-        finally:
-            await provider.close()
-            await journal.close()
 
 
 def _is_wanted(kind: str, kinds: Sequence[str]) -> bool:

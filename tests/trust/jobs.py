@@ -6,7 +6,7 @@ place ──make──► candidate ──gates, up to the first drop──► n
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from envmill.author.faults import KINDS
@@ -19,17 +19,21 @@ from envmill.sandbox import Sandbox
 from schemas.base import Contract
 from tests.author.questions import SEED
 from tests.trust.expected import is_right
+from tests.trust.fingerprints import Part
 from tests.trust.kept import measure_kept
 from tests.trust.making import make_clean, make_faulty, make_mutant
 from tests.trust.posing import ANYTHING, Spot, pose_at
+from tests.trust.readers import open_readers
 
-CLEAN, MUTANT = "clean", "mutant"
+CLEAN, MUTANT, REVIEWED = "clean", "mutant", "reviewed"
 TRIES = 3
 """Attempts at a job that ends in an outage."""
 SEARCHED = 10
 """Of so many clean scenarios one is put to the search attacker, which costs as much as everything else together."""
-UNASKED = ("W4",)
-"""Gates that want a model's opinions."""
+READERS = ("forgotten_effect", "overwritten_total", "applied_twice")
+"""Faults in what a change amounts to: nothing but the rules says how much it should be, and W4 is who reads them."""
+ASKING = ("W4",)
+"""Gates that want opinions, and are asked about these faults and a part of the honest work."""
 _LOAD = re.compile(r"time ?limit|timed? ?out|deadline|did not answer|was killed", re.IGNORECASE)
 """Words of a drop that a loaded machine may bring about: it is tried again before it counts."""
 
@@ -41,7 +45,7 @@ class Job:
     prompt: str
     """`program` and `tests` for environments, `scenario` and `checks` for scenarios: which reply is spoilt."""
     kind: str
-    """Planted fault; `clean`, a polarity or `checks` for honest work; `mutant` for an operator on the code."""
+    """Planted fault; `clean`, `reviewed`, a polarity or `checks` for honest work; `mutant` for an operator on the code."""
     theme: str
     number: int
     place: int = 0
@@ -54,7 +58,18 @@ class Job:
 
     @property
     def is_clean(self) -> bool:
-        return self.kind in (CLEAN, "checks", *ANYTHING)
+        return self.kind in (CLEAN, REVIEWED, "checks", *ANYTHING)
+
+    @property
+    def part(self) -> Part:
+        return find_part(self.prompt, self.kind)
+
+
+def find_part(prompt: str, kind: str) -> Part:
+    """What a candidate goes through."""
+    if prompt in ("scenario", "checks"):
+        return "scenarios"
+    return "review" if kind in (*READERS, REVIEWED) else "environments"
 
 
 class Outcome(Contract):
@@ -90,6 +105,10 @@ class Outcome(Contract):
     """Ends that the domain's truth calls wrong, and how many of them the verifier accepts."""
     right: tuple[int, int] = (0, 0)
     """Ends that it calls right, and how many of them the verifier refuses."""
+
+    @property
+    def part(self) -> Part:
+        return find_part(self.prompt, self.kind)
 
     @property
     def is_named(self) -> bool:
@@ -131,7 +150,7 @@ async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
     else:
         make = (
             make_clean(job.theme, job.number, sandbox)
-            if job.kind == CLEAN
+            if job.is_clean
             else make_faulty(job.theme, job.number, job.prompt, job.kind, sandbox)
         )
         made = await make
@@ -140,8 +159,15 @@ async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
         step, (reason, _, words) = "draft" if job.prompt in ("scenario", "checks") else "build", made.partition(": ")
         return outcome.model_copy(update={"drops": ((step, reason, words[:300]),)})
     if isinstance(made, Built):
-        return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in UNASKED], made, means)
+        return await _judge_environment(job, outcome, made, means)
     return await _judge_scenario(job, outcome, made, means) if made else outcome
+
+
+async def _judge_environment(job: Job, outcome: Outcome, built: Built, means: Means) -> Outcome:
+    if job.part != "review":
+        return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means)
+    async with open_readers(means.seed) as account:
+        return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, account=account))
 
 
 async def _judge_scenario(job: Job, outcome: Outcome, posed: Posed, means: Means) -> Outcome:

@@ -15,11 +15,12 @@ from envmill.gates.base import Built
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
 from schemas.environment import Effect, Environment, Test
+from schemas.origin import Origin
 from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
 from schemas.seed import Brief
 from tests.author.questions import SEED, THEMES, pose
-from tests.gates.specimens import ORIGIN
 
+ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="program", prompt_hash="h")
 MUTANTS = 4
 """Operators' mutants drawn of one program; each place tries one of them."""
 

@@ -5,9 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from envmill.author.faults import KINDS
 from envmill.verifiers.bounds import limit_share
-from tests.trust.jobs import CLEAN, MUTANT, Outcome
+from tests.trust.jobs import CLEAN, MUTANT, READERS, REVIEWED, Outcome
 from tests.trust.posing import ANYTHING
 
+ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
+"""How much of everything a full table looks at."""
+FAULTY = (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks"))
+"""Prompts whose replies are spoilt, and what they bring forth."""
+KEPT, CAUGHT, MUTANTS_CAUGHT = 0.97, 0.95, 0.85
 _MOST = 4
 """Names told of one kind, the most frequent first."""
 
@@ -18,9 +23,10 @@ def write_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield from _write_honest(counted)
     yield from _write_outsiders([one for one in counted if one.attacks])
     yield from _write_truth(counted)
-    for prompt, what in (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks")):
+    for prompt, what in FAULTY:
         yield from _write_faults(prompt, what, outcomes)
     yield from _write_mutants(outcomes)
+    yield from _write_shortfalls(counted)
 
 
 def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -34,7 +40,10 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
         "nowhere and count for nothing."
     )
-    yield "- **caught**: some step or gate dropped it. W4, which asks models, is not asked; S13 looks at a tenth of the honest scenarios."
+    yield (
+        "- **caught**: some step or gate dropped it. W4, which asks models, is asked where it says so, and here the offline author "
+        f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
+    )
     yield (
         "- **named**: the first drop, in the order of production, is a right name: an answer that `tests/trust/expected.toml` lists "
         "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` does."
@@ -46,7 +55,11 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Honest work\n"
     yield "| what | n | kept | at least | dropped by |\n|---|---|---|---|---|"
-    whats = [("environments, W1 to W13", "program", CLEAN), *((f"scenarios to {one}, S1 to S15", "scenario", one) for one in ANYTHING)]
+    whats = [
+        ("environments, W1 to W13 without W4", "program", CLEAN),
+        ("environments, W4 as well", "program", REVIEWED),
+        *((f"scenarios to {one}, S1 to S15", "scenario", one) for one in ANYTHING),
+    ]
     for what, prompt, kind in [*whats, ("scenarios with written checks", "checks", "checks")]:
         found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
         yield f"| {what} | {len(found)} | {_share(sum(not one.drops for one in found), len(found))} | {_name(found)} |"
@@ -104,6 +117,46 @@ def _write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
         made = [one for one in of_kind if one.made]
         caught = _share(sum(bool(one.drops) for one in made), len(made))
         yield f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | {_name(of_kind)} |"
+
+
+def _write_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Every promise that this page does not show, so that nobody has to look for them."""
+    yield "\n## What falls short\n"
+    lines = [*_find_few(outcomes), *_find_weak(outcomes)]
+    yield from (f"- {line}" for line in lines or ["Nothing."])
+
+
+def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Too little was looked at."""
+    clean = sum((one.prompt, one.kind) == ("program", CLEAN) for one in outcomes)
+    posed = sum(one.kind in ANYTHING for one in outcomes)
+    for found, wanted, what in ((clean, ENVIRONMENTS, "honest environments"), (posed, SCENARIOS, "honest scenarios")):
+        if found < wanted:
+            yield f"{found} {what} of {wanted} were looked at."
+    counts = Counter((one.prompt, one.kind) for one in outcomes)
+    few = [f"{kind} {counts[prompt, kind]}" for prompt, _ in FAULTY for kind in KINDS[prompt] if counts[prompt, kind] < FAULTS]
+    if few:
+        yield f"Fewer than {FAULTS} faults were shown, so that the lower ends stay low: {', '.join(few)}."
+
+
+def _find_weak(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Promised and not met, by what was looked at."""
+    for kind in (CLEAN, REVIEWED, *ANYTHING):
+        found = [one for one in outcomes if one.kind == kind]
+        if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
+            yield f"Honest work, {kind}: {kept} of {len(found)} kept, {KEPT:.0%} promised."
+    for prompt, _ in FAULTY:
+        for kind in KINDS[prompt]:
+            found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
+            for what, hits in (
+                ("caught", sum(bool(one.drops) for one in found)),
+                ("rightly named", sum(one.is_named_later for one in found)),
+            ):
+                if hits < CAUGHT * len(found):
+                    yield f"{kind} ({prompt}): {hits} of {len(found)} {what}, {CAUGHT:.0%} promised."
+    mutants = [one for one in outcomes if one.prompt == MUTANT]
+    if (caught := sum(bool(one.drops) for one in mutants)) < MUTANTS_CAUGHT * len(mutants):
+        yield f"Operators on the syntax tree: {caught} of {len(mutants)} caught, {MUTANTS_CAUGHT:.0%} promised."
 
 
 def _share(hits: int, tried: int) -> str:

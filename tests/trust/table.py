@@ -9,14 +9,12 @@ FOLDER (data/trust) keeps a line for every job that is done; a second call does 
 """
 
 import asyncio
-import hashlib
 import random
 import resource
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,16 +23,14 @@ from envmill.author.faults import KINDS
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
 from tests.author.questions import THEMES
-from tests.trust.jobs import CLEAN, MUTANT, Job, Outcome, do
-from tests.trust.page import write_page
+from tests.trust.fingerprints import ROOTS, Part, take_fingerprint
+from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Job, Outcome, do
+from tests.trust.page import ENVIRONMENTS, FAULTS, MUTANTS, SCENARIOS, write_page
 from tests.trust.posing import ANYTHING, choose_polarities
 
 PAGE = ROOT / "docs/audit/confusion.md"
-ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
 PATIENCE = 8
 """Places tried per fault that is wanted, before a kind is called rare."""
-MAKERS = ("table", "jobs", "making", "posing", "kept")
-"""Modules beside this one that decide what comes of a job."""
 VARIATIONS = 10
 """Environments of a theme that scenarios are drawn from."""
 
@@ -73,6 +69,7 @@ def list_series(plan: Plan) -> Iterator[Series]:
     for prompt, kind, wanted in (
         ("program", MUTANT, plan.mutants),
         ("program", CLEAN, plan.environments),
+        ("program", REVIEWED, plan.faults),
         ("checks", "checks", plan.faults),
     ):
         if _is_wanted(kind, plan):
@@ -104,6 +101,7 @@ def _list_jobs(prompt: str, kind: str, most: int, seed: int) -> list[Job]:
 
 async def work(plan: Plan, folder: Path, share: int, shares: int, sandbox: Sandbox) -> None:
     """One process's part: whole series of faults, and every so manieth job of the long ones."""
+    codes: dict[Part, str] = {part: take_fingerprint(part) for part in ROOTS}  # before anything of it is changed on disk
     done = {outcome.key: outcome for outcome in read_outcomes(folder) if not outcome.outage}
     with (folder / f"outcomes-{share}.jsonl").open("a", encoding="utf-8") as lines:
         lines.write("\n")  # ends a line that was cut off
@@ -112,7 +110,7 @@ async def work(plan: Plan, folder: Path, share: int, shares: int, sandbox: Sandb
             left = iter(jobs if series.split or place % shares == share else ())
             while wanted > 0 and (job := next(left, None)):
                 if job.key not in done:
-                    done[job.key] = (await do(job, sandbox)).model_copy(update={"code": take_fingerprint()})
+                    done[job.key] = (await do(job, sandbox)).model_copy(update={"code": codes[job.part]})
                     lines.write(done[job.key].model_dump_json() + "\n")
                     lines.flush()
                 wanted -= done[job.key].made and not done[job.key].outage
@@ -124,24 +122,10 @@ async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
         await work(plan, folder, share, shares, sandbox)
 
 
-@cache
-def take_fingerprint() -> str:
-    """Of the engine, its seeds and these jobs: an outcome of other code is none."""
-    paths = [
-        *(ROOT / "envmill").rglob("*.py"),
-        *(ROOT / "data/seeds").rglob("*.toml"),
-        *(Path(__file__).with_stem(name) for name in MAKERS),
-    ]
-    told = hashlib.sha256()
-    for path in sorted(paths):
-        told.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    return told.hexdigest()[:16]
-
-
 def read_outcomes(folder: Path) -> list[Outcome]:
     """What is done by the code as it is; a line that was cut off is as if it had never been."""
     lines = [line for path in sorted(folder.glob("outcomes-*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
-    found = [outcome for line in lines if (outcome := _read_outcome(line)) and outcome.code == take_fingerprint()]
+    found = [outcome for line in lines if (outcome := _read_outcome(line)) and outcome.code == take_fingerprint(outcome.part)]
     return list({outcome.key: outcome for outcome in sorted(found, key=lambda one: not one.outage)}.values())
 
 

@@ -8,9 +8,8 @@ import pytest
 from envmill.gates.base import Finding
 from tests.soak import count
 from tests.trust.confusion import HEAD, Row, measure_environments, spell_row
+from tests.trust.jobs import READERS
 
-READERS = frozenset(("forgotten_effect", "overwritten_total", "applied_twice"))
-"""Faults in what a change amounts to: nothing but the rules says how much it should be, and W4 is who reads them."""
 QUICK = ("none", "missing_import", "change_before_check", "untested_tool")
 
 

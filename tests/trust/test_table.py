@@ -15,7 +15,7 @@ from envmill.verifiers.bounds import limit_share
 from tests.author.questions import SAMPLE
 from tests.soak import count
 from tests.trust.expected import is_right, read_expected
-from tests.trust.jobs import CLEAN, MUTANT, Job, Outcome, do
+from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Job, Outcome, do
 from tests.trust.page import write_page
 from tests.trust.posing import ANYTHING
 from tests.trust.table import Plan, read_outcomes, run, work
@@ -25,8 +25,6 @@ STEPS = ("build", "draft")
 """What answers before any gate does."""
 SURE = ("leaked_tool", "wrong_answer", "tell_in_the_request")
 """Kinds of which one is looked at under `make test`, another one with every commit."""
-READERS = frozenset(("forgotten_effect", "overwritten_total", "applied_twice"))
-"""Faults in what a change amounts to: nothing but the rules says how much it should be, and W4 is who reads them."""
 
 
 @pytest.mark.soak(area="trust")
@@ -47,7 +45,7 @@ async def test_the_table_at_full_count(tmp_path: Path, sandbox: Sandbox) -> None
 
 def check_honest(outcomes: Sequence[Outcome]) -> None:
     """97 of 100 stay, of environments and of each polarity; of a few, one may fall."""
-    for kind in (CLEAN, *ANYTHING):
+    for kind in (CLEAN, REVIEWED, *ANYTHING):
         found = [one for one in outcomes if one.kind == kind and one.made and not one.outage]
         dropped = [one for one in found if one.drops]
         assert len(dropped) <= max(1, 0.03 * len(found)), [(one.key, one.drops) for one in dropped]
@@ -57,10 +55,9 @@ def check_faults(outcomes: Sequence[Outcome]) -> None:
     """Caught and rightly named, kind by kind; a few are caught at least."""
     for prompt, kind in read_expected():
         found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and one.made and not one.outage]
-        if kind not in READERS:
-            missed = [one.key for one in found if not one.drops]
-            unnamed = [(one.key, one.drops) for one in found if one.drops and not one.is_named_later]
-            assert len(missed) + len(unnamed) <= count(len(found) // 2, 0) + 0.05 * len(found), (kind, missed, unnamed)
+        missed = [one.key for one in found if not one.drops]
+        unnamed = [(one.key, one.drops) for one in found if one.drops and not one.is_named_later]
+        assert len(missed) + len(unnamed) <= count(len(found) // 2, 0) + 0.05 * len(found), (kind, missed, unnamed)
     mutants = [one for one in outcomes if one.prompt == MUTANT and one.made and not one.outage]
     assert sum(bool(one.drops) for one in mutants) >= 0.85 * len(mutants)
 
@@ -114,4 +111,4 @@ async def test_an_outage_is_told_and_is_no_drop() -> None:
     assert (outcome.outage, outcome.drops, outcome.again) == ("the driver is gone", (), 2)
     page = "\n".join(write_page([outcome]))
     assert "1 ended in one" in page
-    assert "| environments, W1 to W13 | 0 | - | - |  |" in page
+    assert "| environments, W1 to W13 without W4 | 0 | - | - |  |" in page

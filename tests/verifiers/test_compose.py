@@ -13,6 +13,7 @@ from schemas.environment import Call
 from schemas.scenario import CallPattern, Draft, Fact, UserContract
 from tests.specimens import ORIGIN, STATE, make_environment
 
+TOOLS = Fact(name="how many tools", kind="number", value=3)
 DUE = Fact(name="when the axe is due", kind="date", value="2026-03-14")
 START: dict[str, Any] = STATE | {"loans": {
     "loan_1": {"tool": "T3", "member": "M1", "due": "2026-03-14"}, "loan_2": {"tool": "T9", "member": "M2", "due": "2026-04-01"},
@@ -100,6 +101,23 @@ def test_what_is_not_there_is_asked_for_by_the_call() -> None:
     assert (only.op, only.call.name, only.call.arguments) == ("required", "get_member", {"member_id": "M1"})
 
 
+COUNTED = deed("list_tools", [{"id": "S1", "tools": 2}, {"id": "S2", "tools": 5}, {"id": "S3", "tools": 2}])
+SHELVES = {"request": "How many shelves hold few tools?", "say": "2 of them.", "tell": [TOOLS.model_copy(update={"value": 2})]}
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        pytest.param("Two shelves.", "pass", id="the answer"),
+        pytest.param("S1 has 2, S2 has 5, S3 has 2.", "fail", id="a recital of the reply"),
+        pytest.param("2. And there is loan_2, too.", "fail", id="a record that the oracle never met"),
+    ],
+)
+def test_whoever_recites_what_was_read_has_answered_nothing(said: str, outcome: str) -> None:
+    composed = compose((COUNTED,), **SHELVES)
+    assert paid(composed, (COUNTED,), [said])[0] == outcome
+
+
 NEW_LOANS = {"loans": START["loans"] | {"loan_9": {"tool": "T1", "member": "M1", "due": "2026-03-14"}}}
 CHANGES = diff_states(START, START | NEW_LOANS)
 
@@ -110,9 +128,6 @@ def test_an_achievement_that_must_be_told_needs_both() -> None:
     assert paid(composed, (), (), START | NEW_LOANS) == ("fail", 0.0)
     assert paid(composed, (), SAY) == ("fail", 0.0)
     assert composed.verifier.procedure == []
-
-
-TOOLS = Fact(name="how many tools", kind="number", value=3)
 
 
 @pytest.mark.parametrize(

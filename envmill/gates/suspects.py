@@ -1,0 +1,111 @@
+"""Tools that break the rules in a program that else keeps them: what is flagged of one is weighed against the checker's alarms.
+
+opinions ─► by tool, and whether it was carried out or refused ─► more often flagged than alarms explain? ─► broken
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+
+from envmill.gates.drills import SEED
+from envmill.gates.plans import play_plans
+from envmill.gates.prevalence import Count
+from envmill.gates.review import Asked, Case, Opinion
+from envmill.gates.stops import Stop, Tour
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
+from envmill.verifiers.bounds import limit_share
+from schemas.base import Json, canonical_json, is_object
+
+LEAST_DONE = 3
+"""Calls of a change that were carried out: of fewer, nothing shows whether it does what the rules say."""
+FLAGS: tuple[Opinion, ...] = ("fail", "unreadable")
+"""An opinion nobody can read approves of nothing."""
+_DOUBT = 0.05
+"""Chance that an environment without a fault loses a tool, all its tools together."""
+_MOST = 4
+"""Tools looked at closer: a checker that suspects more of them is alarmed, or W3 would have been red."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What was said of one case."""
+
+    case: Case
+    opinion: Opinion
+    reason: str
+
+    @property
+    def flagged(self) -> bool:
+        return self.opinion in FLAGS
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """Tool, and how the call ended: what is wrong with a change shows where it is made, and alarms differ, too."""
+        return self.case.asked.call.name, self.case.seen.outcome
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A tool that is flagged more often than alarms explain."""
+
+    tool: str
+    outcome: str
+    flagged: Count
+    alarm: float
+    """The most that alarms may be, with 95 % confidence."""
+    chance: float
+    """Of so many flags or more, were they all alarms."""
+
+    def tell(self) -> dict[str, Json]:
+        return {"tool": self.tool, "outcome": self.outcome, "flagged": vars(self.flagged), "alarm": self.alarm, "chance": self.chance}
+
+
+def list_suspects(heard: Sequence[Heard]) -> list[str]:
+    """Tools of which some call was flagged, the most flagged first."""
+    return [name for name, _ in Counter(one.way[0] for one in heard if one.flagged).most_common(_MOST)]
+
+
+def list_thin(cases: Sequence[Case], tour: Tour) -> Iterator[tuple[str, int]]:
+    """Changes that too few of the calls carry out, and how many more are wanted."""
+    done = Counter(case.asked.call.name for case in cases if case.seen.outcome == "ok")
+    yield from ((name, LEAST_DONE - done[name]) for name in tour.tools if not tour.is_query(name) and done[name] < LEAST_DONE)
+
+
+async def find_toured(tour: Tour, tool: str, most: int, program: Program, sandbox: Sandbox) -> list[Asked]:
+    """Calls of a change that the tour saw carried out, each with the state it was made on: nobody has to think of a way there.
+
+    Other arguments come before the same ones on another state.
+    """
+    done = [stop for stop in tour.of(tool) if stop.seen.outcome == "ok"] if not tour.is_query(tool) else []
+    seen, fresh, again = set[str](), list[Stop](), list[Stop]()
+    for stop in {(canonical_json(stop.call.arguments), stop.before): stop for stop in done}.values():
+        (again if (key := canonical_json(stop.call.arguments)) in seen else fresh).append(stop)
+        seen.add(key)
+    picked = [*fresh, *again][:most]
+    plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in picked]
+    ends = [looks[-1].state for looks in await play_plans(program, plans, sandbox)] if plans else []
+    asked = (Asked(state, stop.call) for stop, state in zip(picked, ends, strict=True) if is_object(state))
+    return list({one.key: one for one in asked}.values())
+
+
+def find_broken(heard: Sequence[Heard], alarms: Count) -> list[Broken]:
+    """Surest first. Alarms are what the checker raised on other tools' calls that ended the same way, right refusals among them."""
+    ways = dict.fromkeys(one.way for one in heard)
+    found = [_weigh(way, heard, alarms) for way in ways]
+    return sorted((one for one in found if one.chance <= _DOUBT / len(ways)), key=lambda one: one.chance)
+
+
+def _weigh(way: tuple[str, str], heard: Sequence[Heard], alarms: Count) -> Broken:
+    tool, outcome = way
+    ours = [one.flagged for one in heard if one.way == way]
+    others = [one.flagged for one in heard if one.way[0] != tool and one.way[1] == outcome]
+    known = alarms if outcome == "rejection" else Count(0, 0)
+    alarm = limit_share(sum(others) + known.hits, len(others) + known.n)
+    return Broken(tool, outcome, Count(sum(ours), len(ours)), alarm, exceed(sum(ours), len(ours), alarm))
+
+
+def exceed(hits: int, n: int, share: float) -> float:
+    """Chance of so many hits or more of n, each with that share."""
+    return min(1.0, sum(comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(hits, n + 1)))

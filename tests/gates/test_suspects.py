@@ -1,0 +1,71 @@
+"""Which tools break their rules by themselves: flags of one tool against what the checker flags elsewhere."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from envmill.gates.prevalence import Count
+from envmill.gates.review import Asked, Case
+from envmill.gates.suspects import Heard, exceed, find_broken, list_suspects
+from envmill.sandbox import Observation
+from envmill.sandbox.plan import Outcome
+from schemas.environment import Call
+
+SILENT = Count(0, 20)
+
+
+def hear(tool: str, flags: str, outcome: Outcome = "ok") -> list[Heard]:
+    """One opinion a letter: `f` for fail, `.` for pass."""
+    return [
+        Heard(
+            Case(Asked({}, Call(name=tool, arguments={"n": n})), Observation(outcome, [], "", "", "", None), []),
+            "fail" if flag == "f" else "pass",
+            "",
+        )
+        for n, flag in enumerate(flags)
+    ]
+
+
+def fleet(tools: int, flags: str) -> list[Heard]:
+    """Other tools, all alike."""
+    return [one for number in range(tools) for one in hear(f"tool_{number}", flags)]
+
+
+@pytest.mark.parametrize(
+    ("heard", "alarms"),
+    [
+        pytest.param([*fleet(19, "..."), *hear("pay", "ffff")], SILENT, id="all of four"),
+        pytest.param([*fleet(19, "..."), *hear("pay", "fff..fff")], SILENT, id="most of eight"),
+        pytest.param([*fleet(19, "..f."), *hear("pay", "ffffffffffff")], Count(4, 20), id="a checker that is easily alarmed"),
+        pytest.param([*fleet(9, "..."), *hear("pay", "fffff", "rejection")], SILENT, id="refused for no reason"),
+    ],
+)
+def test_a_tool_flagged_more_often_than_alarms_explain(heard: Sequence[Heard], alarms: Count) -> None:
+    assert [one.tool for one in find_broken(heard, alarms)] == ["pay"]
+
+
+@pytest.mark.parametrize(
+    ("heard", "alarms"),
+    [
+        pytest.param([*fleet(19, "..."), *hear("pay", "ff")], SILENT, id="both of two"),
+        pytest.param([*fleet(19, "..."), *hear("pay", "f...........")], SILENT, id="one of many"),
+        pytest.param([*fleet(19, "f.f."), *hear("pay", "fff.")], SILENT, id="no more than the others"),
+        pytest.param([*fleet(19, "..."), *hear("pay", "fff", "rejection")], Count(8, 20), id="as right refusals are"),
+        pytest.param(hear("pay", "fff"), Count(0, 0), id="nothing to compare with"),
+        pytest.param(fleet(19, "..."), SILENT, id="nothing flagged"),
+    ],
+)
+def test_a_tool_that_alarms_explain(heard: Sequence[Heard], alarms: Count) -> None:
+    assert find_broken(heard, alarms) == []
+
+
+def test_few_are_looked_at_closer_the_most_flagged_first() -> None:
+    heard = [*hear("one", "f.."), *hear("three", "fff"), *hear("none", "..."), *hear("two", "ff."), *fleet(9, "f..")]
+    assert list_suspects(heard)[:2] == ["three", "two"]
+    assert len(list_suspects(heard)) == 4
+
+
+def test_chance_of_so_many_or_more() -> None:
+    assert exceed(0, 5, 0.1) == 1.0
+    assert exceed(2, 2, 0.1) == pytest.approx(0.01)
+    assert exceed(1, 2, 0.5) == pytest.approx(0.75)
