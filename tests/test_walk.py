@@ -172,7 +172,11 @@ def test_the_ledger_holds_every_call_once(finished: tuple[Settings, Counting]) -
     assert not list((settings.home / "journal").rglob("*.jsonl"))
 
 
-async def test_the_same_seed_gives_the_same_run_elsewhere(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
+async def test_the_same_seed_gives_the_same_run_elsewhere(
+    finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And in other processes: every subject meets its gates in one of its own."""
+    monkeypatch.setattr("envmill.keepers.HERE", 0)
     settings = settings_in(tmp_path)
     await walk_line(settings)
     assert contents(settings) == contents(finished[0])
