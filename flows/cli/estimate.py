@@ -45,6 +45,10 @@ def estimate(
     Input tokens of known prompts are counted by the server, where it counts: that is free. Others become exact once the model was asked.
     An offline run of the recipe tells how many calls there are and how long.
     """
+    _foresee(context)
+
+
+def _foresee(context: typer.Context) -> None:
     import asyncio
 
     from envmill import author
