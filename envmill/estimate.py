@@ -1,14 +1,18 @@
 """An estimate: what a run will ask of models and what that may cost, before it asks anything.
 
-past ledgers of the recipe ─► calls per environment or scenario, characters per call, tokens per character
-the run's own seeds ─► the first step's prompts, rendered ─► counted by the server, where it counts; measured otherwise
+past ledgers of the recipe ─► calls per text, environment, scenario or attempt, characters per call, tokens per character
+past rollouts, where no model ever acted ─► how many calls its attempts may take
+the run's own texts or seeds ─► the first step's prompts, rendered ─► counted by the server, where it counts; measured otherwise
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from envmill.agents import ROLLOUT_PROMPTS
+from envmill.corpus import Text, read_corpus
 from envmill.errors import EnvMillError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.lake.lake import Lake
@@ -26,18 +30,35 @@ from schemas.run import RunConfig
 
 _GUESS = 4.0  # characters a token, for a model that was never asked
 _FREE = ("offline", "replay")
+MODEL = "model"
+"""Who makes rollouts or plays the user, where that is a model."""
 
-_PAST = """
+_RUNS = """
     with past as (
-        select run, (config ->> 'environments')::bigint as environments, (config ->> 'scenarios')::bigint as scenarios
-        from runs where recipe = $recipe and state = 'finished'),
+        select run, (config ->> 'environments')::bigint as environments, environments * (config ->> 'scenarios')::bigint as scenarios,
+               scenarios * (config ->> 'attempts')::bigint as attempts
+        from runs where recipe = $recipe and state = 'finished')"""
+
+_PAST = f"""{_RUNS},
+    mined as (select run, count(distinct subject) as texts from attrition where stage = 'mine' and gate = 'exit' group by run),
     asked as (
         select run, step, prompt, role, count(*) as calls, sum(characters) as sent, sum(length(reply) + length(reasoning)) as got
         from model_calls join past using (run) where not reused or reused_from <> '' group by all)
     select step, prompt, role, count(distinct run)::bigint as runs,
-           sum(calls) / sum(case when step like 'scenarios-%' then environments * scenarios else environments end) as calls,
+           sum(calls) / sum(case when step = 'environments-mine' then texts when role in ('policy', 'user') then attempts
+                                 when step like 'scenarios-%' then scenarios else environments end) as calls,
            sum(sent) / sum(calls) as sent, sum(got) / sum(calls) as got
-    from asked join past using (run) group by step, prompt, role order by step, prompt, role"""
+    from asked join past using (run) left join mined using (run) group by step, prompt, role order by step, prompt, role"""
+
+_PLAYED = f"""{_RUNS},
+    played as (
+        select r.run, count(*) as rollouts, sum(r.steps + greatest(r.turns, 1)) as acted, sum(r.turns) filter (r.form <> 'single') as told,
+               avg(length(r.transcript)) as transcript, avg(length(e.tools) + length(e.policy_document)) as known
+        from rollouts r join past using (run) join environments e on e.run = r.run and e.id = r.environment
+        where r.rollout_group = $group group by r.run)
+    select count(*)::bigint, sum(acted) / sum(attempts), coalesce(sum(told), 0) / sum(attempts), avg(transcript) / 2, avg(known)
+    from played join past using (run) having count(*) > 0"""
+"""Half of a transcript is what an attempt has heard when it is asked, on the way."""
 
 _TOKENS = """
     select sum(tokens_in) / sum(characters) as tokens_in, sum(tokens_out) / sum(length(reply) + length(reasoning)) as tokens_out
@@ -67,6 +88,11 @@ class Forecast:
 
 _REVIEW = (TESTER.name, CHECKER.name)
 """Prompts of the review, which building asks as well as its gate."""
+_POLICY, _USER = ROLLOUT_PROMPTS
+_ACTORS = ("policy", "user")
+"""Roles that are asked in rollouts."""
+_GROUPS = {"scenarios-filter": ("probe", "weak"), "scenarios-collect": ("teacher",)}
+"""Settings that say who makes the rollouts of a step; rollouts bear their names."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +114,9 @@ class _Load:
 
 async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None = None) -> list[Forecast]:
     """By step and prompt; steps nobody ever ran with this recipe are not in it. Without scales no server is asked to count."""
-    past = list(_read_past(lake, config))
     rendered = await _render_first(recipe, config)
-    asked = {(load.step, load.prompt, load.role): load for load in past}
+    # What models took replaces what scripts would.
+    asked = {(load.step, load.prompt, load.role): load for load in (*_read_rollouts(lake, config), *_read_past(lake, config))}
     first = [_add_repairs(one, asked.pop((one.step, one.prompt, one.role), None)) for one in rendered]
     known = asked.values()
     return [
@@ -99,21 +125,54 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
 
 
 def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
+    texts = len(_read_texts(config))
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
         if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
             continue
-        units = config.environments * (config.scenarios if step.startswith("scenarios-") else 1)
-        yield _Load(step, prompt, role, calls * units, sent, got, f"{runs} finished run{'s' if runs > 1 else ''}")
+        if role in _ACTORS and role not in _list_actors(config, step):
+            continue
+        scenarios = config.environments * config.scenarios
+        units = texts if step == "environments-mine" else scenarios if step.startswith("scenarios-") else config.environments
+        units *= config.attempts if role in _ACTORS else 1
+        if units:
+            yield _Load(step, prompt, role, calls * units, sent, got, _tell_runs(runs))
+
+
+def _read_rollouts(lake: Lake, config: RunConfig) -> Iterator[_Load]:
+    """What attempts took that scripts made; how long a model's replies are, they cannot tell."""
+    attempts = config.environments * config.scenarios * config.attempts
+    for step, group in ((step, group) for step, groups in _GROUPS.items() for group in groups):
+        for runs, acted, told, transcript, known in fetch(lake, _PLAYED, {"recipe": config.recipe, "group": group}):
+            basis = f"the {group}'s attempts in {_tell_runs(runs)}"
+            if getattr(config, group) == MODEL:
+                yield _Load(step, _POLICY.name, "policy", acted * attempts, known + transcript, None, basis)
+            if told and "user" in _list_actors(config, step):
+                yield _Load(step, _USER.name, "user", told * attempts, transcript, None, basis)
+
+
+def _tell_runs(runs: int) -> str:
+    return f"{runs} finished run{'s' if runs > 1 else ''}"
+
+
+def _list_actors(config: RunConfig, step: str) -> set[str]:
+    """Roles of a rollout that models play."""
+    acts = any(getattr(config, group) == MODEL for group in _GROUPS.get(step, ()))
+    talks = config.person == MODEL and config.form != "single"
+    return {role for role, plays in (("policy", acts), ("user", talks)) if plays}
+
+
+def _read_texts(config: RunConfig) -> list[Text]:
+    return read_corpus(config.corpus, config.column, config.texts) if config.corpus else []
 
 
 async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
-    """The prompts that depend on nothing but the seeds, exactly as they will be sent."""
+    """The prompts that depend on nothing but the texts of a corpus, or else the seeds, exactly as they will be sent."""
     ruler = _Ruler(config.seed or 0)
-    for seed in recipe.pick_seeds(config):
-        try:
-            await recipe.think_up(seed, "", Account(ruler, "environments-generate", seed.id))
-        except _Measured:
-            continue
+    texts = [recipe.find_theme(text.text, Account(ruler, "environments-mine", text.id)) for text in _read_texts(config)]
+    seeds = [] if texts else recipe.pick_seeds(config)
+    for asking in (*texts, *(recipe.think_up(seed, "", Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
+        with suppress(_Measured):
+            await asking
     calls = ruler.requests
     names: list[tuple[str, str, Role]] = sorted({(request.step, request.prompt.name, request.role) for request in calls})
     return [

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from envmill.exporters.base import Cargo
 from envmill.gates.base import Finding
 from envmill.gates.w10 import Seen
+from envmill.keepers import Keepers
 from envmill.models.door import Door
 from envmill.models.embed import Embeddings
 from envmill.recipes.base import Recipe
@@ -32,6 +33,8 @@ class Mill:
     door: Door
     sandbox: Sandbox
     embeddings: Embeddings
+    keepers: Keepers | None = None
+    """Who looks where many subjects wait; without any, this process does."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from envmill import author
 from envmill.errors import SettingsError
+from envmill.keepers import Keepers
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.journal import Journal, read_calls, seal
@@ -59,12 +60,14 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
             provider.bind(terms.budget, lambda request, sample: (request, sample) in known)
     journal = Journal(folder)
     embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
+    keepers = Keepers(settings)
     try:
         async with Sandbox.open(settings) as sandbox:
             door = Door(cast.author, journal, known, config.seed or 0, cast.others, terms)
             recipe = RECIPES[config.recipe](author.themes(), config.whole)
-            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings), lake)
+            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings, keepers), lake)
     finally:
+        await keepers.close()
         await cast.close()
         await embeddings.close()
         await journal.close()

@@ -1,6 +1,7 @@
 """Verify: the gates of a lap's table, cheapest first, stopping at the first drop."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import TypeVar
 
 from envmill.author.truth import find_truth
@@ -10,7 +11,7 @@ from envmill.gates.ends import list_ends
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
 from envmill.verifiers.bounds import bound_errors
-from schemas.ledger import Attack
+from schemas.ledger import Attack, Lap
 from schemas.scenario import Scenario
 
 BOUNDS = "bounds"
@@ -21,19 +22,36 @@ T = TypeVar("T")
 
 async def verify_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:
     """The environments' gates. Models are asked for opinions only where the run wants that."""
-    asked = account if mill.config.review else None
     built = Built(subject.record.environment, subject.record.tests)
-    return await _pass_gates(ENVIRONMENT_GATES, built, Means(mill.sandbox, asked, mill.config.seed or 0))
+    found = await _look_somewhere("environments", built, mill)
+    asked = account if mill.config.review else None
+    opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
+    return Result(findings=tuple(await _pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found)))
 
 
-async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
+async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
     """The scenarios' gates."""
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
-    means = Means(mill.sandbox, account, mill.config.seed or 0, mill.config.search)
-    result = await _pass_gates(SCENARIO_GATES, posed, means)
-    bounds = () if result.stopped_by else (await measure_bounds(posed, means),)
-    return Result(tuple(list_attacks(placed.record, result.findings)), (*result.findings, *bounds))
+    found = await _look_somewhere("scenarios", posed, mill)
+    return Result(tuple(list_attacks(placed.record, found)), tuple(found))
+
+
+async def look(subject: Built | Posed, means: Means) -> list[Finding]:
+    """A lap's gates that ask no model; of a scenario that passes them, the bounds."""
+    if isinstance(subject, Built):
+        return await _pass_gates([gate for gate in ENVIRONMENT_GATES if not gate.asks], subject, means, [])
+    found = await _pass_gates(SCENARIO_GATES, subject, means, [])
+    return found if _is_over(found) else [*found, await measure_bounds(subject, means)]
+
+
+async def _look_somewhere(lap: Lap, subject: Built | Posed, mill: Mill) -> list[Finding]:
+    """Here, or in another process where many wait."""
+    seed, keepers = mill.config.seed or 0, mill.keepers
+    if keepers and keepers.busy():
+        return await keepers.look(lap, subject, seed, mill.config.search)
+    with keepers.here() if keepers else nullcontext():
+        return await look(subject, Means(mill.sandbox, seed=seed, episodes=mill.config.search))
 
 
 async def measure_bounds(posed: Posed, means: Means) -> Finding:
@@ -55,12 +73,17 @@ def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[At
     yield from found.values()
 
 
-async def _pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means) -> Result:
-    findings: list[Finding] = []
+async def _pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means, found: Sequence[Finding]) -> list[Finding]:
+    """What was found before, and what these find until one says no."""
+    findings = list(found)
     for gate in gates:
+        if _is_over(findings):
+            break
         with stopwatch() as watch:
             finding = await gate.look(subject, means)
         findings.append(finding.timed(watch.seconds))
-        if finding.outcome in ("dropped", "error"):
-            break
-    return Result(findings=tuple(findings))
+    return findings
+
+
+def _is_over(found: Sequence[Finding]) -> bool:
+    return any(one.outcome in ("dropped", "error") for one in found)

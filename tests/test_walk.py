@@ -17,7 +17,7 @@ from envmill.gates.base import Finding, keep
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.line import STEPS, Step
+from envmill.line import STEP, STEPS, Step
 from envmill.mill import Result
 from envmill.models.prices import Prices
 from envmill.opening import open_walk
@@ -27,7 +27,7 @@ from schemas.base import Json
 from schemas.environment import Blueprint
 from schemas.run import RunConfig
 
-CONFIG = RunConfig(environments=3, scenarios=2, attempts=2, seed=11, mistakes=0.4)
+CONFIG = RunConfig(environments=3, scenarios=2, attempts=2, search=40, seed=11, mistakes=0.4)
 
 CONTENT = ("seeds", "blueprints", "environments", "builds", "tests", "drafts", "scenarios", "rollouts", "trajectories", "pairs", "bundles")
 
@@ -107,7 +107,10 @@ class Repeating(Counting):
 
 async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
-    await walk_line(settings, answer=Repeating(), config=CONFIG.model_copy(update={"polarities": {"achieve": 1}, "attempts": 8}))
+    filtered = STEPS[: STEPS.index(STEP["scenarios-filter"]) + 1]
+    await walk_line(
+        settings, steps=filtered, answer=Repeating(), config=CONFIG.model_copy(update={"polarities": {"achieve": 1}, "attempts": 8})
+    )
     ((homes,),) = ask(settings, "select kept from funnel where lap = 'environments' and stage = 'filter'")
     assert homes > 0
     assert ask(settings, "select distinct reason from exits where lap = 'scenarios' and outcome = 'dropped'") == [("repeat",)]
@@ -172,7 +175,12 @@ def test_the_ledger_holds_every_call_once(finished: tuple[Settings, Counting]) -
     assert not list((settings.home / "journal").rglob("*.jsonl"))
 
 
-async def test_the_same_seed_gives_the_same_run_elsewhere(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
+async def test_the_same_seed_gives_the_same_run_elsewhere(
+    finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every subject meets its gates in a process of its own, too."""
+    monkeypatch.setattr("envmill.keepers.HERE", 0)
+    monkeypatch.setattr("envmill.keepers.pick_cores", lambda: [0])
     settings = settings_in(tmp_path)
     await walk_line(settings)
     assert contents(settings) == contents(finished[0])
@@ -239,17 +247,13 @@ async def test_a_step_does_not_start_before_the_one_before_it_ended(tmp_path: Pa
         await walk_line(settings, steps=STEPS[3:4])
 
 
-async def test_steps_one_by_one_in_many_processes_give_the_same_run(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
-    settings = settings_in(tmp_path)
-    for step in STEPS:
-        await walk_line(settings, steps=[step])
-    assert contents(settings) == contents(finished[0])
-
-
-async def test_two_walks_at_once_share_the_work_and_ask_nothing_twice(finished: tuple[Settings, Counting], tmp_path: Path) -> None:
+async def test_walks_at_once_and_one_for_each_step_share_the_work_and_ask_nothing_twice(
+    finished: tuple[Settings, Counting], tmp_path: Path
+) -> None:
     settings, counting = settings_in(tmp_path), Counting()
     await asyncio.gather(*(walk_line(settings, steps=STEPS[:1], answer=counting) for _ in range(3)))
-    await walk_line(settings, answer=counting)
+    for step in STEPS:
+        await walk_line(settings, steps=[step], answer=counting)
     assert set(counting.asked.values()) == {1}
     assert contents(settings) == contents(finished[0])
 
@@ -265,7 +269,7 @@ async def test_a_recording_plays_the_run_back(finished: tuple[Settings, Counting
 
 
 async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: Path) -> None:
-    settings, config = settings_in(tmp_path), CONFIG.model_copy(update={"environments": 2, "mistakes": 0.0, "review": True})
+    settings, config = settings_in(tmp_path), CONFIG.model_copy(update={"environments": 1, "mistakes": 0.0, "review": True})
     await walk_line(settings, steps=STEPS[:3], config=config)
     await walk_line(settings, "again", STEPS[:3], config=config.model_copy(update={"provider": "replay", "recording": "r1"}))
     roles = ask(settings, "select role, run, count(*) > 0 from model_calls where step = 'environments-verify' group by all order by all")

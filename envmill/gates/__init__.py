@@ -45,7 +45,14 @@ ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
     Gate("W12", "environments", "Do reads, writes, lists and filters agree with each other?", w12.look),
     Gate("W13", "environments", "Do valid calls off the beaten path give replies an agent can work with?", w13.look),
     Gate("W5", "environments", "Does the same seed give the same everywhere, and another one leave every test true?", w5.look),
-    Gate("W4", "environments", "Do two readers of the rules, one who tries and one who judges, find them kept?", w4.look, required=False),
+    Gate(
+        "W4",
+        "environments",
+        "Do two readers of the rules, one who tries and one who judges, find them kept?",
+        w4.look,
+        required=False,
+        asks=True,
+    ),
 )
 """Cheapest first, after the two that everything else needs."""
 

@@ -70,6 +70,8 @@ class Gate(Generic[T]):
     """The function."""
     required: bool = True
     """Whether an item it could not measure is provisional."""
+    asks: bool = False
+    """Whether it asks models: it is then passed last, in the process that has the door."""
 
 
 @dataclass(frozen=True)

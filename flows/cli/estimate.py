@@ -18,6 +18,10 @@ def estimate(
     context: typer.Context,
     environments: Annotated[int | None, typer.Option(help="Candidate environments.")] = None,
     scenarios: Annotated[int | None, typer.Option(help="Scenarios per kept environment.")] = None,
+    attempts: Annotated[int | None, typer.Option(help="Attempts per scenario.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Corpus that themes would be mined from: a file, or own.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of the corpus that holds the texts.")] = None,
+    texts: Annotated[int | None, typer.Option(help="How many texts of the corpus would be looked at.")] = None,
     checks: Annotated[str | None, typer.Option(help="Where goals would come from: derived, or written.")] = None,
     review: Annotated[bool | None, typer.Option(help="Whether two models would review every environment.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
@@ -28,12 +32,23 @@ def estimate(
     judge: Annotated[str | None, typer.Option(help="Model that would judge, as provider:model.")] = None,
     policy: Annotated[str | None, typer.Option(help="Model that would act, as provider:model.")] = None,
     user: Annotated[str | None, typer.Option(help="Model that would play the user, as provider:model.")] = None,
+    probe: Annotated[str | None, typer.Option(help="Policy that would probe scenarios: model asks the one of --policy.")] = None,
+    weak: Annotated[str | None, typer.Option(help="Weak policy, named as the probe is.")] = None,
+    teacher: Annotated[str | None, typer.Option(help="Policy that would be learnt from, named as the probe is.")] = None,
+    form: Annotated[str | None, typer.Option(help="How the policy would be asked: single, conversation, or mixed.")] = None,
+    person: Annotated[str | None, typer.Option(help="Who would play the user: scripted, or model.")] = None,
 ) -> None:
     """Model calls, tokens and money a run would take: from finished runs of the recipe, and from the first step's prompts as they are sent.
+
+    With a corpus, every text of it is counted; where models act, their past attempts are, or else how much scripted ones took.
 
     Input tokens of known prompts are counted by the server, where it counts: that is free. Others become exact once the model was asked.
     An offline run of the recipe tells how many calls there are and how long.
     """
+    _foresee(context)
+
+
+def _foresee(context: typer.Context) -> None:
     import asyncio
 
     from envmill import author

@@ -12,7 +12,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("tasks",),
     ("quality",),
     ("envmill.opening", "envmill.quarantine", "envmill.estimate"),
-    ("envmill.walk",),
+    ("envmill.walk", "envmill.keeper"),
     ("envmill.line",),
     (
         "envmill.mine",
@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "envmill.audit",
     ),
     ("envmill.mill", "envmill.contrast", "envmill.splits", "envmill.corpus"),
-    ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report"),
+    ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report", "envmill.keepers"),
     ("envmill.gates",),
     ("envmill.agents", "envmill.drafting", "envmill.toolgraph", "envmill.bundles"),
     ("envmill.verifiers",),

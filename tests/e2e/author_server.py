@@ -1,4 +1,7 @@
-"""The offline author behind HTTP, as a model is: it counts what it is asked, and can be told to be slow or down for some items."""
+"""The offline author behind HTTP, as a model is: it counts what it is asked, and can be told to be slow or down for some items.
+
+Beside it, under `/v1`, a model that acts: it is polite, and does nothing.
+"""
 
 import hashlib
 import json
@@ -11,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from envmill import author
+
+IDLE = "I am sorry, I cannot help with that."
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,12 @@ class AuthorServer:
         return self._queue * self._pace
 
 
+def _complete(model: str) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": IDLE}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage}
+
+
 @contextmanager
 def serve_author() -> Iterator[AuthorServer]:
     """A server on a free loopback port."""
@@ -100,8 +111,9 @@ def serve_author() -> Iterator[AuthorServer]:
 
         def do_POST(self) -> None:
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            text = state.reply(question, self.headers["X-EnvMill-Subject"])
-            body = json.dumps({"reply": text}).encode()
+            acts = self.path == "/v1/chat/completions"
+            text = IDLE if acts else state.reply(question, self.headers["X-EnvMill-Subject"])
+            body = json.dumps(_complete(question["model"]) if acts else {"reply": text}).encode()
             self.send_response(200 if text is not None else 503)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -33,6 +33,7 @@ class Plant:
             "ENVMILL_BUNDLES": folder / "bundles",
             "ENVMILL_PORT": port,
             "ENVMILL_AUTHOR_URL": author_url,
+            "ENVMILL_ENDPOINT_BOX": f"{author_url}/v1",
             "PREFECT_API_URL": "http://127.0.0.1:1/api",
             "PREFECT_SERVER_API_PORT": "1",
             "PATH": "/nonexistent",

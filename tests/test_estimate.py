@@ -1,0 +1,59 @@
+"""An estimate counts the texts of a corpus, and the attempts of models: as models took them, or else as scripts did."""
+
+import asyncio
+
+import pytest
+
+from envmill import author
+from envmill.agents import ROLLOUT_PROMPTS
+from envmill.estimate import Forecast, estimate
+from envmill.lake.events import note
+from envmill.lake.lake import Lake
+from envmill.line import STEP, STEPS
+from envmill.models.prices import Prices
+from envmill.recipes import RECIPES
+from envmill.settings import Settings
+from schemas.run import RunConfig
+from tests.test_walk import ask, settings_in, walk_line
+
+CONFIG = RunConfig(environments=1, scenarios=2, attempts=4, search=10, seed=3, mistakes=0.0, probe="careless", teacher="skilled@0.9")
+ACTED = CONFIG.model_copy(update={"policy": "openai:m@box"})
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A finished run whose rollouts were made by scripts."""
+    settings = settings_in(tmp_path_factory.mktemp("past"))
+    asyncio.run(walk_line(settings, steps=STEPS[: STEPS.index(STEP["scenarios-collect"]) + 1], config=CONFIG))
+    note(Lake(settings.lake), "r1", "finished", [])
+    return settings
+
+
+def foresee(settings: Settings, config: RunConfig) -> dict[tuple[str, str], Forecast]:
+    found = asyncio.run(estimate(Lake(settings.lake), config, RECIPES[config.recipe](author.themes()), Prices()))
+    return {(one.step, one.prompt): one for one in found}
+
+
+def test_attempts_of_a_model_are_counted_as_scripts_took_them_until_one_did(past: Settings) -> None:
+    names = {(step, prompt.name) for step in ("scenarios-filter", "scenarios-collect") for prompt in ROLLOUT_PROMPTS}
+    assert not names & set(foresee(past, ACTED)), "scripts ask nobody"
+    told = foresee(past, ACTED.model_copy(update={"probe": "model", "person": "model", "environments": 2}))
+    taken = "sum(steps + greatest(turns, 1))::bigint, sum(turns) filter (form <> 'single')::bigint"
+    ((acted, said),) = ask(past, f"select {taken} from rollouts where rollout_group = 'probe'")
+    ((left,),) = ask(past, "select sum(turns)::bigint from rollouts where rollout_group = 'teacher' and form <> 'single'")
+    assert {name: told[name].calls for name in names if name in told} == {
+        ("scenarios-filter", "policy"): 2 * acted,
+        ("scenarios-filter", "user"): 2 * said,
+        ("scenarios-collect", "user"): 2 * left,
+    }
+    assert told["scenarios-filter", "policy"].basis.startswith("the probe's attempts in 1 finished run")
+    assert told["scenarios-filter", "policy"].tokens_in > told["scenarios-filter", "policy"].calls
+    assert told["scenarios-filter", "policy"].cost is None, "nobody knows how much a model says"
+
+
+def test_texts_of_a_corpus_are_counted_and_the_factorys_own_themes_are_not(past: Settings) -> None:
+    mined = foresee(past, CONFIG.model_copy(update={"corpus": "own", "texts": 5}))
+    assert mined["environments-mine", "theme"].calls == 5
+    assert mined["environments-mine", "theme"].basis.startswith("rendered")
+    assert mined["environments-generate", "blueprint"].basis.startswith("1 finished run")
+    assert ("environments-mine", "theme") not in foresee(past, CONFIG)

@@ -1,0 +1,118 @@
+"""Keepers: subjects held against the gates in other processes end as they do in this one, and nobody outlives the walk."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from envmill.errors import BuildError, SandboxError
+from envmill.gates.base import Built, Finding, Means
+from envmill.keepers import Keepers, read_error, spell, tell_error
+from envmill.sandbox import Sandbox
+from envmill.settings import ROOT, Settings
+from envmill.verify import look
+from tests.gates.specimens import pose
+from tests.specimens import make_environment, make_tests
+
+SEARCH = 60
+HOUSE = Built(make_environment(), tuple(make_tests(make_environment())))
+
+_ASKER = """
+import asyncio
+from envmill.keepers import Keepers
+from envmill.settings import Settings
+from tests.gates.specimens import pose
+
+asyncio.run(Keepers(Settings.read({})).look("scenarios", pose(), 0, 10**9))
+"""
+
+
+def list_children(pid: int) -> list[int]:
+    """Keepers among them: they are started by the main thread."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def list_keepers(pid: int) -> list[int]:
+    return [one for one in list_children(pid) if b"envmill.keeper" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+def untimed(findings: Sequence[Finding]) -> list[Finding]:
+    """As they are spelled: a tuple is a list there."""
+    return [replace(one, seconds=0.0, evidence=json.loads(json.dumps(one.evidence))) for one in findings]
+
+
+async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_is_replaced(settings: Settings, sandbox: Sandbox) -> None:
+    keepers, scenario = Keepers(settings), pose()
+    try:
+        elsewhere = await keepers.look("scenarios", scenario, 3, SEARCH)
+        (first,) = list_keepers(os.getpid())
+        os.kill(first, signal.SIGSTOP)
+        asked = asyncio.create_task(keepers.look("environments", HOUSE, 3, SEARCH))
+        await asyncio.sleep(0.1)
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(SandboxError, match="retry"):
+            await asked
+        house = await keepers.look("environments", HOUSE, 3, SEARCH)
+        (second,) = list_keepers(os.getpid())
+        assert second != first
+    finally:
+        await keepers.close()
+    assert not list_keepers(os.getpid())
+    here = Means(sandbox, seed=3, episodes=SEARCH)
+    assert untimed(elsewhere) == untimed(await look(scenario, here))
+    assert untimed(house) == untimed(await look(HOUSE, here))
+    assert {one.gate for one in house} >= {"W1", "W5"}
+    assert "W4" not in {one.gate for one in house}
+
+
+def test_no_keeper_and_no_jail_outlives_a_walk_that_was_killed() -> None:
+    walk = subprocess.Popen([sys.executable, "-c", _ASKER], cwd=ROOT)
+    below: list[int] = []
+    deadline = time.monotonic() + 120
+    while not below and time.monotonic() < deadline:
+        time.sleep(0.1)
+        below = [one for keeper in list_keepers(walk.pid) for one in (*list_children(keeper),)]
+    (keeper,) = list_keepers(walk.pid)
+    walk.kill()
+    walk.wait()
+    while any(map(is_alive, (keeper, *below))) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert below
+    assert not [one for one in (keeper, *below) if is_alive(one)]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        pytest.param(BuildError("it is broken", tool="lend"), BuildError, "it is broken", id="one of ours"),
+        pytest.param(ZeroDivisionError("oops"), RuntimeError, "ZeroDivisionError: oops", id="a bug"),
+    ],
+)
+def test_an_error_there_is_one_here(error: Exception, kind: type[Exception], words: str) -> None:
+    told = read_error(json.loads(spell(tell_error(error))))
+    assert (type(told), str(told)) == (kind, words)
+    assert getattr(told, "facts", {}) == getattr(error, "facts", {})
+
+
+async def test_the_process_that_asks_looks_itself_until_it_has_enough(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envmill.keepers.HERE", 1)
+    keepers = Keepers(settings)
+    assert not keepers.busy()
+    with keepers.here():
+        assert keepers.busy()
+    assert not keepers.busy()
