@@ -11,6 +11,7 @@ import pytest
 from envmill.author.compose import compose_domain
 from envmill.author.domain import TODAY
 from envmill.author.scenario import FEWEST_CALLS, LADDER
+from envmill.author.wording import spell_value
 from envmill.author.world import World
 from schemas.seed import Brief
 from tests.author.questions import ENVIRONMENTS, SEED, THEMES, ask_blueprint, ask_scenario
@@ -82,7 +83,7 @@ def test_every_plain_argument_of_a_change_is_said(theme: str, number: int, scena
         operation = operations[call.name]
         for parameter in operation.takes if operation.effect == "change" else []:
             value = call.arguments[parameter.name]
-            said = say_date(value) if parameter.day else str(value)
+            said = say_date(value) if parameter.day else spell_value(value)
             assert parameter.row or re.search(rf"(?<!\w){re.escape(said)}(?!\w)", reply.request), value
             assert parameter.row or value in reply.facts.values()
 
