@@ -201,6 +201,8 @@ class Domain:
     operations: dict[str, Operation]
     rows: int = 0
     """How many rows a scenario's state should hold; 0 leaves it to the collections."""
+    doubles: int = 0
+    """How many near misses stand beside every row of a scenario's state."""
     parts: tuple[Department, ...] = ()
     """Where several domains were put together."""
 

@@ -1,7 +1,8 @@
 """Readers who saw nothing but a printed prompt: each reply is played back through the door, and down the whole path that it serves.
 
-reply ─► door ─► record ─┬─ blueprint: what a program can be written from
-                         ├─ program:   built in the jail, calls right at every edge
+reply ─► door ─► record ─┬─ theme:     a world that is named, and no errand
+                         ├─ blueprint: what a program can be written from
+                         ├─ program, skeleton, methods: built in the jail, calls right at every edge
                          ├─ tests:     green on the program, red on each one that forgets a rule
                          ├─ scenario:  reference path runs, verifier derived and measured
                          ├─ checks:    true of the right end alone
@@ -19,6 +20,7 @@ import pytest_asyncio
 
 from envmill import author
 from envmill.build import build_environment, build_scenario
+from envmill.drafting.assembly import Parts, assemble, split_methods
 from envmill.gates.review import Plan, play
 from envmill.gates.w3 import find_failures
 from envmill.generate import generate_draft
@@ -43,12 +45,16 @@ from schemas.prompts import (
     BlueprintInput,
     CheckerReply,
     ChecksInput,
+    MethodsInput,
+    MethodsReply,
     PlannedTest,
     ProgramInput,
+    ProgramReply,
     TesterInput,
     TesterReply,
     TestsInput,
     TestsReply,
+    ThemeReply,
 )
 from schemas.run import RunConfig
 from schemas.scenario import Check, Draft, Polarity, Scenario
@@ -58,16 +64,14 @@ from tests.recipes.reading import READERS, ROLES, fill
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RECORDINGS = {path.stem: read_recording(path) for path in sorted(READERS.glob("*.jsonl"))}
-UNREAD = ("theme", "skeleton", "methods")
-"""Prompts that no reader was shown yet."""
 REPLIES = sorted({(name, call.subject) for name, calls in RECORDINGS.items() for call in calls})
 RECIPE = EnvScaler(author.themes())
 ORIGIN = Origin(recipe="envscaler", seed="", provider="", model="", prompt="", prompt_hash="")
 
 
-def of(asked: str) -> pytest.MarkDecorator:
+def of(*asked: str) -> pytest.MarkDecorator:
     """Every reader's reply to a prompt."""
-    replies = [pytest.param(*one, id="-".join(one)) for one in REPLIES if one[1].split("-")[0] == asked]
+    replies = [pytest.param(*one, id="-".join(one)) for one in REPLIES if one[1].split("-")[0] in asked]
     return pytest.mark.parametrize(("reader", "subject"), replies)
 
 
@@ -117,6 +121,19 @@ def make_shed(source: str = "") -> Environment:
         policy_document=example("scenario").policy, name=known.name, summary=known.summary, brief=known.brief, blueprint="", licence="",
         origin=ORIGIN,
     )  # fmt: skip
+
+
+# Theme
+
+
+@of("theme")
+async def test_the_world_behind_a_request_is_named_and_worth_making(playback: Playback) -> None:
+    reply: ThemeReply = await playback.ask()
+    assert (reply.stateful, reply.specific) == (True, True)
+    assert re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", reply.theme)
+    assert min(reply.usefulness, reply.modelability) >= 6
+    assert reply.description
+    assert not re.search(r"(?i)ladder|saturday|my neighbour", reply.description)
 
 
 # Blueprint
@@ -209,12 +226,31 @@ def search_tests(environment: Environment) -> list[PlannedTest]:
     return [*found, *empty, *again]
 
 
-@of("program")
+class KnowsRest(KnowsEdges):
+    """A reader wrote a part of the program; what others would have written is that of the example."""
+
+    def __init__(self, part: ProgramReply | MethodsReply) -> None:
+        super().__init__(author.themes())
+        self._part = part
+
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+        asked: MethodsInput = example("methods")
+        rest = Parts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
+        assert rest
+        if isinstance(self._part, ProgramReply):
+            source = assemble(self._part.source, self._part.class_name, [*rest.methods.values()])
+            return ProgramReply(source=source, class_name=self._part.class_name)
+        assert sorted(split_methods(self._part.source)) == sorted(asked.wanted)
+        others = [text for name, text in rest.methods.items() if name not in asked.wanted]
+        return ProgramReply(source=assemble(asked.skeleton, asked.class_name, [self._part.source, *others]), class_name=asked.class_name)
+
+
+@of("program", "skeleton", "methods")
 async def test_a_program_is_built_and_right_at_every_edge(playback: Playback, jail: Sandbox) -> None:
-    asked = cast(ProgramInput, playback.inputs)
+    asked = cast(ProgramInput, example("program"))
     known = asked.model_dump(include={"brief", "name", "summary", "collections", "rules", "tools"})
     blueprint = Blueprint.model_validate(known | {"kind": "stateful", "policy_document": "", "licence": "", "origin": ORIGIN})
-    recipe = KnowsEdges(author.themes())
+    recipe = KnowsEdges(author.themes()) if playback.subject == "program" else KnowsRest(await playback.ask())
     result = await build_environment(Subject("x", "y", "t", blueprint), playback.mill(jail, recipe), playback.account)
     builds = [record for record in result.records if record.table == "builds"]
     assert [build.failure for build in builds] == [""], "it was right the first time"  # type: ignore[attr-defined]
@@ -384,5 +420,5 @@ async def test_a_checker_sees_what_was_forgotten(playback: Playback) -> None:
 
 async def test_three_readers_answered_every_prompt() -> None:
     asked = [prompt.name for prompts in EnvScaler(author.themes()).prompts.values() for prompt in prompts]
-    for name in (one for one in asked if one not in UNREAD):
+    for name in asked:
         assert sum(any(call.prompt == name for call in calls) for calls in RECORDINGS.values()) >= 3, name
