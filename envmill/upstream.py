@@ -164,7 +164,7 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 
 
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
-    """The run itself, once: nothing enters when nothing was collected."""
+    """The run itself, once: nothing enters when nothing is left to learn from. Scenarios that no teacher passed are worth rollouts."""
     trajectories = upstream.made(Trajectory, "scenarios-collect")
     kept = upstream.kept("scenarios-filter") - upstream.untrainable()
     scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
@@ -179,7 +179,7 @@ def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
-    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional))] if trajectories else []
+    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional))] if scenarios else []
 
 
 def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:

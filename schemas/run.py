@@ -68,6 +68,9 @@ class RunConfig(Contract):
     """Programs of more tools are written in parts: the class, then the methods of a few tools at a time, put together here; 0 for all."""
     rows: int | None = Field(default=None, ge=100, le=100_000, title="Rows per scenario")
     """How many records the state of every scenario should hold; empty leaves it to the author."""
+    distractors: int | None = Field(default=None, ge=1, le=5, title="Distractors per record")
+    """How many near misses stand beside each record a scenario is about: alike in all but a name, a number or whose they are. Empty
+    leaves it to the author."""
     seed: int | None = Field(default=None, title="Seed")
     """Seed of the run; empty means its scheduled date, as a number like 20261121."""
     provider: ProviderName = Field(default="offline", title="Model provider")

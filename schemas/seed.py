@@ -23,10 +23,12 @@ class Brief(Contract):
     """How many collections of records it should have."""
     rows: int | None = None
     """How many records the state of a scenario should hold."""
+    distractors: int | None = None
+    """How many near misses should stand beside each record that a scenario is about."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows")
+        return leave_out(write(self), "tools", "collections", "rows", "distractors")
 
 
 class Seed(Record):

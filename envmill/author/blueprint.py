@@ -36,7 +36,7 @@ def _tell_rules(operation: Operation, domain: Domain) -> list[str]:
     if operation.effect == "query":
         return []
     ranges = [_tell_range(operation, each, domain) for each in operation.takes if each.between]
-    return [each.rule.format(**domain.bounds) for each in operation.must] + ranges
+    return [domain.tell(each) for each in operation.must] + ranges
 
 
 def _tell_range(operation: Operation, parameter: Parameter, domain: Domain) -> str:

@@ -25,7 +25,8 @@ MOST_TOOLS = 100
 
 def compose_domain(brief: Brief, seed: int) -> Domain:
     """The variation a brief asks for; the same brief and seed give the same one."""
-    return _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
+    domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
+    return replace(domain, doubles=brief.distractors) if brief.distractors else domain
 
 
 @lru_cache(maxsize=256)

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from envmill.author.copies import add_doubles, list_unique, stamp
 from envmill.author.dice import make_dice
-from envmill.author.domain import Attribute, Collection, Domain, Lookup, Operation, State
+from envmill.author.domain import Collection, Domain, Lookup, Operation, State
 from envmill.author.knowledge import write_lookup
 from envmill.author.population import begin, populate
 from envmill.author.world import World
@@ -45,9 +46,9 @@ def settle(domain: Domain, key: str) -> World:
 
 def settle_core(domain: Domain, key: str) -> World:
     """The part of a state that a request is about: all of it, unless many rows are wanted."""
-    core = populate(domain, key)
+    core = add_doubles(populate(domain, key), domain.doubles)
     if domain.rows:
-        core.state = _stamp(core, _list_marks(_make_dice(core), 0), None, set())
+        core.state = stamp(core, dict(_list_names(core, _list_marks(_make_dice(core), 0))), None, set())
     return core
 
 
@@ -70,48 +71,15 @@ def _make_dice(core: World) -> random.Random:
     return make_dice("crowd", core.domain.theme, core.key)
 
 
-def _stamp(base: World, marks: Iterator[tuple[str, str]], dice: random.Random | None, taken: set[str]) -> State:
-    """A population once more: other ids where there are dice, and unique values told apart by a mark each."""
-    collections = base.domain.collections
-    ids = {row_id: _renew(row_id, dice, taken) for rows in base.state.values() for row_id in rows}
-    names = dict(_list_names(base, marks))
-    return {
-        name: {
-            ids[row_id]: {key: _replace(value, collections[name].attributes.get(key), ids, names) for key, value in row.items()}
-            for row_id, row in rows.items()
-        }
-        for name, rows in base.state.items()
-    }
-
-
-def _replace(value: str | float, source: Attribute | None, ids: dict[str, str], names: dict[str, str]) -> str | float:
-    if not isinstance(value, str):
-        return value
-    if value in ids:
-        return ids[value]
-    # A value that only operations write may be a copy of somebody's name.
-    return names.get(value, value) if source and (source.unique or not _has_source(source)) else value
-
-
-def _has_source(source: Attribute) -> bool:
-    return bool(source.one_of or source.between or source.pattern or source.ref or source.day) or source.always is not None
-
-
-def _renew(row_id: str, dice: random.Random | None, taken: set[str]) -> str:
-    new = row_id
-    while dice and (new == row_id or new in taken):
-        new = f"{row_id.rpartition('_')[0]}_{dice.getrandbits(32):08x}"
-    taken.add(new)
-    return new
+def _stamp(base: World, marks: Iterator[tuple[str, str]], dice: random.Random, taken: set[str]) -> State:
+    return stamp(base, dict(_list_names(base, marks)), dice, taken)
 
 
 def _list_names(base: World, marks: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Unique value → the one it becomes."""
-    for name, collection in base.domain.collections.items():
-        for attribute in (key for key, each in collection.attributes.items() if each.unique):
-            for value in dict.fromkeys(row[attribute] for row in base.state[name].values()):
-                word, digits = next(marks)
-                yield value, f"{value}{digits}" if value[-1:].isdigit() else f"{value} {word}"
+    for value in list_unique(base):
+        word, digits = next(marks)
+        yield value, f"{value}{digits}" if value[-1:].isdigit() else f"{value} {word}"
 
 
 def _pour(rows: State, state: State, most: int = 10**9) -> int:

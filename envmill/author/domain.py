@@ -4,6 +4,7 @@ A TOML file under `data/seeds/domains/` holds one domain in full; `compose` cuts
 are written in the small language of `formula`.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ Arguments: TypeAlias = dict[str, Any]
 Number: TypeAlias = int | float
 
 STRICT = ConfigDict(extra="forbid")
+_PLURAL = re.compile(r"(?<![\d.])1 ((?:valid |running )?)([a-z]{3,})s\b")
 TODAY = date(2026, 3, 2)
 """The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is planned after it."""
 
@@ -199,6 +201,8 @@ class Domain:
     operations: dict[str, Operation]
     rows: int = 0
     """How many rows a scenario's state should hold; 0 leaves it to the collections."""
+    doubles: int = 0
+    """How many near misses stand beside every row of a scenario's state."""
     parts: tuple[Department, ...] = ()
     """Where several domains were put together."""
 
@@ -216,6 +220,10 @@ class Domain:
     def changes(self) -> list[Operation]:
         """Operations that write."""
         return [each for each in self.operations.values() if each.effect == "change"]
+
+    def tell(self, rule: Rule) -> str:
+        """A rule with its limits filled in; one of a thing is no plural."""
+        return _PLURAL.sub(r"1 \1\2", rule.rule.format(**self.bounds)).replace("1 time.", "once.")
 
     def bound(self, value: Number | str) -> Number:
         """A number, or the limit of that name."""

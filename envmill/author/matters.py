@@ -28,6 +28,8 @@ class Matter:
     """What is said when it is passed on."""
     signs: tuple[str, ...]
     """Sentences by which a request shows that it is one."""
+    fits: tuple[str, ...]
+    """Themes in whose work it comes up: no lawyer asks after the supers of a hive."""
 
 
 @cache
@@ -42,8 +44,10 @@ def load_matters() -> dict[str, Matter]:
 def pick_matters(domain: Domain) -> list[Matter]:
     """The matters of one variation."""
     known = load_matters()
-    names = make_dice("matters", domain.theme, *domain.names).sample(sorted(known), CHOSEN)
-    return [known[each] for each in names]
+    fitting = sorted(name for name, each in known.items() if domain.theme in each.fits)
+    if len(fitting) < CHOSEN:
+        raise SettingsError(f"{PATH} has {len(fitting)} matters for {domain.theme}: name it under `fits` of {CHOSEN} at least.")
+    return [known[each] for each in make_dice("matters", domain.theme, *domain.names).sample(fitting, CHOSEN)]
 
 
 def write_clauses(domain: Domain) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import Domain, State
-from envmill.author.wording import Wish, capitalise, name_facts, say
+from envmill.author.domain import Domain, Parameter, State
+from envmill.author.wording import Wish, name_facts, name_goal
 from envmill.author.wording.grammar import load_sayings
 from envmill.drafting.contract import is_told
 from schemas.base import Json
 from schemas.prompts import ScenarioReply
 
-HIDDEN = 0.6
+HIDDEN = 0.5
 """How often a fact that can be left out is."""
 
 
@@ -29,7 +29,7 @@ def instruct_user(
     unsaid = [_leave_vague(wish, number, hidden, domain, state, wishes) for number, wish in enumerate(wishes)]
     opening = write(unsaid) if hidden else ""
     left = [name for name, value in reply.facts.items() if name in hidden and not is_told(value, opening)]
-    goals = [f"{capitalise(say(wish.operation.asks[0], wish, domain, state))}." for wish in wishes]
+    goals = [name_goal(wish, domain, state) for wish in wishes]
     return introduce_user(reply.model_copy(update={"goals": goals, "hidden": left, "opening": opening if left else ""}))
 
 
@@ -46,15 +46,26 @@ def introduce_user(reply: ScenarioReply) -> ScenarioReply:
 
 
 def _choose_hidden(wishes: list[Wish], domain: Domain, state: State, dice: random.Random) -> frozenset[str]:
-    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. What several wishes share is
-    told: where four hospitals are meant and two have been named, nobody could know which is which.
+    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. Of a sort at most one, and none
+    that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not be asked about.
     """
     facts = list(name_facts(wishes, domain, state))
-    plain = {name for name, _, _, parameter in facts if not (parameter.row or parameter.day)}
-    uses = Counter(name for name, *_ in facts)
-    able = [name for name, count in uses.items() if count == 1 and name not in plain]
-    drawn = [name for name in able if dice.random() < HIDDEN]
-    return frozenset(drawn or able[:1])
+    uses = Counter(name for name, *_ in facts) + Counter(str(value) for _, value, _, _ in facts)
+    able = {
+        name: parameter.row
+        for name, value, number, parameter in facts
+        if uses[name] == uses[str(value)] == 1 and _can_be_vague(wishes[number], parameter)
+    }
+    names = [*able]
+    dice.shuffle(names)
+    drawn = [name for name in names if dice.random() < HIDDEN] or names[:1]
+    return frozenset({able[name]: name for name in drawn}.values())
+
+
+def _can_be_vague(wish: Wish, parameter: Parameter) -> bool:
+    """A date, or a row of which every phrase says its name alone: "with a doctor at a time on a day" is no way to ask."""
+    phrases = (*wish.operation.asks, *wish.operation.tells)
+    return bool(parameter.day) or (bool(parameter.row) and not any(f"{{{parameter.local}." in each for each in phrases))
 
 
 def _leave_vague(wish: Wish, number: int, hidden: frozenset[str], domain: Domain, state: State, wishes: list[Wish]) -> Wish:

@@ -3,7 +3,7 @@
 envrun/*.py              opens the folder
 envrun/jail.py           the jail's client
 envrun/runtime/          the runtime, whole: standard library only
-envrun/judge/            our verifiers as they are, the records they read, stand-ins for three libraries
+envrun/judge/            our verifiers and the scripted user as they are, the records they read, stand-ins for three libraries
 envrun/environment.json  program and interface
 """
 
@@ -20,7 +20,9 @@ from envmill.sandbox.vendor import CLIENT, list_runtime
 from envmill.settings import ROOT
 
 _HERE = Path(__file__).parent / CARRIED
-_JUDGE = "envmill.verifiers.judge"
+_ROOTS = ("envmill.verifiers.judge", "envmill.agents.users.scripted", "envmill.agents.users.missteps")
+_HOLLOW = frozenset({"envmill.agents", "envmill.agents.users"})
+"""Packages whose members are carried and whose own text is not: it names every policy there is."""
 
 
 def list_carried(program: Program) -> dict[str, bytes]:
@@ -40,13 +42,13 @@ def _list_same() -> dict[str, bytes]:
 
 
 def list_judge() -> list[Path]:
-    """Our files that the judge needs, found by following its imports; the runtime lies beside it already."""
+    """Our files that the judge and the scripted user need, found by following imports; the runtime lies beside them already."""
     found: dict[str, Path] = {}
-    waiting = [_JUDGE]
+    waiting = [*_ROOTS]
     while waiting:
         module = waiting.pop()
         path = _locate(module)
-        if path and module not in found and not module.startswith("envmill.runtime"):
+        if path and module not in found and module not in _HOLLOW and not module.startswith("envmill.runtime"):
             found[module] = path
             waiting += [*_list_parents(module), *_list_imports(path)]
     return sorted(found.values())

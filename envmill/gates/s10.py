@@ -22,7 +22,7 @@ GATE = "S10"
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
-_ITEM = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+\S")
+_ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
 _NEAR = 400
 """Days from the clock within which a date may be one that the user has in mind."""
 

@@ -177,8 +177,8 @@ def put(oracle: list[Call], rival: Rival) -> tuple[Call, ...]:
 def describe(rival: Rival) -> str:
     target = rival.target
     said = ", ".join(f"{name} {value}" for name, value in sorted(target.said)) or "nothing"
-    much = "fits the request's words better" if rival.better else "fits the request's words as well"
-    return f"{target.collection}.{rival.key} {much} than {target.key}, of which it says {said}"
+    much = "fits the request's words better than" if rival.better else "fits the request's words as well as"
+    return f"{target.collection}.{rival.key} {much} {target.key}, of which it says {said}"
 
 
 def show(rival: Rival) -> Json:

@@ -16,7 +16,7 @@ from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.scenario import Scenario
 
-_LIST_ITEM = re.compile(r"(?m)^\s*\d+[.)]\s")
+_LIST_ITEM = re.compile(r"(?m)^\s*\(?\d+[.)]\s")
 COUNTED = re.compile(r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b")
 """A count of wishes, which is no amount."""
 _ISO_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")

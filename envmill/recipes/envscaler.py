@@ -37,6 +37,7 @@ WHOLE = 24
 _CHUNK = 8
 """Tools whose methods one reply holds."""
 _PLANNED = {"brief", "name", "summary", "collections", "rules", "tools"}
+_SIZES = {"tools", "collections", "rows", "distractors"}
 _FOLDER = Path(__file__).parent / "prompts" / "envscaler"
 
 
@@ -71,7 +72,7 @@ class EnvScaler:
         for index in range(config.environments):
             theme, text = self._themes[index % len(self._themes)]
             number = index // len(self._themes)
-            brief = Brief(theme=theme, text=text, number=number, tools=config.tools, collections=config.collections, rows=config.rows)
+            brief = Brief.model_validate({"theme": theme, "text": text, "number": number} | config.model_dump(include=_SIZES))
             picked.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
         return picked
 
@@ -79,8 +80,7 @@ class EnvScaler:
         return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
 
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
-        sizes = {"tools": config.tools, "collections": config.collections, "rows": config.rows}
-        brief = Brief.model_validate({"theme": theme.theme, "text": theme.description, "number": 0} | sizes)
+        brief = Brief.model_validate({"theme": theme.theme, "text": theme.description, "number": 0} | config.model_dump(include=_SIZES))
         scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}
         return Seed.model_validate({"recipe": self.name, "brief": brief, "licence": licence, "source": source} | scores)
 

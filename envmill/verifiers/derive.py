@@ -21,7 +21,7 @@ def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequenc
     strangers = _pair_rows([change for change in changes if (*change.path, change.op) not in known],
                            [change for change in elsewhere if (*change.path, change.op) not in known])  # fmt: skip
     rows = {(one.path[-1], other.path[-1]): number for number, (one, other) in enumerate(strangers)}
-    present = [_expect_row(one, other, rows) for one, other in strangers]
+    present = [_expect_row(number, one, other, rows) for number, (one, other) in enumerate(strangers, 1)]
     checks = [_expect_value(one, other, rows) for one, other in pairs]
     goals, guards = classify(checks, initial)
     return Verifier(goals=[*present, *goals], guards=guards, frame=[change.path for change, _ in pairs])
@@ -62,6 +62,14 @@ def _expect_value(change: Change, twin: Change, rows: Mapping[tuple[str, str], i
     return Check(name=f"{place} is {value!r}"[:200], op="equals", path=change.path, value=value)
 
 
-def _expect_row(change: Change, twin: Change, rows: Mapping[tuple[str, str], int]) -> Check:
+def _expect_row(number: int, change: Change, twin: Change, rows: Mapping[tuple[str, str], int]) -> Check:
     value = make_pattern(change.after, twin.after, rows)
-    return Check(name=f"a row in {'.'.join(change.path[:-1])} like {value!r}"[:200], op="present", path=change.path[:-1], value=value)
+    name = f"new row {number}, in {'.'.join(change.path[:-1])}: {_tell_row(value)}"
+    return Check(name=name[:200], op="present", path=change.path[:-1], value=value)
+
+
+def _tell_row(value: Json) -> str:
+    """What is asked of a row, in words; ids made on the way are nobody's wish."""
+    if not is_object(value):
+        return repr(value)
+    return ", ".join(f"{name} {one!r}" for name, one in value.items() if not is_object(one))

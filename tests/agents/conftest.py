@@ -1,9 +1,12 @@
 """The loopback vendors for models at play, and a scenario whose user has something to tell later."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 import pytest
+import pytest_asyncio
 
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
 from tests.models.vendors.launch import Loopback, launch
 
 
@@ -18,3 +21,10 @@ def vendors(_process: Loopback) -> Loopback:
     """Both vendors, that answer well until told otherwise."""
     _process.reset()
     return _process
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Sandbox]:
+    """One jail for the tests of a file: opening one costs more than most of them."""
+    async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))}), drivers=1) as opened:
+        yield opened

@@ -15,6 +15,8 @@ from schemas.run import RunConfig
 from tests.agents.talks import SHED, TALK
 from tests.specimens import make_scenario
 
+in_one_loop = pytest.mark.asyncio(loop_scope="module")
+
 
 def make_rollout(number: int, outcome: Any = "pass", **more: Any) -> Rollout:
     """An attempt that ended so."""
@@ -85,6 +87,7 @@ def test_a_run_says_in_which_form_it_asks() -> None:
     assert choose_form(RunConfig(form="conversation"), plain, 1) == "single"
 
 
+@in_one_loop
 async def test_attempts_of_a_run_are_as_it_wants_them(sandbox: Sandbox) -> None:
     config = RunConfig(form="mixed", steps=7, tokens=90)
     play = make_player(find_policy("reference"), TALK, SHED, sandbox, "probe", None, config)

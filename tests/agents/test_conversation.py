@@ -21,6 +21,8 @@ from tests.agents.talks import LEND, LIST, SHED, TALK, fault, turn
 from tests.models.calling import open_door
 from tests.models.vendors.launch import Loopback
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 def lines(rollout: Rollout) -> list[str]:
     return [entry["content"] for entry in rollout.transcript if entry["role"] in ("user", "assistant") and entry["content"]]

@@ -20,6 +20,8 @@ from tests.agents.talks import CARD, LEND, LIST, SHED, TALK, fault, turn
 from tests.models.calling import list_calls, open_door
 from tests.models.vendors.launch import Loopback
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 MODEL = find_policy("model")
 
 

@@ -16,6 +16,8 @@ from tests.agents.talks import LEND, LIST, SHED, TALK, fault, turn
 from tests.models.calling import list_calls, open_door
 from tests.models.vendors.launch import Loopback
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 CONFIG = RunConfig.model_validate({"probe": "model", "policy": "openai:loopback-large@box", "form": "mixed", "attempts": 4, "seed": 1})
 
 

@@ -17,6 +17,8 @@ from schemas.rollout import Rollout
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Scenario
 from tests.specimens import LEND, PROGRAM, STATE, VERIFIER, make_environment, make_scenario
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 SHED = make_environment()
 LOOKED = Predicate(name="the drill was looked at", op="seen", call=CallPattern(name=""), shows=["T1", "drill"])
 QUIET = Predicate(name="no reading up", op="forbidden", call=CallPattern(name="get_member"))

@@ -13,6 +13,8 @@ from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
 from tests.specimens import LEND, PROGRAM, STATE, make_environment, make_scenario
 
+in_one_loop = pytest.mark.asyncio(loop_scope="module")
+
 
 class Stubborn:
     """Never stops."""
@@ -26,6 +28,7 @@ class Stubborn:
         return Call(name="list_tools")
 
 
+@in_one_loop
 async def test_the_reference_policy_passes_and_its_transcript_says_how(sandbox: Sandbox) -> None:
     shed = make_environment()
     rollout = await play_scenario(find_policy("reference"), make_scenario(shed), shed, sandbox, "probe", 0)
@@ -34,6 +37,7 @@ async def test_the_reference_policy_passes_and_its_transcript_says_how(sandbox: 
     assert rollout.transcript[4]["state_hash"] == rollout.final_state_hash != rollout.transcript[2]["state_hash"]
 
 
+@in_one_loop
 async def test_a_rejected_call_is_the_policys_affair_and_a_crash_is_not(sandbox: Sandbox) -> None:
     shed = make_environment()
     refused = make_scenario(shed, oracle=[Call(name="lend", arguments={"tool_id": "T3", "member_id": "M1"})])
@@ -44,12 +48,14 @@ async def test_a_rejected_call_is_the_policys_affair_and_a_crash_is_not(sandbox:
     assert (rollout.outcome, rollout.reward, rollout.termination) == ("error", None, "environment_error")
 
 
+@in_one_loop
 async def test_a_policy_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
     shed = make_environment()
     rollout = await play_scenario(Stubborn(), make_scenario(shed), shed, sandbox, "probe", 0)
     assert (rollout.steps, rollout.termination, rollout.outcome) == (40, "step_limit", "fail")
 
 
+@in_one_loop
 async def test_the_careless_policy_slips_by_seed_and_the_same_seed_slips_the_same(sandbox: Sandbox) -> None:
     shed = make_environment()
     scenario = make_scenario(shed)

@@ -119,7 +119,7 @@ def test_registers_differ_in_how_much_they_leave_to_be_understood() -> None:
 
 def test_wishes_keep_their_order_unless_the_words_say_which_comes_first() -> None:
     reversing = re.compile(r"before|first|only after", re.IGNORECASE)
-    for number in range(300):
+    for number in range(count(150, 1_000)):
         domain, state, wishes = draw_wishes(number)
         pieces = compose_request(wishes, domain, state, make_dice("order", number))
         phrases = {phrase: place for place, wish in enumerate(wishes) for phrase in (*wish.operation.asks, *wish.operation.tells)}

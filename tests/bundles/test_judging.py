@@ -1,5 +1,7 @@
 """What an exported folder says of an ending is what the factory says of it, to the word; and it plays as the factory plays."""
 
+import asyncio
+import json
 import os
 import random
 from collections.abc import Iterator
@@ -8,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from envmill.agents.users.base import Knowledge, Line
+from envmill.agents.users.missteps import find_misstep
+from envmill.agents.users.scripted import ScriptedUser
 from envmill.bundles.envrun.court import Court
 from envmill.settings import Settings
 from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call
 from schemas.scenario import Verifier
-from tests.bundles.openers import consume
+from tests.bundles.openers import ask_bare, consume
 from tests.bundles.played import Played, play_all, write_bundles
 from tests.hostile.demoted import NOBODY
 from tests.soak import count
@@ -121,6 +126,56 @@ def test_the_judge_that_is_carried_agrees_with_ours(played: list[Played], folder
     finally:
         court.close()
     assert seen >= {"pass", "fail", "fail goals", "fail facts", "fail frame", "fail procedure"}
+
+
+ASKING = (
+    "Which one do you mean, and on which day?",
+    "What is the date?",
+    "Shall I go ahead?",
+    "Could you tell me more details?",
+    "What is your favourite colour?",
+    "One moment, let me look.",
+    "",
+    "Done, thank you.",
+)
+
+
+def test_the_user_that_is_carried_says_what_ours_says(played: list[Played], folders: dict[str, Path]) -> None:
+    """Every scenario that hides something, its facts asked for in many orders, until the user stops."""
+    court = Court(next(iter(folders.values())) / "envrun/judge", lambda: pytest.fail("nothing here is heard in a jail"))
+    hiding = [one.scenario for one in played if one.scenario.user.hidden]
+    ends, dice = set[str](), random.Random(5)
+    try:
+        for scenario in hiding * count(2, 40):
+            asked = [*ASKING, *(f"What is the {name.replace('_', ' ')}?" for name in scenario.user.facts)]
+            person, dialogue = ScriptedUser(Knowledge.of(scenario)), [Line("user", scenario.user.opening)]
+            for text in dice.choices(asked, k=8):
+                dialogue.append(Line("agent", text))
+                ours = asyncio.run(person.answer(dialogue))
+                told = court.answer(scenario.model_dump(mode="json"), [{"who": line.who, "text": line.text} for line in dialogue])
+                misstep = find_misstep(Knowledge.of(scenario), dialogue, ours)
+                assert told == {"text": ours.text, "end": ours.end, "misstep": misstep}
+                ends.add(ours.end)
+                if ours.end or misstep:
+                    break
+                dialogue.append(Line("user", ours.text))
+    finally:
+        court.close()
+    assert hiding
+    assert "content" in ends
+
+
+def test_a_conversation_is_held_and_judged_with_nothing_of_ours_installed(played: list[Played], folders: dict[str, Path]) -> None:
+    one = next(one for one in played if one.scenario.user.hidden and one.scenario.polarity == "achieve")
+    name = one.scenario.user.hidden[0]
+    path = [{"name": call.name, "arguments": call.arguments} for call in one.scenario.oracle]
+    moves = [{"say": f"What is the {name}?"}, *path, {"say": "All of it is done."}, {"score": True}]
+    said = "".join(json.dumps(move) + "\n" for move in moves)
+    opened, answered, *_, ended, verdict = ask_bare(folders[one.environment.id], ["open", one.name, "--form", "conversation"], said)
+    assert opened["messages"][-1]["content"] == one.scenario.user.opening
+    assert str(one.scenario.user.facts[name]) in answered["reply"]["text"]
+    assert ended["reply"]["end"] == "content"
+    assert verdict["outcome"] == "pass"
 
 
 def test_an_ending_that_cannot_be_judged_is_an_error_here_and_there(played: list[Played], folders: dict[str, Path]) -> None:

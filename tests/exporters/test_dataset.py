@@ -33,7 +33,7 @@ def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
     for parcel in (*export_dataset(cargo), *export_sft(cargo)):
         write_parcel(parcel, tmp_path, "r")
     surroundings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
-    words = [str(python), "-I", "-B", str(READER), str(tmp_path / "dataset"), str(tmp_path / "sft/train.jsonl")]
+    words = [str(python), "-I", str(READER), str(tmp_path / "dataset"), str(tmp_path / "sft/train.jsonl")]
     done = subprocess.run(words, env=surroundings, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)

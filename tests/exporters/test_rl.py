@@ -80,3 +80,13 @@ def test_the_same_cargo_makes_the_same_bytes_in_any_order(exporter: str) -> None
 def test_every_parcel_bears_a_canary(exporter: str) -> None:
     for parcel in EXPORTERS[exporter](make_cargo()):
         assert any(b"EnvMill canary " in content for content in parcel.files.values())
+
+
+def test_what_the_teacher_never_passed_is_posed_all_the_same() -> None:
+    """Who trains online wants what is not yet solved; there is only nothing to imitate."""
+    cargo = replace(make_cargo(), trajectories=(), pairs=())
+    (untaught,), (taught,) = EXPORTERS["rl"](cargo), EXPORTERS["rl"](make_cargo())
+    assert untaught.files == taught.files
+    assert list(EXPORTERS["sft"](cargo)) == []
+    assert [parcel.name for parcel in EXPORTERS["bundle"](cargo)] == [parcel.name for parcel in EXPORTERS["bundle"](make_cargo())]
+    assert all(b"sft" not in name.encode() for parcel in EXPORTERS["dataset"](cargo) for name in parcel.files)

@@ -1,7 +1,8 @@
 """Readers who saw nothing but a printed prompt: each reply is played back through the door, and down the whole path that it serves.
 
-reply ─► door ─► record ─┬─ blueprint: what a program can be written from
-                         ├─ program:   built in the jail, calls right at every edge
+reply ─► door ─► record ─┬─ theme:     a world that is named, and no errand
+                         ├─ blueprint: what a program can be written from
+                         ├─ program, skeleton, methods: built in the jail, calls right at every edge
                          ├─ tests:     green on the program, red on each one that forgets a rule
                          ├─ scenario:  reference path runs, verifier derived and measured
                          ├─ checks:    true of the right end alone
@@ -19,6 +20,7 @@ import pytest_asyncio
 
 from envmill import author
 from envmill.build import build_environment, build_scenario
+from envmill.drafting.assembly import Parts, assemble, split_methods
 from envmill.gates.review import Plan, play
 from envmill.gates.w3 import find_failures
 from envmill.generate import generate_draft
@@ -43,31 +45,34 @@ from schemas.prompts import (
     BlueprintInput,
     CheckerReply,
     ChecksInput,
+    MethodsInput,
+    MethodsReply,
     PlannedTest,
     ProgramInput,
+    ProgramReply,
     TesterInput,
     TesterReply,
     TestsInput,
     TestsReply,
+    ThemeReply,
 )
 from schemas.run import RunConfig
 from schemas.scenario import Check, Draft, Polarity, Scenario
 from schemas.seed import Seed
 from tests.recipes.reading import READERS, ROLES, fill
+from tests.recipes.shed import EDGES, FREE, MAYA, OUT, STATE, TWO_OUT, give_back, lend, search_tests
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RECORDINGS = {path.stem: read_recording(path) for path in sorted(READERS.glob("*.jsonl"))}
-UNREAD = ("theme", "skeleton", "methods")
-"""Prompts that no reader was shown yet."""
 REPLIES = sorted({(name, call.subject) for name, calls in RECORDINGS.items() for call in calls})
 RECIPE = EnvScaler(author.themes())
 ORIGIN = Origin(recipe="envscaler", seed="", provider="", model="", prompt="", prompt_hash="")
 
 
-def of(asked: str) -> pytest.MarkDecorator:
+def of(*asked: str) -> pytest.MarkDecorator:
     """Every reader's reply to a prompt."""
-    replies = [pytest.param(*one, id="-".join(one)) for one in REPLIES if one[1].split("-")[0] == asked]
+    replies = [pytest.param(*one, id="-".join(one)) for one in REPLIES if one[1].split("-")[0] in asked]
     return pytest.mark.parametrize(("reader", "subject"), replies)
 
 
@@ -119,6 +124,19 @@ def make_shed(source: str = "") -> Environment:
     )  # fmt: skip
 
 
+# Theme
+
+
+@of("theme")
+async def test_the_world_behind_a_request_is_named_and_worth_making(playback: Playback) -> None:
+    reply: ThemeReply = await playback.ask()
+    assert (reply.stateful, reply.specific) == (True, True)
+    assert re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", reply.theme)
+    assert min(reply.usefulness, reply.modelability) >= 6
+    assert reply.description
+    assert not re.search(r"(?i)ladder|saturday|my neighbour", reply.description)
+
+
 # Blueprint
 
 
@@ -146,42 +164,6 @@ def find_bad_attributes(blueprint: Blueprint) -> list[str]:
 
 # Program
 
-STATE: dict[str, Any] = cast(TesterInput, fill("tester")[2]).state
-FREE, OUT, MAYA, TWO_OUT, THREE_OUT, SUSPENDED = "tool_1a06", "tool_4d19", "mem_3c91", "mem_70d2", "mem_b5e8", "mem_e41f"
-
-
-def lend(tool: str, member: str) -> Call:
-    return Call(name="lend_tool", arguments={"tool_id": tool, "member_id": member})
-
-
-def give_back(loan: str) -> Call:
-    return Call(name="return_tool", arguments={"loan_id": loan})
-
-
-def loans_of(member: str) -> Call:
-    return Call(name="list_loans", arguments={"member_id": member})
-
-
-EDGES: dict[str, tuple[list[Call], Call, bool]] = {
-    "a free tool to somebody without any": ([], lend(FREE, MAYA), True),
-    "the third tool": ([], lend(FREE, TWO_OUT), True),
-    "the fourth tool": ([], lend(FREE, THREE_OUT), False),
-    "the fourth after two were lent and one came back": (
-        [lend(FREE, TWO_OUT), give_back("loan_27aa"), lend("tool_f05b", TWO_OUT)], lend("tool_2b77", TWO_OUT), False),
-    "a tool that is out": ([], lend(OUT, MAYA), False),
-    "a tool that is back": ([give_back("loan_27aa")], lend(OUT, MAYA), True),
-    "to somebody suspended": ([], lend(FREE, SUSPENDED), False),
-    "no such tool": ([], lend("tool_0000", MAYA), False),
-    "no such member": ([], lend(FREE, "mem_0000"), False),
-    "back once": ([], give_back("loan_6c13"), True),
-    "back twice": ([give_back("loan_6c13")], give_back("loan_6c13"), False),
-    "back long ago": ([], give_back("loan_0e5d"), False),
-    "no such loan": ([], give_back("loan_0000"), False),
-    "loans of somebody": ([], loans_of(THREE_OUT), True),
-    "loans of nobody": ([], loans_of("mem_0000"), False),
-    "all tools": ([], Call(name="list_tools"), True),
-}  # fmt: skip
-
 
 class KnowsEdges(EnvScaler):
     """Whoever wrote the program chose the parameters of its searches: only what the names force is tried."""
@@ -194,27 +176,31 @@ class KnowsEdges(EnvScaler):
         return TestsReply(initial_state=STATE, tests=[*tests, *search_tests(environment)])
 
 
-def search_tests(environment: Environment) -> list[PlannedTest]:
-    """Searches by whatever parameter the writer gave them."""
-    (find,) = (tool for tool in environment.tools if tool.name == "find_members")
-    required, offered = find.parameters["required"], list(find.parameters["properties"])
-    texts = [row["name"] for row in STATE["members"].values()][:3]
-    found = [PlannedTest(name=f"finds {text}", call=Call(name=find.name, arguments={offered[0]: text}), expect="success") for text in texts]
-    empty = (
-        [PlannedTest(name="an empty text", call=Call(name=find.name, arguments={required[0]: ""}), expect="rejection")] if required else []
-    )
-    again = [
-        PlannedTest(name=f"again {call.name}", call=call, expect="success") for call in (*[Call(name="list_tools")] * 2, loans_of(MAYA))
-    ]
-    return [*found, *empty, *again]
+class KnowsRest(KnowsEdges):
+    """A reader wrote a part of the program; what others would have written is that of the example."""
+
+    def __init__(self, part: ProgramReply | MethodsReply) -> None:
+        super().__init__(author.themes())
+        self._part = part
+
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+        asked: MethodsInput = example("methods")
+        rest = Parts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
+        assert rest
+        if isinstance(self._part, ProgramReply):
+            source = assemble(self._part.source, self._part.class_name, [*rest.methods.values()])
+            return ProgramReply(source=source, class_name=self._part.class_name)
+        assert sorted(split_methods(self._part.source)) == sorted(asked.wanted)
+        others = [text for name, text in rest.methods.items() if name not in asked.wanted]
+        return ProgramReply(source=assemble(asked.skeleton, asked.class_name, [self._part.source, *others]), class_name=asked.class_name)
 
 
-@of("program")
+@of("program", "skeleton", "methods")
 async def test_a_program_is_built_and_right_at_every_edge(playback: Playback, jail: Sandbox) -> None:
-    asked = cast(ProgramInput, playback.inputs)
+    asked = cast(ProgramInput, example("program"))
     known = asked.model_dump(include={"brief", "name", "summary", "collections", "rules", "tools"})
     blueprint = Blueprint.model_validate(known | {"kind": "stateful", "policy_document": "", "licence": "", "origin": ORIGIN})
-    recipe = KnowsEdges(author.themes())
+    recipe = KnowsEdges(author.themes()) if playback.subject == "program" else KnowsRest(await playback.ask())
     result = await build_environment(Subject("x", "y", "t", blueprint), playback.mill(jail, recipe), playback.account)
     builds = [record for record in result.records if record.table == "builds"]
     assert [build.failure for build in builds] == [""], "it was right the first time"  # type: ignore[attr-defined]
@@ -384,5 +370,5 @@ async def test_a_checker_sees_what_was_forgotten(playback: Playback) -> None:
 
 async def test_three_readers_answered_every_prompt() -> None:
     asked = [prompt.name for prompts in EnvScaler(author.themes()).prompts.values() for prompt in prompts]
-    for name in (one for one in asked if one not in UNREAD):
+    for name in asked:
         assert sum(any(call.prompt == name for call in calls) for calls in RECORDINGS.values()) >= 3, name

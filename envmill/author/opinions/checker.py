@@ -128,7 +128,7 @@ def _is_typed(parameter: Parameter, value: Json) -> bool:
 
 
 def _tell_rule(operation: Operation, code: str, domain: Domain) -> str:
-    rules = {each.code: each.rule.format(**domain.bounds) for each in operation.must}
+    rules = {each.code: domain.tell(each) for each in operation.must}
     return rules.get(code, f"{code.replace('_', ' ')}.")
 
 

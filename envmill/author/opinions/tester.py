@@ -52,7 +52,7 @@ def _draw_fine(operation: Operation, count: int, world: World, dice: random.Rand
 
 
 def _draw_breaking(operation: Operation, tries: int, world: World, dice: random.Random) -> Iterator[tuple[str, TesterCall]]:
-    told = {rule.code: rule.rule.format(**world.domain.bounds) for rule in operation.must}
+    told = {rule.code: world.domain.tell(rule) for rule in operation.must}
     for _ in range(tries if operation.takes else 0):
         arguments = draw_arguments(operation, world, world.state, dice, wild=0.15)
         codes = world.find_violations(operation, arguments)

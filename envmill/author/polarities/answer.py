@@ -194,7 +194,15 @@ def _write(question: Question, view: View, world: World, dice: random.Random) ->
         return None
     spoken = question.spoken or spell_value(question.value)
     say = sayings.draw("answer_number" if question.kind == "number" else "answer_text", dice).replace("{value}", spoken)
-    return ScenarioReply(initial_state=world.state, request=request, oracle=view.reads, polarity="answer", say=capitalise(say), tell=[told])
+    return ScenarioReply(
+        initial_state=world.state,
+        request=request,
+        oracle=view.reads,
+        polarity="answer",
+        say=capitalise(say),
+        tell=[told],
+        goals=[asked],
+    )
 
 
 def _is_day(value: Json) -> bool:

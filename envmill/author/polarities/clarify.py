@@ -9,7 +9,7 @@ from envmill.author.dice import make_dice
 from envmill.author.domain import Parameter, Row
 from envmill.author.polarities.base import TRIES, Twins, achieve, draw_wish, merge, policy_of, read_rows, shows, stands_in
 from envmill.author.scenario import plan_calls
-from envmill.author.wording import Names, Wish, follow, list_facts, write_request
+from envmill.author.wording import Names, Wish, follow, list_facts, name_goal, write_request
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
 from schemas.base import Json
@@ -96,6 +96,7 @@ def _write_ambiguous(
         say=load_sayings().draw("which_one", dice).replace("{one}", " or ".join(called)),
         tell=[Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals]) for each in values],
         avoid=[CallPattern(name=wish.operation.name)],
+        goals=[name_goal(wish, world.domain, world.state, names)],
     )
     return Twins(
         reply, achieve(wish, world, plain, list_facts([wish], world.domain, world.state)), f"the whole name of the {parameter.local}"
@@ -141,6 +142,7 @@ def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         say=said.replace("{thing}", parameter.local.replace("_", " ")),
         tell=[told],
         avoid=[CallPattern(name=wish.operation.name)],
+        goals=[name_goal(vague, world.domain, world.state)],
     )
     return Twins(reply, achieve(wish, world, plain, facts), f"the value of {parameter.name}")
 

@@ -84,7 +84,7 @@ def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins |
     if not words:
         return None
     rivals = [*_list_rivals(wish, rule, world, words)]
-    told = Fact(name=f"why not: {rule.rule.format(**world.domain.bounds)}", kind="pattern", value=_spell_pattern(words), rivals=rivals)
+    told = Fact(name=f"why not: {world.domain.tell(rule)}", kind="pattern", value=_spell_pattern(words), rivals=rivals)
     reply = ScenarioReply(
         initial_state=world.state,
         request=request,
@@ -176,7 +176,7 @@ def _find_collection(row_id: str, state: State) -> str:
 
 def _say(wish: Wish, rule: Rule, world: World, dice: random.Random) -> str:
     said = load_sayings().draw("refuse", dice)
-    return said.replace("{reason}", _tell_reason(wish, rule, world)).replace("{rule}", rule.rule.format(**world.domain.bounds))
+    return said.replace("{reason}", _tell_reason(wish, rule, world)).replace("{rule}", world.domain.tell(rule))
 
 
 def _tell_reason(wish: Wish, rule: Rule, world: World) -> str:
@@ -189,7 +189,7 @@ def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]
     """Words that only the reason holds: not the request, not the policy document, not any refusal."""
     # What follows a semicolon says how it would have to be, and is not what the records show.
     seen, _, wanted = _tell_reason(wish, rule, world).partition(";")
-    rules = f"{wanted} {rule.rule.format(**world.domain.bounds)}"
+    rules = f"{wanted} {world.domain.tell(rule)}"
     known = f"{request} {policy_of(world.domain)} {_list_said(wish.operation, world)}".lower()
     numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", seen) if int(each) > 1 and not stands_in(int(each), request)]
     telling = [each for each in [*_cut_stems(seen), *numbers] if not re.search(_spell_pattern([each]), known)]
@@ -211,14 +211,14 @@ def _list_said(operation: Operation, world: World) -> str:
 def _list_rivals(wish: Wish, rule: Rule, world: World, words: list[str]) -> Iterator[str]:
     """The other rules of the operation, word for word: only who recites them all says them."""
     pattern = re.compile(_spell_pattern(words))
-    mine = rule.rule.format(**world.domain.bounds)
+    mine = world.domain.tell(rule)
     for other in _list_rules(wish.operation, world):
         if other != mine and not pattern.search(other):
             yield other.rstrip(".")
 
 
 def _list_rules(operation: Operation, world: World) -> list[str]:
-    return [each.rule.format(**world.domain.bounds) for each in operation.must]
+    return [world.domain.tell(each) for each in operation.must]
 
 
 def _spell_pattern(words: list[str]) -> str:

@@ -10,6 +10,7 @@ from envmill.author.domain import Arguments, Domain, Operation, Parameter, State
 from envmill.author.formula import fill
 
 _ARTICLE = re.compile(r"\ba(?= [aeio](?!ne\b))")
+"""Where `a` is spoken as `an`; a unit and a union begin with no vowel one hears."""
 Names = dict[tuple[str, str], str]
 """(collection, row) → what this one row is called instead of its label."""
 
@@ -56,6 +57,11 @@ def say(template: str, wish: Wish, domain: Domain, state: State, names: Names | 
     return _ARTICLE.sub("an", text) if " a {" in template else text
 
 
+def name_goal(wish: Wish, domain: Domain, state: State, names: Names | None = None) -> str:
+    """A wish as one sentence."""
+    return f"{capitalise(say(wish.operation.asks[0], wish, domain, state, names))}."
+
+
 def say_field(path: str, wish: Wish, domain: Domain, state: State, names: Names) -> str:
     """What one field of a phrase comes to: a row's name, something that row refers to, or a plain value."""
     rows = {each.local: each.row for each in wish.operation.takes if each.row}
@@ -68,16 +74,16 @@ def say_field(path: str, wish: Wish, domain: Domain, state: State, names: Names)
 
 
 def describe_field(collection: str, path: list[str], domain: Domain) -> str:
-    """What sort of thing a field is, for somebody who does not say which: a member, a certain day."""
+    """What sort of thing a field is, for somebody who does not say which: a member, the day in question."""
     if not collection:
-        return "a certain day"
+        return "the day in question"
     for step in path:
         reference = domain.collections[collection].attributes.get(f"{step}_id")
         if not (reference and reference.ref):
-            return f"a certain {step.replace('_', ' ')}"
+            return f"the {step.replace('_', ' ')} in question"
         collection = reference.ref
     noun = domain.collections[collection].noun.replace("_", " ")
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    return _ARTICLE.sub("an", f"a {noun}")
 
 
 def follow(collection: str, row_id: str, path: list[str], domain: Domain, state: State, names: Names | None = None) -> str:
@@ -95,7 +101,9 @@ def follow(collection: str, row_id: str, path: list[str], domain: Domain, state:
 
 
 def spell_value(value: Any) -> str:
-    """A plain value as people write it."""
+    """A plain value as people write it: no sack is counted as 20.0."""
+    if isinstance(value, float):
+        return f"{value:g}"
     try:
         day = date.fromisoformat(value)
     except (TypeError, ValueError):

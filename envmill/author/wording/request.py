@@ -6,7 +6,7 @@ register ──► opening · wishes, each as an order or as news, alone or in p
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from envmill.author.domain import Domain, State
@@ -61,6 +61,8 @@ class _Writer:
     dice: random.Random
     names: Names
     count: int
+    said: set[str] = field(default_factory=set[str])
+    """Phrases used so far: nobody asks four times in the same words."""
 
     def write_opening(self) -> Iterator[Pieces]:
         drawn = self.dice.random()
@@ -105,7 +107,8 @@ class _Writer:
         return ranked if self.count > 1 and self.dice.random() < (0.3 if place == 0 else 0.55) else self.dice.choice(("ask", "question"))
 
     def _asks(self, wish: Wish) -> bool:
-        return not wish.operation.tells or (bool(wish.operation.asks) and self.dice.random() >= self.register.implicit)
+        drawn = self.dice.random() >= self.register.implicit
+        return drawn or not set(wish.operation.tells) - self.said
 
     def _write_wishes(self, frame: str, wishes: list[Wish], sort: Literal["ask", "tell"]) -> Pieces:
         said = {letter: self._say(wish, sort) for letter, wish in zip("ab", wishes, strict=False)}
@@ -120,7 +123,9 @@ class _Writer:
         return [Piece(pieces[0].sort, capitalise(pieces[0].text), capitalise(pieces[0].template)), *_mend_end(pieces[1:], sort)]
 
     def _say(self, wish: Wish, sort: Literal["ask", "tell"]) -> Piece:
-        template = self.dice.choice(wish.operation.asks if sort == "ask" else wish.operation.tells)
+        known = wish.operation.asks if sort == "ask" else wish.operation.tells
+        template = self.dice.choice([each for each in known if each not in self.said] or known)
+        self.said.add(template)
         return Piece(sort, say(template, wish, self.domain, self.state, self.names), template)
 
     def _draw_frame(self, word: str) -> Iterator[Pieces]:

@@ -1,6 +1,6 @@
 """A bundle folder, opened: scenarios to play in its jail, and verdicts on how they ended.
 
-begin ─► Episode: call · advance · say ─► score ─► verdict (pass, fail, or error: nothing was found out)
+begin ─► Episode: call · advance · say (─► what the user answers) ─► score ─► verdict (pass, fail, or error: nothing was found out)
 
 The process that runs the program is told the initial state, the clock, the seed and the calls; never a verifier or a reference path.
 """
@@ -18,6 +18,7 @@ from .jail import Jail, Message, Session
 
 _HERE = Path(__file__).parent
 FORMS = ("single", "conversation")
+PERSONS = ("scripted", "yours")
 
 
 class FolderError(Exception):
@@ -27,19 +28,27 @@ class FolderError(Exception):
 class Episode:
     """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail broke, and nothing about the policy."""
 
-    def __init__(self, bundle: "Bundle", scenario: Mapping[str, Any], verifier: Mapping[str, Any], session: Session, form: str) -> None:
-        self.scenario, self.form = scenario, form
+    def __init__(
+        self, bundle: "Bundle", scenario: Mapping[str, Any], verifier: Mapping[str, Any], session: Session, form: str, person: str
+    ) -> None:
+        self.scenario, self.form, self.person = scenario, form, person
         self._bundle, self._verifier, self._session = bundle, verifier, session
         self._deeds: list[Message] = []
         self._said: list[str] = []
+        self._dialogue: list[Message] = []
+        self._misstep = ""
         self._broken = not session.reset(scenario)["ok"]
 
     @property
     def messages(self) -> list[Message]:
         """What a policy reads first: the policy document where there is one, and what the user says."""
         policy = self._bundle.about["policy_document"]
-        asked = self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
-        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": asked}]
+        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": self.opening}]
+
+    @property
+    def opening(self) -> str:
+        """What the user says first."""
+        return self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
 
     def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
         """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
@@ -56,15 +65,27 @@ class Episode:
         self._note(seen)
         return seen.get("notifications", [])
 
-    def say(self, text: str) -> None:
-        """Tell the user something; the last words are those that count most."""
+    def say(self, text: str) -> Message | None:
+        """Tell the user something; the last words are those that count most.
+
+        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty (`content`, `gave_up`) it says no more.
+        """
         self._said.append(text)
+        if self.form == "single" or self.person == "yours":
+            return None
+        self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
+        answer = self._bundle.court.answer(self.scenario, self._dialogue)
+        self._dialogue.append({"who": "user", "text": answer["text"]})
+        self._misstep = self._misstep or answer["misstep"]
+        return {"text": answer["text"], "end": answer["end"]}
 
     def score(self) -> Verdict:
         """The verdict on the state as it is now, and on what was done and said."""
         end = self._session.state()
         if self._broken or not end["ok"]:
             return make_error("the environment failed, not the policy")
+        if self._misstep:
+            return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
         ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
         return self._bundle.court.decide(self._verifier, ending, self.scenario["clock"])
 
@@ -116,17 +137,20 @@ class Bundle:
         state = told["initial_state"]
         return told | {"initial_state": self._read(f"states/{state}.json") if isinstance(state, str) else state}
 
-    def begin(self, name: str, seed: int | None = None, form: str = "single") -> Episode:
+    def begin(self, name: str, seed: int | None = None, form: str = "single", person: str = "scripted") -> Episode:
         """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it.
 
-        In the form `conversation` the user begins with less than everything and tells the rest when asked; you play the user.
+        In the form `conversation` the user begins with less than everything and tells the rest when asked: `scripted` as in the factory,
+        or `yours` where you play the user yourself.
         """
+        if person not in PERSONS:
+            raise FolderError(f"There is nobody called {person!r} to play the user: {' or '.join(PERSONS)}.")
         if form not in FORMS:
             raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
         scenario = told | ({} if seed is None else {"seed": seed})
         session = Session(self.jail, self.program, next(self._numbers))
-        return Episode(self, scenario, self._read_verifier(name), session, form)
+        return Episode(self, scenario, self._read_verifier(name), session, form, person)
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
         """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""

@@ -29,6 +29,9 @@ _LARGE = 2 * 1024 * 1024
 """Characters of a state above which it travels packed."""
 
 
+_ENDLESS = "the judge came to no end in the processor time that a verdict may take"
+
+
 class JudgeError(Exception):
     """The judge itself failed: there is no verdict, and nothing may be concluded about a policy."""
 
@@ -53,7 +56,15 @@ class Court:
             if holds is None:
                 return make_error(f"check {check['name']} said neither yes nor no ({why})")
         said = {check["source"]: holds for check, (holds, _) in zip(asked, heard, strict=True)}
-        return self._ask({"verifier": verifier, "ending": ending, "heard": said})
+        reply = self._ask({"verifier": verifier, "ending": ending, "heard": said})
+        return make_error(_ENDLESS) if reply is None else reply["verdict"]
+
+    def answer(self, scenario: Mapping[str, Any], dialogue: Sequence[Message]) -> Message:
+        """What the scripted user of a scenario says to the last line: `text`, `end` (empty, content, gave_up), `misstep`."""
+        reply = self._ask({"user": scenario["user"], "request": scenario["request"], "dialogue": list(dialogue)})
+        if reply is None:
+            raise JudgeError("The simulated user came to no end with this message. Nothing is known about the policy.")
+        return reply["answer"]
 
     def close(self) -> int | None:
         """End the judge's process; what it ended with."""
@@ -76,7 +87,8 @@ class Court:
         opened, *heard = self._jail().ask(request)
         return [_read_statement(opened if opened["outcome"] != "ok" else one) for one in heard]
 
-    def _ask(self, request: Mapping[str, Any]) -> Verdict:
+    def _ask(self, request: Mapping[str, Any]) -> Message | None:
+        """The reply; None when the processor time for it was over."""
         judge = self._judge = self._judge or _start(self._folder)
         try:
             assert judge.stdin
@@ -86,7 +98,7 @@ class Court:
         except EOFError:
             ended = self.close()
             if ended == -signal.SIGXCPU:
-                return make_error("the judge came to no end in the processor time that a verdict may take")
+                return None
             raise JudgeError(f"The judge ended ({ended}). Ask again; the next question starts another.") from None
         except (OSError, ValueError) as error:
             self.close()
@@ -95,7 +107,7 @@ class Court:
             ) from None
         if "broken" in reply:
             raise JudgeError(f"The judge broke: {reply['broken']}")
-        return reply["verdict"]
+        return reply
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:

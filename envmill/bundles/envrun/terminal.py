@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .bundle import Bundle, FolderError, make_move
+from .bundle import FORMS, Bundle, FolderError, make_move
 from .court import JudgeError
 from .jail import JailError
 
@@ -33,7 +33,9 @@ def _make_parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="scenarios, one a line")
     commands.add_parser("tools", help="the interface, as JSON")
     for name, told in (("show", "what a policy is shown of a scenario, as JSON"), ("open", "play it: moves as JSON lines in, replies out")):
-        commands.add_parser(name, help=told).add_argument("scenario")
+        command = commands.add_parser(name, help=told)
+        command.add_argument("scenario")
+        command.add_argument("--form", choices=FORMS, default="single", help="ask for everything at once, or converse with a scripted user")
     call = commands.add_parser("call", help="one call on a scenario's initial state")
     for name in ("scenario", "tool"):
         call.add_argument(name)
@@ -57,13 +59,13 @@ def _tools(bundle: Bundle, _: argparse.Namespace) -> int:
 
 
 def _show(bundle: Bundle, asked: argparse.Namespace) -> int:
-    episode = bundle.begin(asked.scenario)
+    episode = bundle.begin(asked.scenario, form=asked.form)
     return _write({"scenario": asked.scenario, "messages": episode.messages, "tools": bundle.tools()})
 
 
 def _open(bundle: Bundle, asked: argparse.Namespace) -> int:
     """A session that lives as long as its input: `{"score": true}` asks for the verdict at any time."""
-    episode = bundle.begin(asked.scenario)
+    episode = bundle.begin(asked.scenario, form=asked.form)
     _write({"messages": episode.messages})
     for line in sys.stdin:
         if line.strip():

@@ -1,10 +1,12 @@
-"""The judge's process: endings in, verdicts out, one JSON line each. It runs our verifiers as they are, on a bare interpreter.
+"""The judge's process: endings in, verdicts out, one JSON line each; dialogues in, the user's words out. It runs our files as they are.
 
-judge/envmill/verifiers/   the very files that judge in the factory
-judge/schemas/             the records they read
-judge/*.py                 stand-ins for the libraries these import
+judge/envmill/verifiers/     the very files that judge in the factory
+judge/envmill/agents/users/  those that play its scripted user, and hold it to its contract
+judge/schemas/               the records they read
+judge/*.py                   stand-ins for the libraries these import
 """
 
+import asyncio
 import json
 import resource
 import sys
@@ -31,7 +33,8 @@ def serve() -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, resource.RLIM_INFINITY))
         try:
-            reply = {"verdict": decide(json.loads(line))}
+            asked = json.loads(line)
+            reply = {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
         except Exception as error:  # whatever it is, it is said, and no verdict  # noqa: BLE001
             reply = {"broken": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(reply) + "\n")
@@ -48,6 +51,20 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
     deeds = [ending.Deed(call(**one["call"]), one["outcome"], one["code"], one["parts"]) for one in told["deeds"]]
     end = ending.Ending(told["initial"], told["final"], deeds, told["said"])
     return judge.judge(scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]).model_dump(mode="json")
+
+
+def converse(request: dict[str, Any]) -> dict[str, Any]:
+    """What the scripted user says to the last line of a dialogue that it took part in; a misstep is no answer to go by."""
+    base, scripted, missteps, scenario = (
+        import_module(name)
+        for name in ("envmill.agents.users.base", "envmill.agents.users.scripted", "envmill.agents.users.missteps", "schemas.scenario")
+    )
+    knowledge = base.Knowledge(scenario.UserContract.model_validate(request["user"]), request["request"])
+    person, dialogue = scripted.ScriptedUser(knowledge), [base.Line(one["who"], one["text"]) for one in request["dialogue"]]
+    heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
+    answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
+    misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
+    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep}
 
 
 if __name__ == "__main__":
