@@ -20,10 +20,12 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.lake.lake import Lake
 from envmill.lake.sql import Limits, open_lake
 from envmill.report.columns import pack_columns
+from envmill.report.moves import list_moves
 from envmill.report.questions import BEFORE, HEADLINE, INDEXES, OVERVIEW
 from envmill.report.rows import list_fragments
 from envmill.report.shards import Parts, write_packed, write_plain
 from envmill.report.terrain import draw_map
+from envmill.sandbox import Sandbox
 from schemas.base import Json
 
 SAMPLE = 2_000
@@ -63,8 +65,11 @@ class Written:
     """Of them, those with every turn."""
 
 
-def write_report(lake: Lake, run: str, folder: Path, attempts: int | None = SAMPLE) -> Written:
-    """The report of one run; a report that is there already is replaced. `attempts`: how many show every turn; None for all."""
+async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None = SAMPLE, sandbox: Sandbox | None = None) -> Written:
+    """The report of one run; a report that is there already is replaced. `attempts`: how many show every turn; None for all.
+
+    With a sandbox those are played again, so that it can be said what each call changed.
+    """
     with _replace(folder) as part:
         data = part / "data"
         data.mkdir()
@@ -73,10 +78,13 @@ def write_report(lake: Lake, run: str, folder: Path, attempts: int | None = SAMP
             counts, shown = _write_indexes(connection, run, data, attempts)
             aside = set(connection.execute('select table_name, "row" from quarantine where run = ?', [run]).fetchall())
             write_packed(data / "map.js", _draw(connection, run))
-        things = sum(counts[name] for name in ("environments", "scenarios", "candidates")) + len(shown)
-        parts = Parts(data, max(1, things // _PART_RECORDS))
-        for fragment in list_fragments(lake, run, shown, aside):
-            parts.add(fragment)
+            things = sum(counts[name] for name in ("environments", "scenarios", "candidates")) + len(shown)
+            parts = Parts(data, max(1, things // _PART_RECORDS))
+            for fragment in list_fragments(lake, run, shown, aside):
+                parts.add(fragment)
+            if sandbox:
+                async for fragment in list_moves(lake, connection, run, shown, sandbox):
+                    parts.add(fragment)
         records = parts.write()
         write_plain(data / "overview.js", "OVERVIEW", overview | _describe(run, counts, parts.count, len(shown), attempts))
         _copy_page(part)

@@ -34,7 +34,8 @@ OVERVIEW: dict[str, str] = {
     "repairs": "select * exclude (run) from repairs where run = $run order by lap, stage, recipe, repair, outcome, fault",
     "costs": f"""select item, sum(kept)::bigint as kept, sum(seconds) as seconds, sum(tokens)::bigint as tokens, {sum_cost()} as cost,
                         sum(unpriced)::bigint as unpriced
-                 from cost_per_kept where run = $run group by item order by list_position(['environment', 'scenario', 'trajectory'], item)""",
+                 from cost_per_kept where run = $run group by item
+                 order by list_position(['environment', 'scenario', 'trajectory'], item)""",
     "themes": "select * exclude (run, recipe) from cost_per_kept where run = $run order by theme, item",
     "spending": f"""select role, provider, model, prompt, sum(calls)::bigint as calls, sum(reused)::bigint as reused,
                            sum(unusable)::bigint as unusable, sum(unanswered)::bigint as unanswered, sum(tokens_in)::bigint as tokens_in,
@@ -80,7 +81,8 @@ BEFORE = """with this as (select started, recipe, provider from runs where run =
 """The run before: of the same recipe, with the same provider; others would be compared to something else."""
 
 INDEXES: dict[str, str] = {
-    "candidates": f"""select subject, lap, stage, outcome, reason, stopped_by as gate, theme, recipe, attempts, seconds, tokens, cost, detail
+    "candidates": f"""select subject, lap, stage, outcome, reason, stopped_by as gate, theme, recipe, attempts, seconds, tokens,
+                            cost, detail
                      from exits where run = $run
                      order by lap, list_position({STAGES}, stage), subject""",
     "findings": f"""select subject, lap, stage, gate, outcome, reason, subject in ({_KEPT} union all {_HOMES}) as kept from ({_FOUND})
@@ -96,7 +98,8 @@ INDEXES: dict[str, str] = {
                         left join (select environment, count(*) as scenarios, count(*) filter (id in ({_KEPT})) as kept
                                    from scenarios where run = $run group by all) as posed on posed.environment = environments.id
                         where run = $run order by name, environments.id""",
-    "scenarios": f"""select scenarios.id, environment, homes.kind, homes.brief ->> 'theme' as theme, request, polarity, split, (features ->> 'oracle_calls')::bigint as calls,
+    "scenarios": f"""select scenarios.id, environment, homes.kind, homes.brief ->> 'theme' as theme, request, polarity, split,
+                            (features ->> 'oracle_calls')::bigint as calls,
                             last.outcome, last.stage, last.gate, last.reason, played.attempts, played.passes,
                             limits.false_accept, limits.false_reject, limits.outcome as bounds, scenarios.id in ({_KEPT}) as kept
                      from scenarios left join environments as homes on homes.run = $run and homes.id = scenarios.environment

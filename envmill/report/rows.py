@@ -38,7 +38,9 @@ _ALL = ("",)
 
 PARTS: tuple[Part, ...] = (
     Part("seeds", "id", "seed", ("brief", "licence", "source")),
-    Part("blueprints", "id", "blueprint", ("name", "summary", "kind", "brief", "collections", "rules", "tools", "policy_document", "origin")),
+    Part(
+        "blueprints", "id", "blueprint", ("name", "summary", "kind", "brief", "collections", "rules", "tools", "policy_document", "origin")
+    ),
     Part("environments", "id", "environment", _ALL),
     Part("tests", "environment", "tests", ("name", "setup", "call", "expect")),
     Part("builds", "subject", "builds", ("repair", "outcome", "failure", "fault", "content_hash")),
@@ -78,6 +80,15 @@ def list_fragments(lake: Lake, run: str, shown: Collection[str], aside: Collecti
                     continue
                 if (part.table, row["id"]) not in aside:
                     yield Fragment(row[part.subject], part.field, row["id"], row["try_number"], _choose(row, part))
+
+
+def read_shown(lake: Lake, run: str, shown: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Rows of those rollouts, as far as playing them again takes."""
+    part = Part("rollouts", "id", "rollout", ("scenario", "environment", "transcript", "weather"))
+    for entry in lake.snapshot(run, [part.table]).files[part.table]:
+        for row in _read_rows(lake, entry.name, part):
+            if row["id"] in shown:
+                yield _choose(row, part) | {"id": row["id"], "try_number": row["try_number"]}
 
 
 def _choose(row: Mapping[str, Any], part: Part) -> dict[str, Json]:

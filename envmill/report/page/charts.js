@@ -48,7 +48,7 @@ function flow(lap) {
       }
     });
     const narrow = place.clientWidth < 620;
-    place.style.height = `${narrow ? 420 : 230 + 12 * nodes.length}px`;
+    place.style.height = `${narrow ? 420 : 120 + 34 * (nodes.length - steps.length - 1)}px`;
     return draw(place, [{ type: "sankey", orientation: narrow ? "v" : "h", arrangement: "snap", node: { label: nodes.map((one) => one.label), color: nodes.map((one) => one.color), pad: narrow ? 26 : 16, thickness: 10, line: { width: 0 }, hovertemplate: "%{label}<extra></extra>" }, link: { source: links.map((one) => one.source), target: links.map((one) => one.target), value: links.map((one) => one.value), color: links.map((one) => one.color), hovertemplate: "%{value}<extra></extra>" } }], {}, ({ points: [point] }) => {
       const one = nodes[point.index ?? point.pointNumber] && point.source === undefined ? nodes[point.index ?? point.pointNumber] : nodes[point.target?.index ?? point.target];
       if (one) location.hash = `#/candidates?${new URLSearchParams(one.to)}`;

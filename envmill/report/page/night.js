@@ -52,7 +52,7 @@ function showNight() {
 
 function state(run) {
   const known = { finished: "kept", failed: "error", crashed: "error" };
-  return h("span", { class: `pill ${known[run.state] || ""}` }, run.state);
+  return h("span", { class: `pill ${known[run.state] || ""}` }, run.state === "started" ? "not finished" : run.state);
 }
 
 function tile(id, title, ...content) {
@@ -102,7 +102,7 @@ function trustTile(of, now) {
     check(now.errors ? "error" : "kept", now.errors ? [rows(now.errors, "candidates", { outcome: "error" }), " candidates ended in error"] : "Every candidate has a result"),
     check(!now.scenarios || now.bounded < now.scenarios ? "not_measured" : "kept", [h("a", { href: "#/section/quality" }, `${count(now.bounded)} of ${count(now.scenarios)}`), " kept scenarios have measured error bounds",
       bounded ? `: wrong ends are accepted at most ${share(bounded.false_accept, 1)}, right ones rejected at most ${share(bounded.false_reject, 1)} (medians)` : ""]),
-    check(unmeasured.length ? "not_measured" : "kept", unmeasured.length ? [unmeasured.slice(0, 3).map((one, place) => [place ? ", " : "", rows(one.subjects, "findings", { gate: one.gate, outcome: "not_measured", reason: one.reason, kept: "true" }), ` by ${one.gate} (${words(one.reason)})`]), " kept and not measured: provisional"] : "Every required gate was measured on what is kept"),
+    check(unmeasured.length ? "not_measured" : "kept", unmeasured.length ? [unmeasured.slice(0, 3).map((one, place) => [place ? ", " : "", rows(one.subjects, "findings", { gate: one.gate, outcome: "not_measured", reason: one.reason, kept: "true" }), ` kept and not measured by ${one.gate} (${words(one.reason)})`]), ": provisional"] : "Every required gate was measured on what is kept"),
     check(paid.length ? "error" : "kept", paid.length ? `${plural(sum(paid, (one) => one.attacks), "attack")} paid for something else than the task` : of.attacks.length ? "Attacks that were paid solve the task" : "No attack was paid"),
     of.quality == null ? check("not_measured", "The run as a whole was not held to the promises of its tables") : check(broken.length ? "error" : "kept", broken.length ? `Promises broken in ${broken.map((one) => one.table).join(", ")}` : `All ${count(sum(of.quality, (one) => one.promises.length))} promises of its tables hold`),
     aside > 0 && check("dropped", [h("a", { href: "#/section/quality" }, count(aside)), " rows were set aside for a broken promise"]),
@@ -130,9 +130,9 @@ function changedTile(now, before, of) {
     ["cost per scenario", money(now.perScenario, now.perScenario == null), money(before.perScenario, before.perScenario == null), null, now.perScenario != null && before.perScenario != null ? now.perScenario - before.perScenario : null],
     ["work per scenario", time(now.seconds / now.scenarios), time(before.seconds / before.scenarios), null, null],
   ];
-  const moved = ([, , , points, plain]) => (Number.isFinite(points) && points !== null ? (Math.abs(points) < 0.005 ? "as before" : `${points > 0 ? "+" : "−"}${Math.abs(100 * points).toFixed(0)} points`) : plain == null ? "" : plain === 0 ? "as before" : `${plain > 0 ? "+" : "−"}${Math.abs(plain).toLocaleString("en", { maximumSignificantDigits: 3 })}`);
+  const moved = ([, , , points, plain]) => (Number.isFinite(points) && points !== null ? (Math.abs(points) < 0.005 ? "as before" : `${points > 0 ? "+" : "−"}${Math.abs(100 * points).toFixed(0)} pts`) : plain == null ? "" : plain === 0 ? "as before" : `${plain > 0 ? "+" : "−"}${Math.abs(plain).toLocaleString("en", { maximumSignificantDigits: 3 })}`);
   return tile("changed-tile", "What changed", h("p", {}, "against ", quoted(of.before.run[0].run), `, ${when(of.before.run[0].started)}`),
-    table([column("", (one) => one[0]), figure("this run", (one) => one[1]), figure("before", (one) => one[2]), figure("change", moved)], lines, { caption: "This run and the one before" }), newReasons(of));
+    table([column("", (one) => one[0], { wide: true }), figure("this run", (one) => one[1]), figure("before", (one) => one[2]), figure("change", moved)], lines, { caption: "This run and the one before" }), newReasons(of));
 }
 
 function newReasons(of) {
@@ -190,13 +190,14 @@ function gateSection(of) {
     line[`is_${one.outcome}`] = (line[`is_${one.outcome}`] || 0) + one.subjects;
     if (one.reason) line.reasons.push(one);
   }
-  const order = (one) => one.gate.replace(/\d+/, (digits) => digits.padStart(3, "0"));
-  const lines = [...found.values()].sort((one, other) => LAPS.indexOf(one.lap) - LAPS.indexOf(other.lap) || STAGES.indexOf(one.stage) - STAGES.indexOf(other.stage) || order(one).localeCompare(order(other)));
+  const lines = [...found.values()].sort((one, other) => LAPS.indexOf(one.lap) - LAPS.indexOf(other.lap) || STAGES.indexOf(one.stage) - STAGES.indexOf(other.stage) || gateOrder(one).localeCompare(gateOrder(other)));
   const said = (code) => figure(SPOKEN[code] || code, (one) => rows(one[`is_${code}`] || 0, "findings", { lap: one.lap, stage: one.stage, gate: one.gate, outcome: code }));
   return section("gates", "Gates", "What each admission check said. Not measured is no pass: what would be needed was not there.",
     table([column("gate", (one) => [h("strong", {}, one.gate), h("small", { class: "under" }, of.titles[one.gate] || "")], { wide: true }), column("step", (one) => `${one.lap} ${one.stage}`), said("kept"), said("dropped"), said("error"), said("not_measured"), said("not_applicable"),
       column("reasons", (one) => one.reasons.map((each, place) => [place ? ", " : "", words(each.reason), ` (${count(each.subjects)})`]), { wide: true })], lines, { caption: "Findings of each gate" }));
 }
+
+const gateOrder = (one) => one.gate.replace(/\d+/, (digits) => digits.padStart(3, "0"));
 
 function repairSection(of) {
   const lines = [];
@@ -239,7 +240,7 @@ function passSection(of, offline) {
 const chart = (key, caption) => h("figure", {}, h("figcaption", {}, caption), h("div", { class: "chart", "data-chart": key, role: "img", "aria-label": caption }));
 
 function coverageSection(of) {
-  const themes = [...new Set(of.coverage.map((one) => one.theme))].sort(), kinds = [...new Set(of.coverage.map((one) => one.polarity))].sort();
+  const themes = [...new Set(of.coverage.map((one) => one.theme))].sort(), kinds = [...new Set(["achieve", "answer", "refuse", "escalate", "clarify", ...of.coverage.map((one) => one.polarity)])];
   const number = (theme, polarity) => sum(of.coverage.filter((one) => one.theme === theme && one.polarity === polarity), (one) => one.scenarios);
   const most = Math.max(1, ...themes.flatMap((theme) => kinds.map((kind) => number(theme, kind))));
   const tint = (value) => { const box = h("span", { class: "tint" }, value ? count(value) : "·"); box.style.setProperty("--part", value / most); return box; };

@@ -42,5 +42,5 @@ const fold = (title, content, open = false) => {
 };
 
 function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(([, value]) => value != null && value !== "").map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));
+  return h("dl", { class: "facts" }, pairs.filter(([, value]) => value != null && value !== "" && value !== false).map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));
 }

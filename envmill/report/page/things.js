@@ -54,7 +54,7 @@ async function showScenario(id, found, first) {
   return [
     heading("scenario", id, quoted(of.request), dotted(fate(last(found)), of.polarity, `split ${of.split}`, ["in ", thing(of.environment, "its environment")], ["from ", thing(of.draft, "draft")], `clock ${of.clock}`)),
     withdrawn(found),
-    section("user", "Who asks", null, facts([["opening", of.user.opening !== of.request && quoted(of.user.opening)], ["persona", quoted(of.user.persona || "")], ["wants", of.user.goals && h("ul", { class: "plain" }, of.user.goals.map((goal) => h("li", {}, quoted(goal))))], ["knows", Object.keys(of.user.facts || {}).length > 0 && h("ul", { class: "plain" }, Object.entries(of.user.facts).map(([key, value]) => h("li", {}, `${key}: `, quoted(spell(value)), (of.user.hidden || []).includes(key) && " (told only when asked)")))]])),
+    section("user", "Who asks", null, facts([["opening", of.user.opening !== of.request && quoted(of.user.opening)], ["persona", of.user.persona && quoted(of.user.persona)], ["wants", of.user.goals && h("ul", { class: "plain" }, of.user.goals.map((goal) => h("li", {}, quoted(goal))))], ["knows", Object.keys(of.user.facts || {}).length > 0 && h("ul", { class: "plain" }, Object.entries(of.user.facts).map(([key, value]) => h("li", {}, `${key}: `, quoted(spell(value)), (of.user.hidden || []).includes(key) && " (told only when asked)")))]])),
     section("oracle", "Reference path", `Earns ${rate(of.oracle_reward)}; doing nothing earns ${rate(of.do_nothing_reward)}.`, h("ol", {}, of.oracle.map((call) => h("li", {}, callText(call)))), of.say && h("p", {}, "Then says: ", quoted(of.say))),
     section("verifier", "Verifier", verifier.partial ? "Goals and facts pay in part." : "All of it, or nothing.", [["Goals: false at the start, true at the end", verifier.goals], ["Guards: true at the start, and still", verifier.guards], ["Procedure: how it must be done", verifier.procedure], ["Facts: what the user must be told", verifier.facts], ["Harm: what must never happen", verifier.harm]].map(([title, checks]) => checks?.length > 0 && [h("h3", {}, title), h("ul", {}, checks.map((one) => h("li", {}, quoted(one.name), one.source && fold("generated check", () => code(one.source)))))]), h("h3", {}, "Frame: nothing else may change than"), verifier.frame.length ? h("ul", { class: "plain" }, verifier.frame.map((path) => h("li", {}, h("code", {}, path.join("."))))) : h("p", {}, "Nothing may change.")),
     section("played", "Attempts", null, table([column("attempt", (one) => (one.shown ? thing(one.id, short(one.id)) : short(one.id))), column("outcome", (one) => outcome(one.outcome)), column("kept", (one) => (one.kept ? "trajectory" : "–")), column("policy", (one) => quoted(one.policy)), column("why", (one) => one.rollout_group), column("form", (one) => one.form), figure("calls", (one) => count(one.steps)), column("ended", (one) => words(one.termination)), column("verdict", (one) => quoted(one.reason, "clamp"), { wide: true })], played, { caption: "Attempts", empty: "It was never played.", most: 40 })),
@@ -83,7 +83,7 @@ async function showAttempt(id, found, first) {
     trajectory && h("p", { class: "lead" }, "Kept as ", h("code", {}, trajectory.id), `, split ${trajectory.split}. Messages with the mark `, h("span", { class: "trained" }, "trained on"), " are learnt from."),
     section("verdict", "Verdict", null, of.reason && h("p", {}, quoted(of.reason)), of.detail && h("p", {}, quoted(of.detail)), of.misstep && h("p", {}, `The simulated user ${words(of.misstep)}: nothing is known about the policy.`),
       Object.keys(of.components).length > 0 && table([column("component", ([key]) => key), figure("value", ([, value]) => rate(value)), column("", ([, value]) => bar(value, 1))], Object.entries(of.components), { caption: "Components" }),
-      of.evidence.length > 0 && table([column("component", (one) => one.component), column("asks for", (one) => quoted(one.name || ""), { wide: true }), column("found", (one) => quoted(spell(one.found)), { wide: true })], of.evidence, { caption: "What failed" })),
+      of.evidence.length > 0 && table([column("component", (one) => one.component), column("asks for", (one) => quoted(one.name || ""), { wide: true }), column("found", (one) => quoted(JSON.stringify(one.found) ?? "nothing"), { wide: true })], of.evidence, { caption: "What failed" })),
     section("turns", "Turn by turn", moves ? moves.same ? "State changes are from playing it again in the jail; every state hash was the same." : "Played again, it went another way, so changes are not told call by call." : "A call that changed the state is marked; what it changed was not played again.", turns(of, trajectory?.loss, moves?.same ? moves.changes : null)),
     section("changes", "What it changed in all", of.changes == null ? "Not known: it ended in error." : null, of.changes != null && changes(of.changes)),
     (of.weather || of.met.length > 0) && section("weather", "Weather", null, facts([["profile", of.weather && json(of.weather)], ["met", of.met.map(words).join(", ")]])),
@@ -94,11 +94,8 @@ async function showAttempt(id, found, first) {
 
 function turns(of, loss, played) {
   const replies = new Map();
-  let number = 0, hash = "";
+  let hash = "", at = 0;
   const list = h("ol", { class: "turns" });
-  const numbers = new Map();
-  of.transcript.forEach((entry) => (entry.tool_calls || []).forEach((one) => { numbers.set(one, number); number += 1; }));
-  let at = 0;
   of.transcript.forEach((entry) => { if (entry.role === "tool") { const held = replies.get(entry.tool_call_id) || []; held.push(entry); replies.set(entry.tool_call_id, held); } });
   of.transcript.forEach((entry, place) => {
     const trained = loss?.[place] && h("span", { class: "trained" }, "trained on");
@@ -106,10 +103,13 @@ function turns(of, loss, played) {
     const turn = h("li", { class: `turn ${/^[a-z]+$/.test(entry.role) ? entry.role : ""}` }, h("p", { class: "who" }, entry.role === "assistant" ? "agent" : entry.role, trained && " ", trained));
     if (entry.reasoning) add(turn, [fold("reasoning", () => h("pre", { class: "prose" }, spell(entry.reasoning)))]);
     if (entry.role === "system") add(turn, [fold("instructions", () => h("pre", { class: "prose" }, spell(entry.content)))]);
-    else if (entry.role === "wait") add(turn, [h("p", {}, `${entry.seconds} s went by`), json(entry.notifications ?? null)]);
+    else if (entry.role === "wait") add(turn, [h("p", {}, `${entry.seconds} s went by`), json(entry.notifications ?? null), played?.[at]?.length > 0 && changes(played[at])]);
     else if (entry.content) add(turn, [h("p", { class: "words", dir: "auto" }, typeof entry.content === "string" ? entry.content : spell(entry.content))]);
+    if (entry.role === "wait") { at += 1; hash = entry.state_hash || hash; }
     for (const call of entry.tool_calls || []) {
-      const reply = replies.get(call.id)?.shift(), moved = reply?.state_hash && reply.state_hash !== hash && (hash !== "" || played?.[at]?.length);
+      const reply = replies.get(call.id)?.shift();
+      if ("raw" in call) { add(turn, [toolCall(call, reply, false)]); continue; }
+      const moved = Boolean(reply?.state_hash && reply.state_hash !== hash && (hash !== "" || played?.[at]?.length));
       add(turn, [toolCall(call, reply, moved, played?.[at])]);
       if (reply?.state_hash) hash = reply.state_hash;
       at += 1;
@@ -122,12 +122,24 @@ function turns(of, loss, played) {
 function toolCall(call, reply, moved, change) {
   const content = reply?.content, failed = content && content.ok === false;
   const body = failed ? h("p", { class: "refused" }, h("strong", {}, words(content.error?.code)), " ", quoted(content.error?.message || "")) : reply ? replyParts(content) : h("p", { class: "empty" }, call.raw ? ["Could not be read, so it was never made: ", quoted(spell(call.raw))] : "No reply was recorded.");
-  return h("div", { class: `tool ${failed ? "failed" : ""}` }, h("p", {}, callText(call), " ", failed ? outcome("dropped") : null, moved && h("span", { class: "moved" }, "state changed")), change?.length > 0 && changes(change), body);
+  return h("div", { class: `tool ${failed ? "failed" : ""}` }, h("p", {}, callText(call), " ", failed && h("span", { class: "moved" }, "refused"), moved && h("span", { class: "moved" }, "state changed")), change?.length > 0 && changes(change), body);
 }
 
 function replyParts(content) {
   const parts = Array.isArray(content?.parts) ? content.parts : [{ type: "json", value: content }];
-  return parts.map((part) => { const text = part.type === "text" ? part.text : JSON.stringify("value" in part ? part.value : part, null, 1); return text.length > 600 ? fold(`reply, ${count(text.length)} characters`, () => h("pre", { class: "json", tabindex: "0" }, text)) : h("pre", { class: "json", tabindex: "0" }, text); });
+  return parts.map((part) => (part.type === "text" ? h("pre", { class: "json", tabindex: "0" }, part.text) : value("value" in part ? part.value : part)));
+}
+
+const flat = (one) => one && typeof one === "object" && !Array.isArray(one) && Object.values(one).every((each) => each === null || typeof each !== "object");
+
+// Rows as a table, one row as a line, anything else as it is.
+function value(one) {
+  if (Array.isArray(one) && one.length && one.every(flat)) {
+    const keys = [...new Set(one.flatMap((row) => Object.keys(row)))];
+    return h("div", { class: "reply" }, table(keys.map((key) => column(key, (row) => (key in row ? quoted(spell(row[key])) : "–"))), one, { most: 20 }));
+  }
+  const text = JSON.stringify(one, null, flat(one) || JSON.stringify(one).length < 110 ? 0 : 1);
+  return h("pre", { class: "json", tabindex: "0" }, flat(one) ? text.replaceAll('":', '": ').replaceAll(',"', ', "') : text);
 }
 
 function changes(list) {
@@ -159,10 +171,10 @@ function why(found) {
 // Every gate's finding with its evidence: the dossier.
 function dossier(found) {
   const held = new Map((found.evidence || []).map((one) => [one.id, one.finding]));
-  const lines = (found.ledger || []).slice().sort((one, other) => place(one) - place(other) || (one.gate === "exit") - (other.gate === "exit"));
+  const lines = (found.ledger || []).slice().sort((one, other) => place(one) - place(other) || (one.gate === "exit") - (other.gate === "exit") || gateOrder(one).localeCompare(gateOrder(other)));
   return lines.length > 0 && section("dossier", "Dossier", "What every gate saw, in the order of the line.", table([
     column("step", (one) => `${one.lap} ${one.stage}${one.try_number > 1 ? `, attempt ${one.try_number}` : ""}`),
-    column("gate", (one) => (one.gate === "exit" ? h("em", {}, "the step") : [h("strong", {}, one.gate), h("small", { class: "under" }, OVERVIEW.titles[one.gate] || "")])),
+    column("gate", (one) => (one.gate === "exit" ? h("em", {}, "the step") : [h("strong", {}, one.gate), h("small", { class: "under" }, OVERVIEW.titles[one.gate] || "")]), { wide: true }),
     column("finding", (one) => outcome(one.outcome)), column("reason", (one) => [h("strong", {}, words(one.reason)), one.reason && " ", quoted(one.detail)], { wide: true }),
     column("evidence", (one) => (held.has(one.evidence) && held.get(one.evidence) != null ? fold("open", () => json(held.get(one.evidence)), one.outcome === "dropped" || one.outcome === "error") : "–"), { wide: true }),
     figure("work", (one) => time(one.seconds)), figure("cost", (one) => money(one.cost)),
