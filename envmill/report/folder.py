@@ -6,7 +6,7 @@
 import importlib.util
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +158,7 @@ def _draw(connection: DuckDBPyConnection, run: str) -> Json:
 
 
 @contextmanager
-def _replace(folder: Path) -> Iterator[Path]:
+def _replace(folder: Path) -> Generator[Path]:
     """A new folder in the place of the old one, once it is whole; what is no report stays untouched."""
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
         raise SettingsError(f"{folder} holds something that is no report. Name another folder with --out, or empty that one.")

@@ -14,11 +14,11 @@ from duckdb import DuckDBPyConnection
 from envmill.agents.tape import Asked, Waited, read_moves
 from envmill.errors import SandboxError
 from envmill.kinds.start import start
+from envmill.lake.arrow import from_arrow
 from envmill.lake.lake import Lake
-from envmill.lake.lineage import Found, read
 from envmill.report.rows import read_shown
 from envmill.report.shards import Fragment
-from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Sandbox
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, Record
 from schemas.environment import Environment
@@ -42,23 +42,24 @@ async def list_moves(
 
 
 class _Held:
-    """Scenarios of a batch, and the environments they are played in."""
+    """Scenarios of a batch and the environments they are played in, as far as the run still holds them."""
 
     def __init__(self, connection: DuckDBPyConnection, run: str, scenarios: Mapping[str, str]) -> None:
-        self.starts: dict[str, Reset] = {}
-        self.programs: dict[str, Program] = {}
-        for scenario, environment in scenarios.items():
-            if environment not in self.programs:
-                self.programs[environment] = Program.of(_read(connection, run, Environment, environment))
-            self.starts[scenario] = start(_read(connection, run, Scenario, scenario))
+        environments = _read(connection, run, Environment, {*scenarios.values()})
+        self.programs = {one.id: Program.of(one) for one in environments}
+        self.starts = {one.id: start(one) for one in _read(connection, run, Scenario, {*scenarios})}
 
 
-def _read(connection: DuckDBPyConnection, run: str, record: type[R], key: str) -> R:
-    values = read(connection, Found(record.table, key, run, (run,)))
-    return record.model_validate({name: values[name] for name in record.model_fields})
+def _read(connection: DuckDBPyConnection, run: str, record: type[R], keys: Collection[str]) -> list[R]:
+    names = list(record.model_fields)
+    question = f"select {', '.join(names)} from {record.table} where run = ? and id in ({', '.join('?' * len(keys))})"
+    rows = connection.execute(question, [run, *sorted(keys)]).fetchall()
+    return from_arrow(record, (dict(zip(names, row, strict=True)) for row in rows))
 
 
 async def _play(row: Mapping[str, Any], held: _Held, sandbox: Sandbox) -> Json:
+    if row["scenario"] not in held.starts or row["environment"] not in held.programs:
+        return None
     moves = list(read_moves(row["transcript"]))
     reset = replace(held.starts[row["scenario"]], weather=row["weather"])
     try:

@@ -43,7 +43,7 @@ function fate(one) {
 
 async function showList(key, query) {
   const plan = LISTS[key], list = await loadList(key);
-  const wanted = [...query].filter(([column]) => column in list.columns), text = query.get("q") || "";
+  const wanted = [...query].filter(([column]) => Object.hasOwn(list.columns, column)), text = query.get("q") || "";
   let found = choose(list, wanted, text, plan.search);
   if (query.get("sort")) found = sorted(list, found, query.get("sort"), query.get("down") === "1");
   return [
@@ -77,7 +77,7 @@ function matcher(list, text, searched) {
 }
 
 function sorted(list, found, column, down) {
-  if (!(column in list.columns)) return found;
+  if (!Object.hasOwn(list.columns, column)) return found;
   const of = (row) => list.at(row, column), sign = down ? -1 : 1;
   const least = (one, other) => (one == null ? 1 : other == null ? -1 : typeof one === "number" ? one - other : String(one).localeCompare(String(other))) ;
   return found.map((row) => [row, of(row)]).sort(([, one], [, other]) => (one == null || other == null ? least(one, other) : sign * least(one, other))).map(([row]) => row);
@@ -121,7 +121,7 @@ function listRows(key, plan, list, found, query) {
 }
 
 function sorter(key, label, by, list, query) {
-  if (!(by in list.columns)) return label;
+  if (!Object.hasOwn(list.columns, by)) return label;
   const now = query.get("sort") === by, down = now && query.get("down") !== "1";
   const next = new URLSearchParams(query);
   next.set("sort", by);

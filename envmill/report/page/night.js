@@ -39,7 +39,7 @@ function showNight() {
   return [
     h("header", { class: "top" },
       h("h1", {}, quoted(of.id)),
-      h("p", { class: "meta" }, state(run), ` started ${when(run.started)} · recipe ${run.recipe} · provider ${run.provider}`,
+      h("p", { class: "meta" }, state(run), ` started ${when(run.started)} · recipe ${run.recipe || "unknown"} · provider ${run.provider || "unknown"}`,
         run.starts > 1 && ` · started ${count(run.starts)} times`)),
     offline && h("p", { class: "notice", id: "offline" }, h("strong", {}, "Offline author."),
       " No model was asked, so pass rates and costs below show that the line works. They say nothing about difficulty or price."),

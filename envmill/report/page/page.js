@@ -26,7 +26,7 @@ async function show() {
   const isNight = !where || where === "section";
   if (isNight && main.dataset.shown === "night") return jump(rest[0]);
   try {
-    const content = isNight ? showNight() : where === "thing" ? await showThing(decodeURIComponent(rest.join("/"))) : where === "search" ? await showSearch(query.get("q") || "") : where in LISTS ? await showList(where, query) : lost(path);
+    const content = isNight ? showNight() : where === "thing" ? await showThing(decodeURIComponent(rest.join("/"))) : where === "search" ? await showSearch(query.get("q") || "") : Object.hasOwn(LISTS, where) ? await showList(where, query) : lost(path);
     if (mine !== showing) return;
     main.replaceChildren();
     add(main, [content]);

@@ -1,0 +1,69 @@
+"""Reports of small runs, written once for all tests here."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from envmill.lake.lake import Lake
+from envmill.report.folder import Written, write_report
+from tests.e2e.conftest import CHROMIUM, QUIET
+from tests.lake.views.example import fill
+from tests.report.hostile import write_hostile
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run and its report."""
+
+    lake: Lake
+    run: str
+    folder: Path
+
+
+def write(lake: Lake, run: str, folder: Path, attempts: int | None = None) -> Written:
+    return asyncio.run(write_report(lake, run, folder, attempts))
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """`nightly-2`, on its way, with a candidate in error and `nightly-1` before it."""
+    return _tell(tmp_path_factory.mktemp("example"), "nightly-2")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """`nightly-1`, finished."""
+    return _tell(tmp_path_factory.mktemp("finished"), "nightly-1")
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """A run whose every text attacks whoever shows it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    lake = Lake(folder / "lake")
+    write_hostile(lake, "r1")
+    write(lake, "r1", folder / "report")
+    return Told(lake, "r1", folder / "report")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, once. Where it must not be missing, it is not skipped."""
+    if not CHROMIUM.exists() and not os.environ.get("CI"):
+        pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the pages")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
+        yield opened
+        opened.close()
+
+
+def _tell(folder: Path, run: str) -> Told:
+    lake = Lake(folder / "lake")
+    fill(lake)
+    write(lake, run, folder / "report")
+    return Told(lake, run, folder / "report")
