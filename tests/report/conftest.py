@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from envmill.lake.lake import Lake
 from envmill.report.folder import Written, write_report
 from tests.e2e.conftest import CHROMIUM, QUIET
 from tests.lake.views.example import fill
+from tests.report.crowd import RUN
+from tests.report.crowd import fill as crowd
 from tests.report.hostile import write_hostile
 
 
@@ -26,7 +29,9 @@ class Told:
 
 
 def write(lake: Lake, run: str, folder: Path, attempts: int | None = None) -> Written:
-    return asyncio.run(write_report(lake, run, folder, attempts))
+    """In a thread: where a browser is open, this one has a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(write_report(lake, run, folder, attempts))).result()
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +47,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Told:
 
 
 @pytest.fixture(scope="session")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """A run with some hundred trajectories."""
+    folder = tmp_path_factory.mktemp("crowded")
+    lake = Lake(folder / "lake")
+    crowd(lake, 100, buckets=1)
+    write(lake, RUN, folder / "report")
+    return Told(lake, RUN, folder / "report")
+
+
+@pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Told:
     """A run whose every text attacks whoever shows it."""
     folder = tmp_path_factory.mktemp("hostile")
@@ -51,9 +66,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told(lake, "r1", folder / "report")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, once. Where it must not be missing, it is not skipped."""
+    """Debian's Chromium, once for a file: its loop is in the way of asynchronous tests. Where it must be there, nothing is skipped."""
     if not CHROMIUM.exists() and not os.environ.get("CI"):
         pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the pages")
     with sync_playwright() as playwright:

@@ -70,13 +70,13 @@ def test_every_section_is_there_and_charts_are_drawn(reader: Reader, finished: T
     assert "Offline author" in page.inner_text("#offline")
 
 
-def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(reader: Reader, finished: Told) -> None:
-    page = reader.open(finished.folder)
+def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(reader: Reader, crowded: Told) -> None:
+    page = reader.open(crowded.folder)
     shown = [
         [number(cell) for cell in row[2:4] + row[5:7]]
         for row in page.eval_on_selector_all("#flow tbody tr", "all => all.map(row => [...row.cells].map(cell => cell.innerText.trim()))")
     ]
-    told = fetch(finished.lake, "select entered, kept, dropped, error from funnel where run = ?", [finished.run])
+    told = fetch(crowded.lake, "select entered, kept, dropped, error from funnel where run = ?", [crowded.run])
     assert shown == [list(row) for row in told]
     links = page.eval_on_selector_all("#main td.number a, .big a", "all => all.map(one => [one.innerText, one.getAttribute('href')])")
     lists = sorted(
