@@ -27,29 +27,34 @@ function draw(place, data, layout, onclick) {
 const plain = (text) => [...String(text)].map((one) => (UNSEEN.test(one) ? codePoint(one) : one)).join("").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const none = (place, text) => place.replaceChildren(h("p", { class: "empty" }, text));
 
+function fateLabel(one, stage, narrow) {
+  const sign = one.outcome === "error" ? "! " : "", gate = one.gate && one.gate !== stage ? `${one.gate} ` : "";
+  return `${sign}${gate}${narrow ? "" : `${plain(words(one.reason))}  `}${count(one.subjects)}`;
+}
+
 function flow(lap) {
   return (place) => {
     const steps = OVERVIEW.funnel.filter((one) => one.lap === lap && one.stage !== "export");
     if (!steps.length) return none(place, `No candidate has entered the ${lap} lap yet.`);
-    const nodes = [], links = [];
+    const nodes = [], links = [], narrow = place.clientWidth < 620;
+    const bar = tone(narrow ? "--accent-soft" : "--accent"); // on a narrow screen the labels stand on the bars
     const node = (label, color, to) => nodes.push({ label, color, to }) - 1;
     const join = (source, target, value, color) => value > 0 && links.push({ source, target, value, color });
-    const at = steps.map((one) => node(`${one.stage}  ${count(one.entered)}`, tone("--accent"), { lap, stage: one.stage }));
+    const at = steps.map((one) => node(`${one.stage}  ${count(one.entered)}`, bar, { lap, stage: one.stage }));
     steps.forEach((one, number) => {
       const by = { lap, stage: one.stage };
       const dead = OVERVIEW.failures.filter((each) => each.lap === lap && each.stage === one.stage), shown = dead.slice(0, 5), rest = sum(dead.slice(5), (each) => each.subjects);
-      for (const each of shown) join(at[number], node(`${each.outcome === "error" ? "! " : ""}${each.gate && each.gate !== one.stage ? `${each.gate} ` : ""}${plain(words(each.reason))}  ${count(each.subjects)}`, tone(each.outcome === "error" ? "--error" : "--dropped"), { ...by, outcome: each.outcome, reason: each.reason }), each.subjects, tone(each.outcome === "error" ? "--error-soft" : "--dropped-soft"));
+      for (const each of shown) join(at[number], node(fateLabel(each, one.stage, narrow), tone(each.outcome === "error" ? "--error" : "--dropped"), { ...by, outcome: each.outcome, reason: each.reason }), each.subjects, tone(each.outcome === "error" ? "--error-soft" : "--dropped-soft"));
       if (rest) join(at[number], node(`${dead.length - 5} more reasons  ${count(rest)}`, tone("--dropped"), { ...by }), rest, tone("--dropped-soft"));
       const next = steps[number + 1];
-      if (!next) join(at[number], node(`kept  ${count(one.kept)}`, tone("--accent"), { ...by, outcome: "kept" }), one.kept, tone("--accent-soft"));
+      if (!next) join(at[number], node(`kept  ${count(one.kept)}`, bar, { ...by, outcome: "kept" }), one.kept, tone("--accent-soft"));
       else {
         join(at[number], at[number + 1], Math.min(one.kept, next.entered), tone("--accent-soft"));
         if (one.kept > next.entered) join(at[number], node(`on its way  ${count(one.kept - next.entered)}`, tone("--faint"), { ...by, outcome: "kept" }), one.kept - next.entered, tone("--line"));
       }
     });
-    const narrow = place.clientWidth < 620;
     place.style.height = `${narrow ? 420 : 120 + 34 * (nodes.length - steps.length - 1)}px`;
-    return draw(place, [{ type: "sankey", orientation: narrow ? "v" : "h", arrangement: "snap", node: { label: nodes.map((one) => one.label), color: nodes.map((one) => one.color), pad: narrow ? 26 : 16, thickness: 10, line: { width: 0 }, hovertemplate: "%{label}<extra></extra>" }, link: { source: links.map((one) => one.source), target: links.map((one) => one.target), value: links.map((one) => one.value), color: links.map((one) => one.color), hovertemplate: "%{value}<extra></extra>" } }], {}, ({ points: [point] }) => {
+    return draw(place, [{ type: "sankey", orientation: narrow ? "v" : "h", arrangement: "snap", node: { label: nodes.map((one) => one.label), color: nodes.map((one) => one.color), pad: narrow ? 30 : 16, thickness: narrow ? 22 : 10, line: { width: 0 }, hovertemplate: "%{label}<extra></extra>" }, link: { source: links.map((one) => one.source), target: links.map((one) => one.target), value: links.map((one) => one.value), color: links.map((one) => one.color), hovertemplate: "%{value}<extra></extra>" } }], {}, ({ points: [point] }) => {
       const one = nodes[point.index ?? point.pointNumber] && point.source === undefined ? nodes[point.index ?? point.pointNumber] : nodes[point.target?.index ?? point.target];
       if (one) location.hash = `#/candidates?${new URLSearchParams(one.to)}`;
     });
