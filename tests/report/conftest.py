@@ -17,6 +17,7 @@ from tests.lake.views.example import fill
 from tests.report.crowd import RUN
 from tests.report.crowd import fill as crowd
 from tests.report.hostile import write_hostile
+from tests.soak import count
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Told:
 
 @pytest.fixture(scope="session")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """A run with some hundred trajectories."""
+    """A run with many trajectories, all of them with every turn."""
     folder = tmp_path_factory.mktemp("crowded")
     lake = Lake(folder / "lake")
-    crowd(lake, 100, buckets=1)
+    crowd(lake, count(100, 100_000), buckets=count(1, 40))
     write(lake, RUN, folder / "report")
     return Told(lake, RUN, folder / "report")
 

@@ -28,25 +28,25 @@ def fill(lake: Lake, trajectories: int, buckets: int = 40) -> None:
     environments = list(_make_environments(-(-trajectories // KEPT)))
     shared = [environments[number::buckets] for number in range(buckets)]
     for bucket, own in enumerate(one for one in shared if one):
-        _publish(lake, "environments-generate", bucket, [], [_exit(f"seed_{one.id}", one) for one in own])
-        _publish(lake, "environments-build", bucket, own, [_exit(f"bp_{one.id}", one) for one in own])
+        publish(lake, "environments-generate", bucket, [], [_exit(f"seed_{one.id}", one) for one in own])
+        publish(lake, "environments-build", bucket, own, [_exit(f"bp_{one.id}", one) for one in own])
         for stage in ("verify", "filter"):
-            _publish(lake, f"environments-{stage}", bucket, [], [_exit(one.id, one) for one in own])
+            publish(lake, f"environments-{stage}", bucket, [], [_exit(one.id, one) for one in own])
         _fill_scenarios(lake, bucket, own)
     note(lake, "finished")
 
 
 def _fill_scenarios(lake: Lake, bucket: int, environments: Sequence[Environment]) -> None:
     posed = [(home, make_scenario(home, number=number, seed=number)) for home in environments for number in range(SCENARIOS)]
-    _publish(lake, "scenarios-generate", bucket, [], [_exit(f"{home.id}:{one.number:03d}", home) for home, one in posed])
-    _publish(lake, "scenarios-build", bucket, [one for _, one in posed], [_exit(f"dft_{one.id}", home) for home, one in posed])
+    publish(lake, "scenarios-generate", bucket, [], [_exit(f"{home.id}:{one.number:03d}", home) for home, one in posed])
+    publish(lake, "scenarios-build", bucket, [one for _, one in posed], [_exit(f"dft_{one.id}", home) for home, one in posed])
     dropped: dict[str, Any] = {"outcome": "dropped", "reason": "unseen_id", "detail": "call 1: nobody said tool_id = 'T1'"}
     fates = [(home, one, dropped if one.number % 10 == 9 else {}) for home, one in posed]
     gates = [_exit(one.id, home, gate="S8", **fate) for home, one, fate in fates]
-    _publish(lake, "scenarios-verify", bucket, [], [*gates, *(_exit(one.id, home, **fate) for home, one, fate in fates)])
-    _publish(lake, "scenarios-filter", bucket, [], [_exit(one.id, home) for home, one, fate in fates if not fate])
+    publish(lake, "scenarios-verify", bucket, [], [*gates, *(_exit(one.id, home, **fate) for home, one, fate in fates)])
+    publish(lake, "scenarios-filter", bucket, [], [_exit(one.id, home) for home, one, fate in fates if not fate])
     played = [row for _, one, fate in fates if not fate for row in _play(one)]
-    _publish(lake, "scenarios-collect", bucket, played, [_exit(one.id, home, children=ATTEMPTS) for home, one, fate in fates if not fate])
+    publish(lake, "scenarios-collect", bucket, played, [_exit(one.id, home, children=ATTEMPTS) for home, one, fate in fates if not fate])
 
 
 def _make_environments(count: int) -> Iterator[Environment]:
@@ -88,7 +88,7 @@ def _exit(subject: str, home: Environment, **fields: Any) -> Attrition:
     return Attrition.model_validate(told | place | {"subject": subject, "seconds": 1.0} | fields)
 
 
-def _publish(lake: Lake, step: str, bucket: int, rows: Sequence[Record], attrition: Sequence[Attrition]) -> None:
+def publish(lake: Lake, step: str, bucket: int, rows: Sequence[Record], attrition: Sequence[Attrition]) -> None:
     lap, stage = step.split("-")
     placed = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"lap": lap, "stage": stage}) for row in attrition]
     assert lake.publish(rows, placed, Stamp(RUN, step, "f" * 20, bucket, 1, "0", TIME))

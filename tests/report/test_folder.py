@@ -15,8 +15,6 @@ from envmill.report.terrain import draw_map
 from tests.lake.test_set_aside import set_aside
 from tests.lake.views.example import EASY, FIRST, SHED, fill
 from tests.report.conftest import Told, write
-from tests.report.crowd import KEPT, RUN
-from tests.report.crowd import fill as crowd
 from tests.report.opened import overview, record, rows, unpack
 
 
@@ -127,11 +125,3 @@ def test_environments_that_share_words_lie_close() -> None:
     assert [one["near"] for one in places] == [1, 0, 3, 2]
     at = np.array([[one["x"], one["y"]] for one in places])
     assert np.linalg.norm(at[0] - at[1]) < np.linalg.norm(at[0] - at[2])
-
-
-def test_many_trajectories_are_all_there_and_can_be_opened(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    crowd(lake, 200, buckets=2)
-    written = write(lake, RUN, tmp_path / "report")
-    assert (written.attempts, written.shown) == (3 * KEPT, 3 * KEPT)
-    assert all(record(tmp_path / "report", row["id"])["trajectory"] for row in rows(tmp_path / "report", "attempts")[:20])

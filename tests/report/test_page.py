@@ -70,6 +70,7 @@ def test_every_section_is_there_and_charts_are_drawn(reader: Reader, finished: T
     assert "Offline author" in page.inner_text("#offline")
 
 
+@pytest.mark.soak(area="operations")
 def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(reader: Reader, crowded: Told) -> None:
     page = reader.open(crowded.folder)
     shown = [
@@ -86,6 +87,20 @@ def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(reader: Reader,
     for text, href in lists:
         reader.go(href)
         assert number(page.inner_text(".found").removeprefix("All ").split()[0].rstrip(";")) == number(text), href
+
+
+@pytest.mark.soak(area="operations")
+def test_any_attempt_of_many_is_found_and_opens(reader: Reader, crowded: Told) -> None:
+    page = reader.open(crowded.folder, "#/attempts?sort=attempt&down=1")
+    held = int(fetch(crowded.lake, "select count(*) from trajectories")[0][0])
+    assert number(page.inner_text(".found").removeprefix("All ")) == held
+    page.locator("#search").fill(page.locator("main tbody a").nth(2).inner_text())
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelectorAll('main tbody tr').length === 1")
+    page.click("main tbody a")
+    page.wait_for_selector("#turns")
+    assert page.locator(".turn.assistant").count() == 5
+    assert page.locator(".trained").count() == 6  # one of them says what the mark means
 
 
 def test_error_looks_unlike_dropped_and_the_night_before_is_compared(reader: Reader, example: Told) -> None:
