@@ -45,7 +45,7 @@ def test_scenario_and_rollout_are_told_line_by_line(home: Home) -> None:
     assert 'oracle:\n    1. list_tools()\n    2. lend(member_id="M1", tool_id="T1")\n' in told
     assert "\n    goals     the drill is lent\n" in told
     assert "\n    may change tools.T1.free\n" in told
-    assert '\ninitial_state:\n    tools (3)\n      T1: {"name": "drill", "free": true}\n' in told
+    assert '\n    tools (3)\n      T1: {"free": true, "name": "drill"}\n' in told
     assert '\n# Evidence\nF1: {"attempts":2,"passed":1,"policy":"careless"}\n' in told
     played = invoke(home, "show", line.all(Rollout)[0].id).stdout
     assert "\nchanges:\n    ~ tools.T1.free true -> false\n" in played

@@ -36,15 +36,22 @@ def write(lake: Lake, run: str, folder: Path, attempts: int | None = None) -> Wr
 
 
 @pytest.fixture(scope="session")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """`nightly-2`, on its way, with a candidate in error and `nightly-1` before it."""
-    return _tell(tmp_path_factory.mktemp("example"), "nightly-2")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = Lake(tmp_path_factory.mktemp("nights") / "lake")
+    fill(lake)
+    return lake
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def example(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """`nightly-2`, on its way, with a candidate in error and `nightly-1` before it."""
+    return _tell(nights, "nightly-2", tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture(scope="session")
+def finished(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Told:
     """`nightly-1`, finished."""
-    return _tell(tmp_path_factory.mktemp("finished"), "nightly-1")
+    return _tell(nights, "nightly-1", tmp_path_factory.mktemp("finished"))
 
 
 @pytest.fixture(scope="session")
@@ -53,8 +60,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("crowded")
     lake = Lake(folder / "lake")
     crowd(lake, count(100, 100_000), buckets=count(1, 40))
-    write(lake, RUN, folder / "report")
-    return Told(lake, RUN, folder / "report")
+    return _tell(lake, RUN, folder)
 
 
 @pytest.fixture(scope="session")
@@ -63,8 +69,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("hostile")
     lake = Lake(folder / "lake")
     write_hostile(lake, "r1")
-    write(lake, "r1", folder / "report")
-    return Told(lake, "r1", folder / "report")
+    return _tell(lake, "r1", folder)
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +83,6 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-def _tell(folder: Path, run: str) -> Told:
-    lake = Lake(folder / "lake")
-    fill(lake)
+def _tell(lake: Lake, run: str, folder: Path) -> Told:
     write(lake, run, folder / "report")
     return Told(lake, run, folder / "report")

@@ -1,6 +1,7 @@
 """What a report's folder holds, whoever shows it."""
 
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -76,8 +77,8 @@ def test_a_report_takes_the_place_of_a_report_alone(finished: Told, tmp_path: Pa
     (folder / "mine").mkdir(parents=True)
     with pytest.raises(SettingsError, match="no report"):
         write(finished.lake, finished.run, folder)
-    (folder / "mine").rmdir()
-    write(finished.lake, finished.run, folder)
+    shutil.rmtree(folder)
+    shutil.copytree(finished.folder, folder)
     before = (folder / "data/overview.js").read_bytes()
     (folder / "stale").touch()
     monkeypatch.setattr("envmill.report.folder.draw_map", lambda _: 1 / 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page, expect
 
 from envmill.lake.sql import fetch
 from tests.report.conftest import Told
@@ -13,6 +13,7 @@ from tests.report.hostile import ATTACK
 from tests.report.opened import rows
 
 SECTIONS = ("night", "flow", "failures", "yield", "gates", "repairs", "cost", "pass", "coverage", "quality", "bundles")
+GROUND = "getComputedStyle(document.body).backgroundColor"
 PATIENCE = 60_000  # milliseconds; the machine may be busy
 
 
@@ -38,21 +39,16 @@ class Reader:
         return self.page
 
 
-def read(browser: Browser, **context: object) -> tuple[BrowserContext, Reader]:
-    opened = browser.new_context(offline=True, **context)  # pyright: ignore[reportArgumentType]
-    reader = Reader(opened.new_page())
+@pytest.fixture
+def reader(browser: Browser) -> Iterator[Reader]:
+    """Whatever it shows, it complains of nothing and asks nobody outside."""
+    context = browser.new_context(offline=True, viewport={"width": 1400, "height": 1000}, color_scheme="light")
+    reader = Reader(context.new_page())
     reader.page.set_default_timeout(PATIENCE)
     reader.page.on("console", lambda said: reader.complaints.append(said.text) if said.type in ("error", "warning") else None)
     reader.page.on("pageerror", lambda error: reader.complaints.append(str(error)))
     reader.page.on("requestfailed", lambda request: reader.complaints.append(f"failed: {request.url}"))
     reader.page.on("request", lambda request: reader.asked.append(request.url))
-    return opened, reader
-
-
-@pytest.fixture
-def reader(browser: Browser) -> Iterator[Reader]:
-    """A wide window in the light; whatever it shows, it complains of nothing and asks nobody outside."""
-    context, reader = read(browser, viewport={"width": 1400, "height": 1000}, color_scheme="light")
     yield reader
     context.close()
     assert reader.complaints == []
@@ -63,11 +59,19 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def test_every_section_is_there_and_charts_are_drawn(reader: Reader, finished: Told) -> None:
+def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(reader: Reader, finished: Told) -> None:
     page = reader.open(finished.folder)
     assert [one for one in SECTIONS if page.locator(f"#{one}").count() != 1] == []
     assert page.locator(".chart .main-svg").count() >= 5
     assert "Offline author" in page.inner_text("#offline")
+    grounds: list[str] = []
+    for width, scheme in ((390, "light"), (800, "dark"), (1400, "dark")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        grounds.append(page.evaluate(GROUND))
+    page.keyboard.press("d")
+    assert grounds[0] != grounds[1] == grounds[2] != page.evaluate(GROUND)
 
 
 @pytest.mark.soak(area="operations")
@@ -96,7 +100,7 @@ def test_any_attempt_of_many_is_found_and_opens(reader: Reader, crowded: Told) -
     assert number(page.inner_text(".found").removeprefix("All ")) == held
     page.locator("#search").fill(page.locator("main tbody a").nth(2).inner_text())
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('main tbody tr').length === 1")
+    expect(page.locator("main tbody tr")).to_have_count(1, timeout=PATIENCE)
     page.click("main tbody a")
     page.wait_for_selector("#turns")
     assert page.locator(".turn.assistant").count() == 5
@@ -126,11 +130,11 @@ def test_a_dropped_candidate_opens_with_its_evidence(reader: Reader, finished: T
 def test_keys_and_search_lead_everywhere(reader: Reader, finished: Told) -> None:
     page = reader.open(finished.folder)
     page.keyboard.press("e")
-    page.wait_for_function("document.querySelector('h1').innerText === 'Environments'")
+    page.wait_for_selector("h1:text-is('Environments')")
     page.keyboard.press("/")
     page.keyboard.type("Clinic")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('main tbody tr').length === 1")
+    expect(page.locator("main tbody tr")).to_have_count(1, timeout=PATIENCE)
     page.locator("main tbody a").first.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("#code")
@@ -139,23 +143,7 @@ def test_keys_and_search_lead_everywhere(reader: Reader, finished: Told) -> None
     page.wait_for_selector("#night")
     page.locator("#all").fill("Clinic")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('h1').innerText === 'Search'")
-
-
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [pytest.param(390, "light", id="narrow"), pytest.param(1400, "dark", id="dark"), pytest.param(800, "dark", id="half")],
-)
-def test_it_fits_narrow_screens_and_dark_rooms(browser: Browser, finished: Told, width: int, scheme: str) -> None:
-    context, reader = read(browser, viewport={"width": width, "height": 844}, color_scheme=scheme)
-    page = reader.open(finished.folder)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (ground == "rgb(255, 255, 255)") is (scheme == "light")
-    page.keyboard.press("d")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
-    context.close()
-    assert reader.complaints == []
+    page.wait_for_selector("h1:text-is('Search')")
 
 
 def test_texts_that_attack_stay_texts(reader: Reader, hostile: Told) -> None:

@@ -73,6 +73,7 @@ function press(event) {
 
 try { const kept = localStorage.getItem("envmill-theme"); if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept; } catch { /* as above */ }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plotly && drawCharts(main));
+matchMedia("(max-width: 52rem)").addEventListener("change", () => plotly && drawCharts(main));
 document.addEventListener("keydown", press);
 addEventListener("hashchange", show);
 buildNav();
