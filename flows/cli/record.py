@@ -1,10 +1,12 @@
 """`show`: one record, where it came from, and what became of it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
+
+from flows.cli.telling import TOLD, make_plain
 
 EXITS = "select lap, stage, outcome, reason, detail, attempts from exits where run = ? and subject = ?"
 GATES = """select stage, gate, try_number as attempt, outcome, reason, detail from attrition
@@ -15,11 +17,14 @@ PLAYED = """select policy, rollout_group as "group", count(*) as attempts, count
 CALLS = """select step, prompt, model, count(*) as calls, sum(tokens_in + tokens_out)::bigint as tokens
            from model_calls where run = ? and subject = ? group by all order by all"""
 BOUNDS = """select outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds where run = ? and scenario = ?"""
+DOSSIERS = """select gate, finding from gate_evidence where run = ? and subject = ? and finding is not null order by gate, id"""
 LEDGER = (
     ("Outcome of each step", EXITS), ("Gates", GATES), ("Error bounds", BOUNDS), ("Played", PLAYED), ("Asked of models", CALLS),
 )  # fmt: skip
 
 _STAMP = ("step", "fingerprint", "bucket", "try_number", "code_version", "written_at", "schema_version")
+_LONG = ("files", "initial_state", "transcript", "messages")
+"""Columns that fill screens: they come after all others."""
 
 
 def show(
@@ -39,7 +44,7 @@ def show(
         values = read(connection, found)
         if json:
             return typer.echo(_dump(values))
-        typer.echo("\n".join(_tell(values, found)))
+        typer.echo(make_plain("\n".join(_tell(values, found))))
         return _tell_fate(connection, found)
 
 
@@ -49,11 +54,17 @@ def _tell(values: dict[str, Any], found: Any) -> Iterator[str]:
     yield f"{found.table} {found.id}"
     yield f"run {found.run}{others}"
     yield ""
-    for name, value in values.items():
+    for name, value in sorted(values.items(), key=lambda item: item[0] in _LONG):
         if name not in (*_STAMP, "id", "run"):
-            yield from _tell_value(name, value)
+            told = TOLD.get((found.table, name)) if value else None
+            yield from _indent(name, told(value, values)) if told else _tell_value(name, value)
     step, version = values["step"] or "-", values["code_version"] or "-"
     yield f"written: {step}, attempt {values['try_number']}, EnvMill {version}, {values['written_at']}"
+
+
+def _indent(name: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"{name}:"
+    yield from (f"    {line}" for text in lines for line in text.splitlines() or [""])
 
 
 def _tell_value(name: str, value: Any) -> Iterator[str]:
@@ -77,11 +88,18 @@ def _tell_fate(connection: Any, found: Any) -> None:
         columns, rows = [column[0] for column in answer.description], answer.fetchall()
         if rows:
             typer.echo(f"\n# {title}")
-            show_table(columns, rows)
+            show_table(columns, [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows])
+    _tell_evidence(connection, found)
     children = follow(connection, found)
     _title(
         "What came of it", [f"{one.table} ({one.count}): {' '.join(one.ids)}{' …' if one.count > len(one.ids) else ''}" for one in children]
     )
+
+
+def _tell_evidence(connection: Any, found: Any) -> None:
+    """What gates saw of it, one dossier a line."""
+    rows = connection.execute(DOSSIERS, [found.run, found.id]).fetchall()
+    _title("Evidence", [make_plain(f"{gate}: {finding}") for gate, finding in rows])
 
 
 def _title(title: str, lines: list[str]) -> None:

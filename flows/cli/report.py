@@ -1,0 +1,50 @@
+"""`report`: a run as a folder of pages that any browser opens from the disk."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.query import Run
+from flows.local.home import Home
+
+
+def report(
+    context: typer.Context,
+    run: Run = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; reports/RUN beside the bundles when left out.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every turn of every attempt, and not of a sample.")] = False,
+    sample: Annotated[
+        int, typer.Option(min=0, help="How many attempts show every turn: some of each outcome, policy and environment.")
+    ] = 2000,
+    replay: Annotated[bool, typer.Option(help="Play those again in the jail, to say what each call changed.")] = True,
+) -> None:
+    """Write a report of a run: what it yielded and cost, what died and why, and every row behind each number.
+
+    Open its index.html from the disk: it needs no server and asks nothing of the network. A report that is there is replaced.
+    """
+    from flows.cli.question import find_run
+
+    meant = find_run(context.obj, run)
+    folder = out or context.obj.settings.bundles.parent / "reports" / meant
+    written = asyncio.run(_write(context.obj, meant, folder, None if every else sample, replay))
+    turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
+    typer.echo(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
+
+
+async def _write(home: Home, run: str, folder: Path, attempts: int | None, replay: bool) -> Any:
+    from envmill.errors import SandboxError
+    from envmill.lake.lake import Lake
+    from envmill.report.folder import write_report
+    from envmill.sandbox import Sandbox
+
+    lake = Lake(home.settings.lake)
+    if not replay:
+        return await write_report(lake, run, folder, attempts)
+    try:
+        async with Sandbox.open(home.settings, drivers=1) as sandbox:
+            return await write_report(lake, run, folder, attempts, sandbox)
+    except SandboxError as error:
+        typer.echo(f"{error.message} Attempts are shown without what each call changed.", err=True)
+        return await write_report(lake, run, folder, attempts)

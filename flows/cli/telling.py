@@ -1,0 +1,133 @@
+"""Values of a record as people read them in a terminal: tools, rules, calls, verifiers, turns and changes, each line by line.
+
+Texts of models and of people are shown and never obeyed: what would move the cursor, colour the screen or turn a line round is spelled out.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Told = Callable[[Any, Mapping[str, Any]], Iterator[str]]
+"""A value and its whole record to lines."""
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_MOST = 400  # characters of a reply: a list of rows fills the screen else; `--json` has it whole
+_SIGNS = {"add": "+", "remove": "-", "set": "~"}
+
+
+def make_plain(text: str) -> str:
+    """The text, with what cannot be seen spelled out."""
+    return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+
+
+def tell_tools(tools: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    for tool in tools:
+        needed = tool["parameters"].get("required", [])
+        names = [name if name in needed else f"{name}?" for name in tool["parameters"].get("properties", {})]
+        yield f"{tool['effect']:7} {tool['name']}({', '.join(names)}): {tool['description']}"
+
+
+def tell_numbered(rules: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{number}. {rule}" for number, rule in enumerate(rules, start=1))
+
+
+def tell_calls(calls: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{number}. {spell_call(call)}" for number, call in enumerate(calls, start=1))
+
+
+def tell_state(state: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    """A line a row."""
+    for name, rows in state.items():
+        if isinstance(rows, dict) and rows:
+            yield f"{name} ({len(rows)})"
+            yield from (f"  {key}: {_spell(row)}" for key, row in rows.items())
+        else:
+            yield f"{name}: {_spell(rows)}"
+
+
+def tell_verifier(verifier: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    yield f"pays {'in part' if verifier.get('partial') else 'for all of it, or nothing'}"
+    for part in ("goals", "guards", "procedure", "facts", "harm"):
+        for check in verifier.get(part) or ():
+            yield f"{part:9} {check['name']}"
+            yield from (f"          | {line}" for line in check.get("source", "").splitlines())
+    for path in verifier["frame"]:
+        yield f"may change {'.'.join(path)}"
+
+
+def tell_changes(changes: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    if changes is None:
+        yield "not known"
+    for one in changes or ():
+        before, after = _spell(one.get("before")), _spell(one.get("after"))
+        told = {"add": after, "remove": before}.get(one["op"], f"{before} -> {after}")
+        yield f"{_SIGNS.get(one['op'], '?')} {'.'.join(one['path'])} {told}"
+
+
+def tell_evidence(evidence: Any, _: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{one.get('component', '')}: {one.get('name', '')}; found {_spell(one.get('found'))}" for one in evidence)
+
+
+def tell_turns(transcript: Any, record: Mapping[str, Any]) -> Iterator[str]:
+    """Who said and called what, which calls changed the state, and which messages are trained on."""
+    learnt, state = record.get("loss") or [], ""
+    for place, entry in enumerate(transcript):
+        if entry["role"] == "tool":
+            moved = " (state changed)" if entry.get("state_hash", state) != state and state else ""
+            state = entry.get("state_hash", state)
+            yield f"    = {_spell_reply(entry['content'])}{moved}"
+            continue
+        mark = " *" if place < len(learnt) and learnt[place] else ""
+        yield from _tell_message(entry, mark)
+    if any(learnt):
+        yield "(* is trained on)"
+
+
+def _tell_message(entry: Mapping[str, Any], mark: str) -> Iterator[str]:
+    if entry["role"] == "wait":
+        yield f"(waits {entry['seconds']:g} s) {_spell(entry['notifications']) if entry['notifications'] else ''}".rstrip()
+        return
+    who = "agent" if entry["role"] == "assistant" else entry["role"]
+    said = entry.get("content") or ""
+    yield f"{who}{mark}: {said if isinstance(said, str) else _spell(said)}".rstrip()
+    for call in entry.get("tool_calls", ()):
+        yield f"  > {spell_call(call)}"
+
+
+def spell_call(call: Mapping[str, Any]) -> str:
+    arguments = ", ".join(f"{name}={_spell(value)}" for name, value in call["arguments"].items())
+    actor = call.get("actor", "agent")
+    return f"{call['name']}({arguments}){'' if actor == 'agent' else f' as {actor}'}"
+
+
+def _spell_reply(content: Any) -> str:
+    if isinstance(content, dict) and "ok" in content:
+        content = [part.get("value", part.get("text", part)) for part in content["parts"]] if content["ok"] else content["error"]
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0]
+    text = content if isinstance(content, str) else _spell(content)
+    return text if len(text) <= _MOST else f"{text[:_MOST]}… ({len(text)} characters)"
+
+
+def _spell(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+TOLD: dict[tuple[str, str], Told] = {
+    ("environments", "tools"): tell_tools,
+    ("environments", "rules"): tell_numbered,
+    ("drafts", "oracle"): tell_calls,
+    ("drafts", "changes"): tell_changes,
+    ("drafts", "initial_state"): tell_state,
+    ("scenarios", "initial_state"): tell_state,
+    ("scenarios", "oracle"): tell_calls,
+    ("scenarios", "verifier"): tell_verifier,
+    ("rollouts", "transcript"): tell_turns,
+    ("rollouts", "changes"): tell_changes,
+    ("rollouts", "evidence"): tell_evidence,
+    ("trajectories", "messages"): tell_turns,
+    ("trajectories", "tools"): lambda tools, _: iter([", ".join(tool["name"] for tool in tools)]),
+    ("attacks", "calls"): tell_calls,
+}
+"""Table and column → how its value is told; anything else is told as JSON."""
