@@ -19,6 +19,7 @@ from envmill.models.handing import outlast
 from envmill.opening import open_walk
 from envmill.settings import Settings
 from envmill.walk import Walk
+from flows.local.lease import hold_lease
 from flows.pending import put_off
 from flows.surroundings import read_settings
 from schemas.run import RunConfig
@@ -87,7 +88,7 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Walk]:
     if config.seed is None:
         config = config.model_copy(update={"seed": int(flow_run.get_scheduled_start_time().strftime("%Y%m%d"))})
     settings: Settings = read_settings()
-    async with open_walk(run, config, settings) as walk:
+    async with hold_lease(settings.home, str(flow_run.get_id())), open_walk(run, config, settings) as walk:
         for warning in find_kin(walk.mill.config):
             get_run_logger().warning(warning)
         with _at_hand(walk):

@@ -28,7 +28,7 @@ def status(context: typer.Context) -> None:
 
     home: Home = context.obj
     typer.echo(f"home: {home.folder}")
-    for name in ("server", "worker"):
+    for name in ("server", "worker", "watchdog"):
         process = Process(home, name)
         record = process.running()
         stale = " (a stale record is left; `envmill up` clears it)" if process.path.exists() else ""

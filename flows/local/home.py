@@ -3,6 +3,8 @@
 home/port              port picked last, so that links stay good over restarts
 home/server.json       who runs as server (flows/local/process.py)
 home/worker.json       who runs as worker
+home/watchdog.json     who keeps watch over both
+home/runs/             leases of the runs under way (flows/local/lease.py)
 home/logs/             what they print
 home/prefect/          Prefect's own folder: database, profiles
 home/lock              held while something is started or stopped
@@ -41,6 +43,10 @@ PREFECT = {
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
     "PREFECT_WORKER_QUERY_SECONDS": "2",  # the default of 10 is what a Retry click would wait for
+    # A server that was killed still knows who holds which place; else a run that asks to keep its own would be ended.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    "PREFECT_DEPLOYMENT_CONCURRENCY_SLOT_WAIT_SECONDS": "10",  # the default of 30 is what the next run waits after a place is free
+    "PREFECT_CLIENT_MAX_RETRIES": "6",  # two minutes: the watchdog needs one of them to bring a killed server back
     "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",  # the lake alone knows what is done
     "PREFECT__SERVER_FINAL": "1",
 }

@@ -1,6 +1,6 @@
 """Up and down: server, work pool, worker and deployments, each brought up only as far as it lacks.
 
-    claim port ─► server healthy ─► work pool ─► worker ─► deployments of prefect.yaml
+    claim port ─► server healthy ─► work pool ─► worker ─► deployments of prefect.yaml ─► watchdog
 
 Killed at any point, the next `up` goes on from what it finds.
 """
@@ -20,7 +20,7 @@ from flows.local.api import Api
 from flows.local.errors import NoServer, Refused
 from flows.local.home import Home
 from flows.local.process import Process, end, find_marked
-from flows.local.runs import POOL, close_lost_runs
+from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, list_runs, name_worker
 
 SERVER_DEADLINE = 120.0  # 16 s on an idle machine of two cores
 WORKER_DEADLINE = 60.0
@@ -28,7 +28,8 @@ Say = Callable[[str], None]
 
 SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
 # No --limit: with a limit, the retry of a run whose process still lives kills the worker.
-WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", "local"]
+WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name_worker()]
+WATCHDOG = ["-m", "flows.local.watchdog"]
 
 
 def bring_up(home: Home, say: Say) -> str:
@@ -40,16 +41,35 @@ def bring_up(home: Home, say: Say) -> str:
             _ensure_worker(home, api, say)
             _ensure_deployments(home, api, say)
             _wait_for_worker(home, api)
+        _ensure_watchdog(home, url, say)
     return url
 
 
-def bring_down(home: Home, say: Say) -> None:
-    """Worker first: it ends its runs and still can tell the server so. Orphans of a killed worker end too."""
+def keep_up(home: Home, say: Say) -> list[str]:
+    """Start again what was up and died; its names. Nothing is waited for but the server, and an `up` or `down` under way goes first."""
+    gone = [name for name in ("server", "worker") if (process := Process(home, name)).path.exists() and not process.running()]
+    if not gone:
+        return []
     with home.lock():
+        if Process(home, "watchdog").read() is None:  # a `down` came first
+            return []
+        url = _ensure_server(home, say)
+        with Api(url) as api:
+            _ensure_worker(home, api, say)
+    return gone
+
+
+def bring_down(home: Home, say: Say) -> None:
+    """The watchdog first, or it would start the others again; then the worker: it ends its runs and still can tell the server so. Orphans
+    of a killed worker end too."""
+    with home.lock():
+        _stop(home, "watchdog", 5, say)
+        cut_off = _list_under_way(home)
         _stop(home, "worker", 20, say)
         _end_orphans(home, say)
         if server := Process(home, "server").running():
             with Api(server.url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
+                _close_cut_off(api, cut_off)
                 _close_lost_runs(home, api, say)
         _stop(home, "server", 15, say)
 
@@ -121,6 +141,16 @@ def _ensure_worker(home: Home, api: Api, say: Say) -> None:
     say(f"worker: started (pid {record.pid})")
 
 
+def _ensure_watchdog(home: Home, url: str, say: Say) -> None:
+    watchdog = Process(home, "watchdog")
+    record = watchdog.running()
+    if record and record.url != url:
+        watchdog.stop(5)
+        record = None
+    watchdog.forget_stale()
+    say(f"watchdog: already running (pid {record.pid})" if record else f"watchdog: started (pid {watchdog.start(WATCHDOG, url).pid})")
+
+
 def _wait_for_worker(home: Home, api: Api) -> None:
     """Until the pool has heard from it."""
     worker = Process(home, "worker")
@@ -163,6 +193,23 @@ def _digest_deployments() -> str:
     """What a deployment is made of: the file, the flows, and the form their parameter is drawn from."""
     sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", *sorted((ROOT / "flows").glob("*.py"))]
     return hashlib.blake2b(b"\0".join([bytes(ROOT), *map(Path.read_bytes, sources)])).hexdigest()
+
+
+def _list_under_way(home: Home) -> list[str]:
+    server = Process(home, "server").running()
+    if server is None:
+        return []
+    with Api(server.url, patience=0) as api, contextlib.suppress(NoServer, Refused):
+        return [flow_run["id"] for flow_run in list_runs(api, UNDER_WAY)]
+    return []
+
+
+def _close_cut_off(api: Api, cut_off: list[str]) -> None:
+    """Say of runs whose worker was just stopped that this was meant: no watchdog resumes them."""
+    for flow_run in cut_off:
+        if api.get(f"/flow_runs/{flow_run}")["state_type"] not in ("COMPLETED", "FAILED", "CANCELLED"):
+            state = {"type": "CRASHED", "message": f"{STOPPED} Retry goes on where it stopped."}
+            api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": True})
 
 
 def _close_lost_runs(home: Home, api: Api, say: Say) -> None:

@@ -1,10 +1,11 @@
-"""kill -9 of the flow process in the middle of a step, then Retry: as if nothing had happened, and nothing paid twice."""
+"""kill -9 in the middle of a step: the watchdog goes on as if nothing had happened, and nothing is paid twice."""
 
 import time
 from collections import Counter
 from typing import Any
 
 from envmill.lake.journal import read_calls
+from flows.local.process import Process
 from schemas.base import Record
 from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.tables import TABLES
@@ -12,7 +13,6 @@ from tests.e2e.author_server import Ask, AuthorServer
 from tests.e2e.plant import Plant, kill, wait_until
 
 OPTIONS = {"environments": 4, "scenarios": 3, "attempts": 2, "seed": 5}
-LATE_REPORT = 12.0  # seconds after which the worker no longer overwrites the state of a run whose process it lost
 EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall}
 EXITS = "select lap, stage, replace(subject, run, 'run') as subject, outcome, reason, children from exits where run = ? order by all"
 
@@ -31,9 +31,8 @@ def test_a_killed_run_ends_equal_to_an_undisturbed_one(plant: Plant, author_serv
     journalled = find_journalled(plant, killed)
     author_server.heal()
     plant.wait_for(killed, "CRASHED")
-    time.sleep(LATE_REPORT)
-    retry(plant, killed)
-    plant.wait_for(killed, "COMPLETED")
+    plant.wait_for(killed, "COMPLETED", seconds=180)
+    assert "Resumed by the watchdog, 1 of 3." in find_messages(plant, killed)
 
     assert any(item[0] == "scenario" for item in journalled), "the kill came before the step had anything"
     assert find_repeated(author_server.asked[began:]) <= Counter(ask.item for ask in asked) - journalled
@@ -46,11 +45,10 @@ def count(asked: list[Ask]) -> Counter[str]:
     return Counter(ask.prompt for ask in asked)
 
 
-def retry(plant: Plant, run: str) -> None:
-    """What the button of the UI sends."""
-    state = {"type": "SCHEDULED", "name": "AwaitingRetry", "message": "Retry from the UI"}
+def find_messages(plant: Plant, run: str) -> list[str]:
+    """What was said of each state the run was in."""
     with plant.api() as api:
-        assert api.post(f"/flow_runs/{run}/set_state", {"state": state, "force": False})["status"] == "ACCEPT"
+        return [state["message"] for state in api.get(f"/flow_run_states/?flow_run_id={run}")]
 
 
 def find_journalled(plant: Plant, run: str) -> Counter[tuple[str, str, int]]:
@@ -72,3 +70,31 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
     # The quality dossier of a run bears its id and counts its events and attempts.
     apart = "and gate <> 'quality'" if record is Evidence else ""
     return plant.ask(f'select {columns} from "{record.table}" where run = ? {apart} order by id', run)
+
+
+def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(plant: Plant, author_server: AuthorServer) -> None:
+    """Without the watchdog the first night stays Running for ever, and the second waits for its place as long."""
+    author_server.go_slow("scenario", pace=0.5)
+    began = len(author_server.asked)
+    url = plant.record("server").url
+    first = start_night(plant)
+    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 1, 90, lambda: plant.tail("worker"))
+    second = start_night(plant)
+    worker, flow = plant.record("worker").pid, plant.find_flow(first)
+    kill(plant.record("server").pid)
+    wait_until(lambda: Process(plant.home, "server").running() is not None, 60, lambda: plant.tail("watchdog"))
+    for pid in (worker, flow):
+        kill(pid)
+    author_server.heal()
+    plant.wait_for(first, "COMPLETED", seconds=300)
+    plant.wait_for(second, "COMPLETED", seconds=300)
+    assert plant.record("server").url == url
+    assert plant.record("worker").pid != worker
+    assert any(message.startswith("Resumed by the watchdog") for message in find_messages(plant, first))
+
+
+def start_night(plant: Plant) -> str:
+    config = {"environments": 2, "scenarios": 2, "attempts": 1, "seed": 5}
+    with plant.api() as api:
+        deployment = api.find_deployment("factory/factory-nightly")
+        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": {"config": config}})["id"]

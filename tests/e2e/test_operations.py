@@ -10,11 +10,12 @@ STEPS = 11
 
 
 def test_a_second_up_finds_everything_running(plant: Plant) -> None:
-    before = (plant.record("server"), plant.record("worker"))
+    names = ("server", "worker", "watchdog")
+    before = [plant.record(name) for name in names]
     said = plant.envmill("up")
-    assert said.count("already running") == 2
+    assert said.count("already running") == len(names)
     assert before[0].url in said
-    assert (plant.record("server"), plant.record("worker")) == before
+    assert [plant.record(name) for name in names] == before
 
 
 def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
@@ -74,7 +75,7 @@ def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_
     author_server.go_slow("blueprint", pace=10)
     run = plant.begin(environments=1)
     plant.wait_for(run, "RUNNING")
-    for pid in (plant.record("worker").pid, plant.find_flow(run), plant.record("server").pid):
+    for pid in (plant.record("watchdog").pid, plant.record("worker").pid, plant.find_flow(run), plant.record("server").pid):
         kill(pid)
     assert "stale" in plant.envmill("status")
     with plant.start("up") as half:
