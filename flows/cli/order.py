@@ -15,7 +15,7 @@ from envmill.models.recording import is_file
 from flows.cli.progress import Progress
 from flows.local.api import Api
 from flows.local.home import Home
-from flows.local.service import find_server
+from flows.local.service import find_server, read_named
 from schemas.run import RunConfig
 
 _RENEWED = ("budget", "budget_tokens")
@@ -55,11 +55,11 @@ def _explain(problem: Any) -> str:
     return f"--{name.replace('_', '-')} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
 
 
-def run_factory(home: Home, config: RunConfig, wait: bool = True) -> bool:
-    """Create a flow run of the factory; whether it completed (or, not waiting, was created)."""
+def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> bool:
+    """Create a flow run of the factory; whether it completed (or, not waiting, was created). A remote server is PREFECT_API_URL's."""
     for warning in find_kin(config):
         typer.echo(f"warning: {warning}", err=True)
-    url = find_server(home)
+    url = read_named(home) if remote else find_server(home)
     with Api(url) as api:
         deployment = api.find_deployment("factory/factory")
         parameters = {"config": config.model_dump(mode="json", exclude_unset=True)}

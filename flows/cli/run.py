@@ -54,14 +54,15 @@ def run(
     provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
+    remote: Annotated[bool, typer.Option("--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own.")] = False,
 ) -> None:
     """Run the factory once. Exits with 0 only when the run completes."""
     from flows.cli.order import make_config, run_factory
 
-    given = {name: value for name, value in context.params.items() if name not in ("resume", "wait")}
+    given = {name: value for name, value in context.params.items() if name not in ("resume", "wait", "remote")}
     config = make_config(given, resume, context.obj)
     try:
-        completed = run_factory(context.obj, config, wait)
+        completed = run_factory(context.obj, config, wait, remote)
     except KeyboardInterrupt:
         typer.echo("\nNo longer following. The run goes on; its page tells how far it is.", err=True)
         raise typer.Exit(130) from None

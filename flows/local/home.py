@@ -5,6 +5,7 @@ home/server.json       who runs as server (flows/local/process.py)
 home/worker.json       who runs as worker
 home/watchdog.json     who keeps watch over both
 home/runs/             leases of the runs under way (flows/local/lease.py)
+home/remote            address of the server that is used instead of one of this home
 home/logs/             what they print
 home/prefect/          Prefect's own folder: database, profiles
 home/lock              held while something is started or stopped
@@ -58,11 +59,14 @@ class Home:
 
     settings: Settings
     environ: Mapping[str, str]
+    named: str = ""
+    """Server that PREFECT_API_URL names; nobody goes there unless asked to."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Home":
         """The user's own Prefect variables stop here."""
-        return cls(Settings.read(environ), {name: value for name, value in environ.items() if not name.startswith("PREFECT_")})
+        own = {name: value for name, value in environ.items() if not name.startswith("PREFECT_")}
+        return cls(Settings.read(environ), own, environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api"))
 
     @property
     def folder(self) -> Path:
@@ -71,6 +75,17 @@ class Home:
     @property
     def prefect(self) -> Path:
         return self.folder / "prefect"
+
+    @property
+    def remote(self) -> str:
+        """Server that `envmill up --remote` was told to use; empty when this home has one of its own."""
+        path = self.folder / "remote"
+        return path.read_text().strip() if path.exists() else ""
+
+    def use_remote(self, url: str) -> None:
+        """From now on; with no address, no more."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "remote").write_text(url)
 
     def log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
@@ -91,7 +106,7 @@ class Home:
             "ENVMILL_BUNDLES": str(self.settings.bundles),
             "ENVMILL_AUTHOR_URL": self.settings.author_url,
             MARK: str(self.folder),
-        }
+        } | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if (database := self.settings.database.reveal()) else {})
 
     @contextmanager
     def lock(self, seconds: float = 180) -> Iterator[None]:

@@ -25,7 +25,7 @@ class Plant:
     home: Home
 
     @classmethod
-    def at(cls, folder: Path, author_url: str = "", port: int = 0) -> "Plant":
+    def at(cls, folder: Path, author_url: str = "", port: int = 0, database: str = "", server: str = "http://127.0.0.1:1") -> "Plant":
         """Hostile surroundings on purpose: no program on the PATH, called from elsewhere, and a user who works with another Prefect."""
         own = {
             "ENVMILL_HOME": folder,
@@ -33,7 +33,8 @@ class Plant:
             "ENVMILL_BUNDLES": folder / "bundles",
             "ENVMILL_PORT": port,
             "ENVMILL_AUTHOR_URL": author_url,
-            "PREFECT_API_URL": "http://127.0.0.1:1/api",
+            "ENVMILL_DATABASE": database,
+            "PREFECT_API_URL": f"{server}/api",
             "PREFECT_SERVER_API_PORT": "1",
             "PATH": "/nonexistent",
             "PWD": "/nonexistent",
@@ -44,7 +45,7 @@ class Plant:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env=dict(self.home.environ),
+            env=self.home.environ | {"PREFECT_API_URL": f"{self.home.named}/api"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -69,9 +70,9 @@ class Plant:
     def ask(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
         return ask(self.home, question, values)[1]
 
-    def begin(self, **options: Any) -> str:
+    def begin(self, *flags: str, **options: Any) -> str:
         """Ask for a factory run without waiting; its id."""
-        said = self.envmill("run", "--no-wait", *(f"--{name}={value}" for name, value in options.items()))
+        said = self.envmill("run", "--no-wait", *flags, *(f"--{name}={value}" for name, value in options.items()))
         return said.split("run ")[1].split(":")[0]
 
     def wait_for(self, run: str, *states: str, seconds: float = 90) -> dict[str, Any]:

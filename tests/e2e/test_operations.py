@@ -24,11 +24,20 @@ def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
     assert "1 worker(s) online" in said
 
 
+def test_a_check_finds_everything_up_and_the_next_night_planned(plant: Plant) -> None:
+    said = plant.envmill("up", "--check")
+    assert [line.split()[:2] for line in said.splitlines()] == [
+        ["ok", name] for name in ("server", "worker", "watchdog", "pool", "deployments", "schedule", "runs")
+    ]
+    assert "T02:00 UTC" in said
+
+
 def test_another_clone_neither_takes_the_port_nor_meets_the_server(plant: Plant, tmp_path: Path) -> None:
     port = plant.record("server").url.rsplit(":", 1)[1]
     other = Plant.at(tmp_path, port=int(port))
     assert f"Port {port} is taken" in other.envmill("up", expect=2)
     assert "envmill up" in other.envmill("run", expect=3)
+    assert "Run `envmill up`" in other.envmill("up", "--check", expect=1)
     assert not find_marked(other.home)
 
 
@@ -53,8 +62,11 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     assert len(deployed) == STEPS + 2
 
 
-def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(plant: Plant, author_server: AuthorServer) -> None:
-    run = plant.begin(environments=1, scenarios=1, attempts=1, mistakes=0)
+def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(
+    plant: Plant, author_server: AuthorServer, tmp_path: Path
+) -> None:
+    elsewhere = Plant.at(tmp_path, server=plant.record("server").url)  # another home, and a server it is told of
+    run = elsewhere.begin("--remote", environments=1, scenarios=1, attempts=1, mistakes=0)
     plant.wait_for(run, "COMPLETED")
     asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
     again = start_step(plant, "scenarios-generate", run)
