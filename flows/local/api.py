@@ -30,6 +30,9 @@ class Api:
     def post(self, path: str, body: dict[str, Any]) -> Any:
         return self._ask("POST", path, body)
 
+    def delete(self, path: str) -> Any:
+        return self._ask("DELETE", path, None)
+
     def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         """SQLite under load is answered as 503: wait and ask again."""
         deadline = time.monotonic() + self._patience

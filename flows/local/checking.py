@@ -13,6 +13,7 @@ from flows.local.service import find_server, has_deployments
 
 _UP = "Run `envmill up`."
 _RESTART = "Run `envmill down`, then `envmill up`."
+NIGHTLY = "factory-nightly"
 _SCHEDULED = 30.0
 """Seconds the scheduler may need to plan the next nights after a deployment."""
 
@@ -64,7 +65,7 @@ def _check_pool(api: Api) -> Part:
 
 def _check_schedule(api: Api) -> Part:
     """A scheduler can fail without a word, and then no night ever comes."""
-    planned = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}, "tags": {"all_": ["auto-scheduled"]}}, "limit": 1}
+    planned = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}, "deployments": {"name": {"any_": [NIGHTLY]}}, "limit": 1}
     until = time.monotonic() + _SCHEDULED
     while not (found := api.post("/flow_runs/filter", {**planned, "sort": "EXPECTED_START_TIME_ASC"})) and time.monotonic() < until:
         time.sleep(1)

@@ -22,8 +22,8 @@ from flows.local.home import Home
 from flows.local.process import Process, end, find_marked
 from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
 
-SERVER_DEADLINE = 120.0  # 16 s on an idle machine of two cores
-WORKER_DEADLINE = 60.0
+SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
+WORKER_DEADLINE = 180.0
 Say = Callable[[str], None]
 
 SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
@@ -218,7 +218,7 @@ def _list_deployments(api: Api) -> list[str]:
 
 def _digest_deployments(url: str) -> str:
     """What a deployment is made of: the server, the file, the flows, and the form their parameter is drawn from."""
-    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", *sorted((ROOT / "flows").glob("*.py"))]
+    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", ROOT / "schemas/upkeep.py", *sorted((ROOT / "flows").glob("*.py"))]
     return hashlib.blake2b(b"\0".join([url.encode(), bytes(ROOT), *map(Path.read_bytes, sources)])).hexdigest()
 
 

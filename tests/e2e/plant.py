@@ -55,7 +55,7 @@ class Plant:
     def envmill(self, *arguments: str, expect: int = 0) -> str:
         """Everything a command says; its exit code must be the expected one."""
         with self.start(*arguments) as command:
-            out, err = command.communicate(timeout=200)
+            out, err = command.communicate(timeout=900)
         assert command.returncode == expect, f"envmill {' '.join(arguments)} ended with {command.returncode}\n{out}\n{err}"
         return out + err
 
@@ -75,7 +75,7 @@ class Plant:
         said = self.envmill("run", "--no-wait", *flags, *(f"--{name}={value}" for name, value in options.items()))
         return said.split("run ")[1].split(":")[0]
 
-    def wait_for(self, run: str, *states: str, seconds: float = 90) -> dict[str, Any]:
+    def wait_for(self, run: str, *states: str, seconds: float = 300) -> dict[str, Any]:
         """Until the flow run is in one of the states."""
         found: dict[str, Any] = {}
 

@@ -24,14 +24,14 @@ def test_a_killed_run_ends_equal_to_an_undisturbed_one(plant: Plant, author_serv
     began = len(author_server.asked)
     author_server.go_slow("scenario", pace=0.25)
     killed = plant.begin(**OPTIONS)
-    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 3, 60, lambda: plant.tail("worker"))
+    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 3, 300, lambda: plant.tail("worker"))
     kill(plant.find_flow(killed))
     time.sleep(1)  # calls that reached the author go on there
     asked = author_server.asked[began:]
     journalled = find_journalled(plant, killed)
     author_server.heal()
     plant.wait_for(killed, "CRASHED")
-    plant.wait_for(killed, "COMPLETED", seconds=180)
+    plant.wait_for(killed, "COMPLETED", seconds=600)
     assert "Resumed by the watchdog, 1 of 3." in find_messages(plant, killed)
 
     assert any(item[0] == "scenario" for item in journalled), "the kill came before the step had anything"
@@ -48,7 +48,7 @@ def count(asked: list[Ask]) -> Counter[str]:
 def find_messages(plant: Plant, run: str) -> list[str]:
     """What was said of each state the run was in."""
     with plant.api() as api:
-        return [state["message"] for state in api.get(f"/flow_run_states/?flow_run_id={run}")]
+        return [state["message"] or "" for state in api.get(f"/flow_run_states/?flow_run_id={run}")]
 
 
 def find_journalled(plant: Plant, run: str) -> Counter[tuple[str, str, int]]:
@@ -74,27 +74,47 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
 
 def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(plant: Plant, author_server: AuthorServer) -> None:
     """Without the watchdog the first night stays Running for ever, and the second waits for its place as long."""
-    author_server.go_slow("scenario", pace=0.5)
+    author_server.go_slow("scenario", pace=30)
     began = len(author_server.asked)
     url = plant.record("server").url
     first = start_night(plant)
-    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 1, 90, lambda: plant.tail("worker"))
-    second = start_night(plant)
+    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 1, 300, lambda: plant.tail("worker"))
+    second = wait_for_cron(plant)
     worker, flow = plant.record("worker").pid, plant.find_flow(first)
     kill(plant.record("server").pid)
-    wait_until(lambda: Process(plant.home, "server").running() is not None, 60, lambda: plant.tail("watchdog"))
+    wait_until(lambda: Process(plant.home, "server").running() is not None, 300, lambda: plant.tail("watchdog"))
     for pid in (worker, flow):
         kill(pid)
     author_server.heal()
-    plant.wait_for(first, "COMPLETED", seconds=300)
-    plant.wait_for(second, "COMPLETED", seconds=300)
+    plant.wait_for(first, "COMPLETED", seconds=600)
+    plant.wait_for(second, "COMPLETED", seconds=600)
     assert plant.record("server").url == url
     assert plant.record("worker").pid != worker
     assert any(message.startswith("Resumed by the watchdog") for message in find_messages(plant, first))
 
 
+NIGHT = {"config": {"environments": 2, "scenarios": 2, "attempts": 1, "seed": 5}}
+
+
 def start_night(plant: Plant) -> str:
-    config = {"environments": 2, "scenarios": 2, "attempts": 1, "seed": 5}
     with plant.api() as api:
         deployment = api.find_deployment("factory/factory-nightly")
-        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": {"config": config}})["id"]
+        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": NIGHT})["id"]
+
+
+def wait_for_cron(plant: Plant) -> str:
+    """A night that fires by itself, by a cron of every minute, and waits for its place."""
+    found: list[dict[str, Any]] = []
+    with plant.api() as api:
+        deployment = api.find_deployment("factory/factory-nightly")
+        cron = {"active": True, "schedule": {"cron": "* * * * *"}, "parameters": NIGHT}
+        (schedule,) = api.post(f"/deployments/{deployment}/schedules", [cron])
+        waiting = {"state": {"name": {"any_": ["AwaitingConcurrencySlot"]}}, "deployment_id": {"any_": [deployment]}}
+
+        def fired() -> bool:
+            found[:] = api.post("/flow_runs/filter", {"flow_runs": waiting})
+            return bool(found)
+
+        wait_until(fired, 300, lambda: plant.tail("worker"))
+        api.delete(f"/deployments/{deployment}/schedules/{schedule['id']}")
+    return found[0]["id"]

@@ -59,7 +59,7 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     assert set(planned) == {"02:00"}
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["concurrency_options"]["collision_strategy"] == "ENQUEUE"
-    assert len(deployed) == STEPS + 2
+    assert len(deployed) == STEPS + 4
 
 
 def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(

@@ -1,0 +1,40 @@
+"""Task `reverify`: one shipped environment and its scenarios, judged again."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from prefect import task
+
+from envmill.errors import StepFailed
+from envmill.gates.base import Means
+from envmill.lake.lake import Lake
+from envmill.recall import Shipped, judge_again, save
+from tasks.policy import POLICY
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the tasks of one re-verification share."""
+
+    lake: Lake
+    means: Means
+    shipped: dict[str, Shipped]
+    """By environment."""
+
+
+ROUND: ContextVar[Round] = ContextVar("round")
+
+
+@task(name="reverify", tags=["jail"], **{**POLICY, "task_run_name": "{environment}"})
+async def reverify(environment: str) -> int:
+    """Subjects withdrawn. What could not be judged is saved as such, and fails the task."""
+    at = ROUND.get()
+    shipped = at.shipped[environment]
+    judged = await judge_again(at.lake, shipped, at.means)
+    save(at.lake, shipped.run, judged)
+    if judged.errors:
+        told = "; ".join(f"{one.subject}: {one.gate}: {one.reason}" for one in judged.errors[:5])
+        raise StepFailed(
+            f"{len(judged.errors)} of {len(judged.verdicts)} could not be judged. {told}", items=[one.subject for one in judged.errors]
+        )
+    return len(judged.withdrawals)
