@@ -97,7 +97,8 @@ def enter_seeds(upstream: Upstream) -> list[Subject[Seed]]:
     """Themes that were mined, or those that come with the factory."""
     if upstream.config.corpus:
         return [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in upstream.made(Seed, "environments-mine")]
-    picked = upstream.recipe.pick_seeds(upstream.config)
+    config = upstream.config
+    picked = upstream.recipe.pick_seeds(config.model_copy(update={"environments": config.first + config.environments}))[config.first :]
     return [Subject(seed.id, "", seed.brief.theme, seed) for seed in picked]
 
 

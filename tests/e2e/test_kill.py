@@ -1,5 +1,7 @@
 """kill -9 in the middle of a step: the watchdog goes on as if nothing had happened, and nothing is paid twice."""
 
+import os
+import signal
 import time
 from collections import Counter
 from typing import Any
@@ -74,13 +76,15 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
 
 def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(plant: Plant, author_server: AuthorServer) -> None:
     """Without the watchdog the first night stays Running for ever, and the second waits for its place as long."""
-    author_server.go_slow("scenario", pace=30)
+    author_server.go_slow("scenario", pace=2)
     began = len(author_server.asked)
     url = plant.record("server").url
     first = start_night(plant)
     wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 1, 300, lambda: plant.tail("worker"))
-    second = wait_for_cron(plant)
     worker, flow = plant.record("worker").pid, plant.find_flow(first)
+    os.kill(flow, signal.SIGSTOP)  # it renews nothing, and its lock says that it lives
+    second = wait_for_cron(plant)
+    plant.wait_for(first, "RUNNING", seconds=1)
     kill(plant.record("server").pid)
     wait_until(lambda: Process(plant.home, "server").running() is not None, 300, lambda: plant.tail("watchdog"))
     for pid in (worker, flow):

@@ -1,6 +1,8 @@
 """Up, down and what users run into between them, on a real server."""
 
+import signal
 from pathlib import Path
+from typing import Any
 
 from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
@@ -53,7 +55,7 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     with plant.api() as api:
         nightly = api.get("/deployments/name/factory/factory-nightly")
         wanted = {"deployments": {"id": {"any_": [nightly["id"]]}}, "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
-        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 60)
+        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 300)
         planned = [run["expected_start_time"][11:16] for run in api.post("/flow_runs/filter", wanted)]
         deployed = {deployment["name"] for deployment in api.post("/deployments/filter", {})}
     assert set(planned) == {"02:00"}
@@ -74,12 +76,34 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
     plant.wait_for(again, "COMPLETED")
     assert "set `run` to its id" in plant.wait_for(without, "FAILED")["state"]["message"]
     assert (len(author_server.asked), plant.ask("select count(*) from attrition")) == (asked, rows)
+    shipped = plant.ask("select environments[1], scenarios[1] from bundles where run = ? limit 1", run)
+    judged = start(plant, "reverify/reverify-weekly", {"environments": 1, "search": 10})
+    plant.wait_for(judged, "COMPLETED")
+    assert plant.ask("select outcome, count(*) from verdicts where subject in (?, ?) group by all", *shipped[0]) == [("pass", 2)]
+    plant.wait_for(start(plant, "compact/compact", {"run": run}), "COMPLETED")
+    assert plant.ask("select count(*) from attrition") == rows
 
 
 def start_step(plant: Plant, step: str, run: str) -> str:
+    return start(plant, f"{step}/{step}", {"run": run})
+
+
+def start(plant: Plant, deployment: str, config: dict[str, Any]) -> str:
     with plant.api() as api:
-        deployment = api.find_deployment(f"{step}/{step}")
-        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": {"config": {"run": run}}})["id"]
+        return api.post(f"/deployments/{api.find_deployment(deployment)}/create_flow_run", {"parameters": {"config": config}})["id"]
+
+
+def test_ctrl_c_ends_the_run_and_says_how_to_go_on(plant: Plant, author_server: AuthorServer) -> None:
+    author_server.go_slow("blueprint", pace=10)
+    with plant.start("run", "--environments=1") as command:
+        assert command.stdout
+        run = command.stdout.readline().split("run ")[1].split(":")[0]
+        plant.wait_for(run, "RUNNING")
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=300)
+    assert command.returncode == 130
+    assert f"envmill run --resume {run}" in err
+    plant.wait_for(run, "CANCELLED")
 
 
 def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_server: AuthorServer) -> None:
@@ -91,7 +115,7 @@ def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_
         kill(pid)
     assert "stale" in plant.envmill("status")
     with plant.start("up") as half:
-        wait_until(lambda: Process(plant.home, "server").running() is not None, 20)
+        wait_until(lambda: Process(plant.home, "server").running() is not None, 300)
         half.kill()
     said = plant.envmill("up")
     assert "server: already running" in said
@@ -99,4 +123,4 @@ def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_
     assert "unchanged" in said
     assert f"run {run}: its process is gone" in said
     assert plant.record("server").url == url
-    assert plant.wait_for(run, "CRASHED", seconds=1)
+    assert plant.wait_for(run, "CRASHED", seconds=60)
