@@ -266,4 +266,5 @@ def _raise_errors(step: Step, done: Sequence[Done], broken: Sequence[BaseExcepti
             f"{step.name}: {len(failed)} of {len(done)} items ended in error, the others are saved. {named}",
             step=step.name,
             items=[one.subject.id for one in failed],
+            reasons={one.subject.id: f"{one.reason}: {one.detail}" for one in failed},
         )
