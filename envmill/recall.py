@@ -40,6 +40,11 @@ class Shipped:
     judged_at: str
     """When it was last judged again; empty when never."""
 
+    @property
+    def key(self) -> str:
+        """Two runs may have shipped the same environment, each with scenarios of its own."""
+        return f"{self.environment} of {self.run}"
+
 
 @dataclass(frozen=True)
 class Judged:

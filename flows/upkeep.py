@@ -31,7 +31,7 @@ async def reverify(config: ReverifyConfig) -> None:
     """Judge shipped environments and scenarios again; what fails is withdrawn, and the bundles that hold it are named."""
     settings, began = read_settings(), flow_run.get_scheduled_start_time()
     lake = Lake(open_store(settings.lake))
-    lacking = {one.environment: one for one in list_shipped(lake)[: config.environments] if one.judged_at < began.isoformat()}
+    lacking = {one.key: one for one in list_shipped(lake)[: config.environments] if one.judged_at < began.isoformat()}
     get_run_logger().info("%d shipped environments to judge again", len(lacking))
     seed = config.seed if config.seed is not None else int(began.strftime("%Y%m%d"))
     async with Sandbox.open(settings) as sandbox:
@@ -44,14 +44,14 @@ async def reverify(config: ReverifyConfig) -> None:
     _raise_failures(states)
 
 
-async def _judge_all(environments: list[str]) -> list[State[Any]]:
+async def _judge_all(keys: list[str]) -> list[State[Any]]:
     places = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(environment: str) -> State[Any]:
+    async def one(key: str) -> State[Any]:
         async with places:
-            return await judge(environment, return_state=True)
+            return await judge(key, return_state=True)
 
-    return await asyncio.gather(*(one(environment) for environment in environments))
+    return await asyncio.gather(*(one(key) for key in keys))
 
 
 async def _show_withdrawals(lake: Lake, judged: dict[str, Shipped], since: str) -> None:

@@ -9,7 +9,7 @@ from envmill.errors import StepFailed
 from envmill.gates.base import Means
 from envmill.lake.lake import Lake
 from envmill.recall import Shipped, judge_again, save
-from tasks.policy import POLICY
+from tasks.policy import POLICY, Policy
 
 
 @dataclass(frozen=True)
@@ -19,19 +19,22 @@ class Round:
     lake: Lake
     means: Means
     shipped: dict[str, Shipped]
-    """By environment."""
+    """By key."""
 
 
 ROUND: ContextVar[Round] = ContextVar("round")
 
 
-@task(name="reverify", tags=["jail"], **{**POLICY, "task_run_name": "{environment}"})
-async def reverify(environment: str) -> int:
+_POLICY: Policy = {**POLICY, "task_run_name": "{shipped}"}
+
+
+@task(name="reverify", tags=["jail"], **_POLICY)
+async def reverify(shipped: str) -> int:
     """Subjects withdrawn. What could not be judged is saved as such, and fails the task."""
     at = ROUND.get()
-    shipped = at.shipped[environment]
-    judged = await judge_again(at.lake, shipped, at.means)
-    save(at.lake, shipped.run, judged)
+    meant = at.shipped[shipped]
+    judged = await judge_again(at.lake, meant, at.means)
+    save(at.lake, meant.run, judged)
     if judged.errors:
         told = "; ".join(f"{one.subject}: {one.gate}: {one.reason}" for one in judged.errors[:5])
         raise StepFailed(

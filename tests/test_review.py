@@ -74,8 +74,9 @@ def test_the_latest_judgement_counts_and_a_note_is_none(lake: Lake) -> None:
     ],
 )
 def test_a_review_that_says_too_little_is_refused(lake: Lake, given: dict[str, Any], told: str) -> None:
+    said: dict[str, Any] = {"reviewer": "Kim", "judgement": "accept", **given}
     with pytest.raises(SettingsError, match=told):
-        write_review(lake, "r1", SOUND.id, **({"reviewer": "Kim", "judgement": "accept"} | given))
+        write_review(lake, "r1", SOUND.id, **said)
 
 
 def test_a_locked_check_or_rule_may_not_be_changed_by_a_rebuild(lake: Lake) -> None:

@@ -45,7 +45,7 @@ class Plant:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env=self.home.environ | {"PREFECT_API_URL": f"{self.home.named}/api"},
+            env={**self.home.environ, "PREFECT_API_URL": f"{self.home.named}/api"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
