@@ -103,8 +103,10 @@ def write_review(
 
 def list_lockable(lake: Lake, run: str, subject: str) -> list[str]:
     """Rules of an environment; facts and checks of a scenario."""
-    held: list[Record] = [*lake.read(Environment, run), *lake.read(Scenario, run)]
-    return next((sorted(_spell_parts(one)) for one in held if one.id == subject), [])
+    for held in (*lake.read(Environment, run), *lake.read(Scenario, run)):
+        if held.id == subject:
+            return sorted(_spell_parts(held))
+    return []
 
 
 def _spell_parts(record: Record) -> dict[str, str]:

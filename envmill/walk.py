@@ -131,7 +131,7 @@ class Walk:
     def _enter(self, step: Step) -> Sequence[Subject[Any]]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        decided = step.decide(subjects, self.mill.config) if step.decide else {}
+        decided: Mapping[str, Finding] = step.decide(subjects, self.mill.config) if step.decide else {}
         rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
         self._decided[step.name] = {**decided, **rejected}
         self._locks = Locks(self.lake) if step.stage == "build" else self._locks

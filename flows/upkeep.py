@@ -7,6 +7,7 @@ from prefect import flow, get_run_logger
 from prefect.artifacts import acreate_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.tasks import Task
 
 from envmill.errors import StepFailed
 from envmill.gates.base import Means
@@ -20,8 +21,9 @@ from schemas.quality import Withdrawal
 from schemas.rollout import Bundle
 from schemas.upkeep import CompactConfig, ReverifyConfig
 from tasks.reverify import ROUND, Round
-from tasks.reverify import reverify as judge
+from tasks.reverify import reverify as judge_one
 
+judge: Task[..., Any] = judge_one
 _AT_ONCE = 8
 """Environments under way at once: their states are held meanwhile."""
 
@@ -49,7 +51,8 @@ async def _judge_all(keys: list[str]) -> list[State[Any]]:
 
     async def one(key: str) -> State[Any]:
         async with places:
-            return await judge(key, return_state=True)
+            state: State[Any] = await judge(key, return_state=True)
+            return state
 
     return await asyncio.gather(*(one(key) for key in keys))
 
