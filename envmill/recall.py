@@ -63,7 +63,8 @@ class Judged:
 def list_shipped(lake: Lake) -> list[Shipped]:
     """Every shipped environment that is not withdrawn, longest unjudged first."""
     return sorted(
-        (one for run in lake.runs() for one in _list_of_run(lake, run)), key=lambda one: (one.judged_at, one.run, one.environment)
+        (one for run in lake.runs_with(Bundle) for one in _list_of_run(lake, run)),
+        key=lambda one: (one.judged_at, one.run, one.environment),
     )
 
 
@@ -96,7 +97,7 @@ async def judge_again(lake: Lake, shipped: Shipped, means: Means) -> Judged:
         )
     tests = tuple(one for one in lake.read(Test, shipped.run) if one.environment == environment.id)
     scenarios = [one for one in lake.read(Scenario, shipped.run) if one.id in shipped.scenarios]
-    known = [one for run in lake.runs() for one in lake.read(Attack, run) if one.environment == environment.id]
+    known = [one for run in lake.runs_with(Attack) for one in lake.read(Attack, run) if one.environment == environment.id]
     own = await _pass(ENVIRONMENT_GATES, Built(environment, tests, tuple(one.initial_state for one in scenarios)), means)
     found = {environment.id: own}
     for scenario in scenarios:
@@ -165,7 +166,7 @@ def _make_verdict(subject: str, stop: Finding | None, now: str) -> Reverificatio
 def find_bundles(lake: Lake, subjects: Sequence[str]) -> dict[str, list[str]]:
     """Subject → ids of all bundles, of whatever run, that hold it."""
     found: dict[str, set[str]] = {subject: set() for subject in subjects}
-    for bundle in (one for run in lake.runs() for one in lake.read(Bundle, run)) if found else ():
+    for bundle in (one for run in lake.runs_with(Bundle) for one in lake.read(Bundle, run)) if found else ():
         for subject in found.keys() & {*bundle.environments, *bundle.scenarios}:
             found[subject].add(bundle.id)
     return {subject: sorted(ids) for subject, ids in found.items()}

@@ -121,7 +121,7 @@ def _spell_parts(record: Record) -> dict[str, str]:
 
 def read_reviews(lake: Lake) -> list[Review]:
     """Of every run, oldest first: ids are made of content, so that what was said of a thing holds wherever it comes up."""
-    return sorted((one for run in lake.runs() for one in lake.read(Review, run)), key=lambda one: one.reviewed_at)
+    return sorted((one for run in lake.runs_with(Review) for one in lake.read(Review, run)), key=lambda one: one.reviewed_at)
 
 
 def latest_judgements(lake: Lake) -> dict[str, Review]:
@@ -164,7 +164,7 @@ class Locks:
 
 
 def _find_records(lake: Lake, subjects: set[str]) -> Iterator[Record]:
-    for run in lake.runs():
+    for run in lake.runs_with(Environment):
         yield from (one for kind in (Environment, Scenario) for one in lake.read(kind, run) if one.id in subjects)
 
 

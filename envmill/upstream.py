@@ -66,7 +66,7 @@ class Upstream:
 
     def refused(self) -> set[str]:
         """What reviewers rejected, or what was recalled, in whatever run."""
-        withdrawn = {one.subject for run in self._lake.runs() for one in self._lake.read(Withdrawal, run)}
+        withdrawn = {one.subject for run in self._lake.runs_with(Withdrawal) for one in self._lake.read(Withdrawal, run)}
         return withdrawn | {one.subject for one in latest_judgements(self._lake).values() if one.judgement == "reject"}
 
     def counts(self) -> list[StepCount]:

@@ -58,7 +58,7 @@ async def _judge_all(keys: list[str]) -> list[State[Any]]:
 
 
 async def _show_withdrawals(lake: Lake, judged: dict[str, Shipped], since: str) -> None:
-    paths = {bundle.id: bundle.path for run in lake.runs() for bundle in lake.read(Bundle, run)}
+    paths = {bundle.id: bundle.path for run in lake.runs_with(Bundle) for bundle in lake.read(Bundle, run)}
     fresh = [row for run in sorted({one.run for one in judged.values()}) for row in lake.read(Withdrawal, run) if row.withdrawn_at >= since]
     rows = [
         {"subject": one.subject, "reason": one.reason, "bundles": ", ".join(paths.get(key, key) for key in one.bundles)} for one in fresh
