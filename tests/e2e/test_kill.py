@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from envmill.lake.journal import read_calls
@@ -83,7 +84,7 @@ def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(pla
     wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 1, 300, lambda: plant.tail("worker"))
     worker, flow = plant.record("worker").pid, plant.find_flow(first)
     os.kill(flow, signal.SIGSTOP)  # it renews nothing, and its lock says that it lives
-    second = wait_for_cron(plant)
+    second = wait_for_schedule(plant)
     plant.wait_for(first, "RUNNING", seconds=1)
     kill(plant.record("server").pid)
     wait_until(lambda: Process(plant.home, "server").running() is not None, 300, lambda: plant.tail("watchdog"))
@@ -106,13 +107,14 @@ def start_night(plant: Plant) -> str:
         return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": NIGHT})["id"]
 
 
-def wait_for_cron(plant: Plant) -> str:
-    """A night that fires by itself, by a cron of every minute, and waits for its place."""
+def wait_for_schedule(plant: Plant) -> str:
+    """A night that fires by itself, by a schedule whose turn comes in a few seconds, and waits for its place."""
     found: list[dict[str, Any]] = []
     with plant.api() as api:
         deployment = api.find_deployment("factory/factory-nightly")
-        cron = {"active": True, "schedule": {"cron": "* * * * *"}, "parameters": NIGHT}
-        (schedule,) = api.post(f"/deployments/{deployment}/schedules", [cron])
+        soon = (datetime.now(UTC) + timedelta(seconds=12)).isoformat()
+        once = {"active": True, "schedule": {"interval": 86400, "anchor_date": soon}, "parameters": NIGHT}
+        (schedule,) = api.post(f"/deployments/{deployment}/schedules", [once])
         waiting = {"state": {"name": {"any_": ["AwaitingConcurrencySlot"]}}, "deployment_id": {"any_": [deployment]}}
 
         def fired() -> bool:
