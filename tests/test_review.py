@@ -34,8 +34,12 @@ def put(lake: Lake, record: type[Record], *rows: Any) -> None:
 
 @pytest.fixture
 def lake(settings: Settings) -> Lake:
-    """A run with one environment and two scenarios, all kept."""
-    lake = Lake(settings.lake)
+    return make_reviewable(settings.lake)
+
+
+def make_reviewable(place: str) -> Lake:
+    """A lake with one run: one environment and two scenarios, all kept."""
+    lake = Lake(place)
     note(lake, "r1", "started", {})
     put(lake, Environment, ENVIRONMENT)
     put(lake, Scenario, SOUND, BARE)
