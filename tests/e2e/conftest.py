@@ -46,7 +46,8 @@ def _well_author(author_server: AuthorServer) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, one a file: while it lives its event loop runs, and asynchronous tests cannot. Where it must not be missing, it is not skipped."""
+    """Debian's Chromium, one a file: while it lives its event loop runs, and asynchronous tests cannot. Where it must not be missing, it is
+    not skipped."""
     if not CHROMIUM.exists() and not os.environ.get("CI"):
         pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the UI")
     with sync_playwright() as playwright:

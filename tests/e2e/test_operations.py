@@ -68,8 +68,12 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
     plant: Plant, author_server: AuthorServer, tmp_path: Path
 ) -> None:
     elsewhere = Plant.at(tmp_path, server=plant.record("server").url)  # another home, and a server it is told of
-    run = elsewhere.begin("--remote", environments=1, scenarios=1, attempts=1, mistakes=0)
+    run = elsewhere.begin("--remote", environments=1, target=2, scenarios=1, attempts=1, mistakes=0)
     plant.wait_for(run, "COMPLETED")
+    assert plant.ask("select run, state from runs where starts_with(run, ?) order by run", run) == [
+        (run, "finished"),
+        (f"{run}-r2", "finished"),
+    ]
     asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
     again = start_step(plant, "scenarios-generate", run)
     without = start_step(plant, "scenarios-generate", "")
