@@ -1,8 +1,11 @@
 """Up, down and what users run into between them, on a real server."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
@@ -95,6 +98,15 @@ def start(plant: Plant, deployment: str, config: dict[str, Any]) -> str:
         return api.post(f"/deployments/{api.find_deployment(deployment)}/create_flow_run", {"parameters": {"config": config}})["id"]
 
 
+@pytest.fixture
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Where tests run in a shell's background, Ctrl-C is ignored, and so it would be by what they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heeding_ctrl_c")
 def test_ctrl_c_ends_the_run_and_says_how_to_go_on(plant: Plant, author_server: AuthorServer) -> None:
     author_server.go_slow("blueprint", pace=10)
     with plant.start("run", "--environments=1") as command:
