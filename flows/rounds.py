@@ -42,8 +42,8 @@ def fill_in(lake: Lake, run: str, asked: RunConfig) -> RunConfig:
     if run not in lake.runs():
         return asked
     began = RunConfig.model_validate(lake.fix(run, "config", asked.model_dump(mode="json")))
-    renewed = {name: getattr(asked, name) for name in ("run", "budget", "budget_tokens") if name in asked.model_fields_set}
-    return began.model_copy(update=renewed)
+    renewed = {name: value for name in ("budget", "budget_tokens") if (value := getattr(asked, name)) is not None}
+    return began.model_copy(update={"run": asked.run} | renewed)
 
 
 def check_rounds(config: RunConfig) -> None:
