@@ -73,6 +73,8 @@ class Settings:
     """Run generated code even where the kernel offers no isolation."""
     diagnose_denials: bool
     """Name the system calls that programs are denied. Slower: for finding out why a program fails in the jail."""
+    database: Secret = field(default_factory=Secret)
+    """Database of the local Prefect server, like `postgresql://user:password@host/name`; none for a file in the home."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     """Where models are asked: `openai` and `anthropic`, and servers named by `ENVMILL_ENDPOINT_NAME`."""
     prices: Path = ROOT / "data/prices.toml"
@@ -103,6 +105,7 @@ class Settings:
             author_url=environ.get("ENVMILL_AUTHOR_URL", ""),
             trust_generated_code=environ.get("ENVMILL_TRUST_GENERATED_CODE") == "1",
             diagnose_denials=environ.get("ENVMILL_DIAGNOSE_DENIALS") == "1",
+            database=_read_database(environ.get("ENVMILL_DATABASE", "").strip()),
             endpoints=_read_endpoints(environ),
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
@@ -121,6 +124,16 @@ def _read_number(environ: Mapping[str, str], name: str) -> float | None:
     if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text) or float(text) < 1:
         raise SettingsError(f"{name} is {text!r}: write a number of one or more, or unset it.")
     return float(text)
+
+
+def _read_database(text: str) -> Secret:
+    """The address may hold a password: it is never shown."""
+    scheme, _, rest = text.partition("://")
+    if text and (scheme not in ("postgresql", "postgresql+asyncpg", "postgres") or not rest):
+        raise SettingsError(
+            "ENVMILL_DATABASE is no PostgreSQL address: write it like postgresql://user:password@host:5432/name, or unset it."
+        )
+    return Secret(f"postgresql+asyncpg://{rest}" if text else "")
 
 
 def _find_folder(environ: Mapping[str, str], name: str, usual: Path) -> Path:

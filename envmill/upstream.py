@@ -13,12 +13,13 @@ from envmill.gates.w10 import Seen, read_seen
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
+from envmill.review import latest_judgements
 from envmill.splits import assign_splits
 from schemas.base import Record, digest
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
 from schemas.pair import Pair
-from schemas.quality import Quarantine
+from schemas.quality import Quarantine, Withdrawal
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Bounds, Draft, Scenario
@@ -63,6 +64,11 @@ class Upstream:
         rows = self._lake.read(Attrition, self.run, self._marks["scenarios-collect"])
         return {row.subject for row in rows if row.gate == "F5" and row.outcome == "dropped"}
 
+    def refused(self) -> set[str]:
+        """What reviewers rejected, or what was recalled, in whatever run."""
+        withdrawn = {one.subject for run in self._lake.runs_with(Withdrawal) for one in self._lake.read(Withdrawal, run)}
+        return withdrawn | {one.subject for one in latest_judgements(self._lake).values() if one.judgement == "reject"}
+
     def counts(self) -> list[StepCount]:
         """What became of everything at each step before the export, and what it took."""
         return [count_exits(step, self._lake.read(Attrition, self.run, mark)) for step, mark in self._marks.items() if step != EXPORT]
@@ -97,7 +103,8 @@ def enter_seeds(upstream: Upstream) -> list[Subject[Seed]]:
     """Themes that were mined, or those that come with the factory."""
     if upstream.config.corpus:
         return [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in upstream.made(Seed, "environments-mine")]
-    picked = upstream.recipe.pick_seeds(upstream.config)
+    config = upstream.config
+    picked = upstream.recipe.pick_seeds(config.model_copy(update={"environments": config.first + config.environments}))[config.first :]
     return [Subject(seed.id, "", seed.brief.theme, seed) for seed in picked]
 
 
@@ -165,16 +172,18 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     """The run itself, once: nothing enters when nothing is left to learn from. Scenarios that no teacher passed are worth rollouts."""
-    trajectories = upstream.made(Trajectory, "scenarios-collect")
-    kept = upstream.kept("scenarios-filter") - upstream.untrainable()
-    scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
+    refused = upstream.refused()
+    kept = upstream.kept("scenarios-filter") - upstream.untrainable() - refused
+    built = [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept and one.environment not in refused]
+    scenarios, named = _bound(upstream, built), {one.id for one in built}
+    trajectories = [one for one in upstream.made(Trajectory, "scenarios-collect") if one.scenario in named]
     homes = {one.environment for one in scenarios}
     cargo = Cargo(
         environments=tuple(one for one in upstream.environments("environments-filter") if one.id in homes),
         tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
         scenarios=tuple(scenarios),
         trajectories=tuple(trajectories),
-        pairs=tuple(upstream.made(Pair, "scenarios-collect")),
+        pairs=tuple(one for one in upstream.made(Pair, "scenarios-collect") if one.scenario in named),
         counts=tuple(upstream.counts()),
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")

@@ -27,6 +27,7 @@ from envmill.line import MINE, STEPS, Step
 from envmill.mill import Mill, Result, Subject
 from envmill.models.base import Spent
 from envmill.models.handing import hand_in, outlast, tell_pending
+from envmill.review import Locks, find_rejected
 from envmill.upstream import Upstream
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
@@ -66,6 +67,7 @@ class Walk:
         self._decided: dict[str, Mapping[str, Finding]] = {}
         self._finished: set[str] = set()
         self._waiting: Counter[str] = Counter()
+        self._locks: Locks | None = None
 
     async def plan(self, step: Step) -> list[int]:
         """Buckets that lack an outcome. Their number is fixed when the step first starts."""
@@ -129,7 +131,10 @@ class Walk:
     def _enter(self, step: Step) -> Sequence[Subject[Any]]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        self._decided[step.name] = step.decide(subjects, self.mill.config) if step.decide else {}
+        decided: Mapping[str, Finding] = step.decide(subjects, self.mill.config) if step.decide else {}
+        rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
+        self._decided[step.name] = {**decided, **rejected}
+        self._locks = Locks(self.lake) if step.stage == "build" else self._locks
         return subjects
 
     def _lacking(self, step: Step, subjects: Sequence[Subject[Any]]) -> list[Subject[Any]]:
@@ -158,13 +163,20 @@ class Walk:
             return end(exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result())
         except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
             return end("error", "bug", f"{type(error).__name__}: {error}", Result())
-        result = Result(result.records, (decided, *result.findings) if decided else result.findings)
+        result = self._keep_locks(step, Result(result.records, (decided, *result.findings) if decided else result.findings))
         stop = result.stopped_by
         if stop is None:
             return end("kept", "", "", result)
         if stop.outcome == "error":
             return end("error", stop.reason, stop.detail, Result(findings=result.findings))
         return end("dropped", stop.reason, stop.detail, result)
+
+    def _keep_locks(self, step: Step, result: Result) -> Result:
+        """What a build made against a reviewer's lock does not come to be; how it was built stays."""
+        broken = self._locks.find_broken(result.records) if self._locks and step.stage == "build" else None
+        if broken is None:
+            return result
+        return Result(tuple(one for one in result.records if one.table == "builds"), (*result.findings, broken))
 
     async def _save(self, step: Step, bucket: int, done: Sequence[Done]) -> None:
         """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
@@ -266,4 +278,5 @@ def _raise_errors(step: Step, done: Sequence[Done], broken: Sequence[BaseExcepti
             f"{step.name}: {len(failed)} of {len(done)} items ended in error, the others are saved. {named}",
             step=step.name,
             items=[one.subject.id for one in failed],
+            reasons={one.subject.id: f"{one.reason}: {one.detail}" for one in failed},
         )

@@ -6,11 +6,12 @@ generate ─► build ─► verify ─► filter ─► collect ─► export  
 
 from prefect import flow
 
-from flows.walking import run_name, walk_run
+from flows.rounds import walk_rounds
+from flows.walking import run_name
 from schemas.run import RunConfig
 
 
 @flow(name="factory", flow_run_name=run_name, persist_result=False, validate_parameters=True)
 async def factory(config: RunConfig) -> None:
     """Seeds in, verified environments, scenarios and training data out. Retry goes on where it stopped."""
-    await walk_run(config)
+    await walk_rounds(config)

@@ -1,12 +1,12 @@
 """How flows walk: a run id, an opened walk, and one step as a barrier over its tasks."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from prefect import get_run_logger
-from prefect.artifacts import acreate_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.tasks import Task
@@ -19,7 +19,9 @@ from envmill.models.handing import outlast
 from envmill.opening import open_walk
 from envmill.settings import Settings
 from envmill.walk import Walk
+from flows.local.lease import hold_lease
 from flows.pending import put_off
+from flows.showing import Board
 from flows.surroundings import read_settings
 from schemas.run import RunConfig
 from tasks.build import build
@@ -31,6 +33,10 @@ from tasks.mine import mine
 from tasks.quality import check_run, check_step
 from tasks.verify import verify
 from tasks.walking import WALK
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_LOGGED = 50
+"""Most items of a step whose failure becomes a line of the log; its page has them all."""
 
 TASKS: dict[str, Task[..., Any]] = {
     "mine": mine,
@@ -47,26 +53,35 @@ async def walk_run(config: RunConfig, steps: Sequence[Step] = ()) -> None:
     """Walk the steps of a run one after the other, all unless some are named; the first that fails ends it. What was made is judged once
     its calls are sealed."""
     async with _opened(config) as walk:
+        board = Board(walk)
         try:
             with _failure_noted(walk):
                 for step in (steps := steps or walk.line):
-                    await walk_step(walk, step)
+                    await walk_step(board, step)
         except Pending as pending:
             await put_off(pending)
     with _failure_noted(walk), _at_hand(walk):
         await check_run(steps[-1].name)
+    await board.close()
     note(walk.lake, walk.mill.run, "finished", [step.name for step in steps])
 
 
-async def walk_step(walk: Walk, step: Step) -> None:
+async def walk_step(board: Board, step: Step) -> None:
     """All buckets that lack something, at once; then fail with every item and reason, if any, or with the promises that are broken."""
+    walk, task = board.walk, TASKS[step.stage]
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
-    task = TASKS[step.stage]
-    states: list[State[Any]] = await asyncio.gather(*(task(step.name, bucket, return_state=True) for bucket in buckets))
+    advance = await board.begin(step, len(buckets))
+
+    async def work(bucket: int) -> State[Any]:
+        state: State[Any] = await task(step.name, bucket, return_state=True)
+        await advance()
+        return state
+
+    states = await asyncio.gather(*(work(bucket) for bucket in buckets))
     failures = [failure for state in states if (failure := await _failure_of(state))]
     pending = await walk.conclude(step)
-    await _show_failures(step, failures)
+    await board.end(step, failures)
     if waits := outlast(pending, failures):
         raise waits
     if failures:
@@ -75,9 +90,15 @@ async def walk_step(walk: Walk, step: Step) -> None:
 
 
 def run_name() -> str:
-    """The run's name in the UI."""
+    """The run's name in the UI: which run, and what it makes. A step's page also says which step."""
     config: RunConfig = flow_run.get_parameters()["config"]
-    return config.run or flow_run.get_id() or "run"
+    run = config.run or flow_run.get_id() or "run"
+    named = run[:8] if _UUID.fullmatch(run) else run
+    flow = flow_run.get_flow_name()
+    if flow != "factory":
+        return f"{flow} of {named}"
+    wanted = f"until {config.target} are kept" if config.target else f"× {config.scenarios}"
+    return named if config.run else f"{named} {config.recipe} by {config.model or config.provider}: {config.environments} {wanted}"
 
 
 @asynccontextmanager
@@ -87,7 +108,7 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Walk]:
     if config.seed is None:
         config = config.model_copy(update={"seed": int(flow_run.get_scheduled_start_time().strftime("%Y%m%d"))})
     settings: Settings = read_settings()
-    async with open_walk(run, config, settings) as walk:
+    async with hold_lease(settings.home, str(flow_run.get_id())), open_walk(run, config, settings) as walk:
         for warning in find_kin(walk.mill.config):
             get_run_logger().warning(warning)
         with _at_hand(walk):
@@ -128,11 +149,10 @@ def _merge(step: Step, failures: Sequence[BaseException]) -> BaseException:
     if foreign:
         return foreign[0]
     items = sorted(item for failure in failures if isinstance(failure, StepFailed) for item in failure.facts.get("items", []))
+    reasons = {
+        item: why for failure in failures if isinstance(failure, StepFailed) for item, why in failure.facts.get("reasons", {}).items()
+    }
+    for item, why in sorted(reasons.items())[:_LOGGED]:
+        get_run_logger().error("%s: %s", item, why)
     told = "\n".join(str(failure) for failure in failures)
     return StepFailed(f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run again.\n{told}", items=items)
-
-
-async def _show_failures(step: Step, failures: Sequence[BaseException]) -> None:
-    """An empty table after success replaces the one from the attempt before."""
-    rows = [{"failure": str(failure)} for failure in failures]
-    await acreate_table_artifact(rows, key=f"{step.name}-failures", description=f"Items of {step.name} that ended in error.")

@@ -25,7 +25,14 @@ class RunConfig(Contract):
     recipe: RecipeName = Field(default="envscaler", title="Recipe")
     """How environments are thought up."""
     environments: int = Field(default=6, ge=1, le=10_000, title="Candidate environments")
-    """How many seeds enter the line."""
+    """How many seeds enter the line; with a target, how many enter it in each round."""
+    target: int | None = Field(default=None, ge=1, le=10_000, title="Environments to keep")
+    """How many environments should be kept: rounds of equal size, each a run of its own (`RUN-r2`, `RUN-r3`), until so many are, or the
+    candidates are spent. Empty for one round."""
+    max_candidates: int | None = Field(default=None, ge=1, le=100_000, title="Most candidates")
+    """Most seeds that enter the line while a target is pursued; empty for four times the target."""
+    first: int = Field(default=0, ge=0, title="First seed")
+    """How many of the recipe's seeds are passed over: those of earlier rounds."""
     corpus: str = Field(default="", title="Corpus to mine")
     """JSONL or Parquet file whose texts the themes are mined from, or `own` for the texts that come with the factory; empty starts from
     the factory's own themes."""

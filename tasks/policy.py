@@ -1,4 +1,4 @@
-"""How every task is run: nothing cached, an outage tried once more, everything else left to Retry."""
+"""How every task is run: nothing cached, an outage tried twice more, later each time, everything else left to Retry."""
 
 from typing import Any, TypedDict
 
@@ -15,7 +15,8 @@ class Policy(TypedDict):
     cache_policy: Any
     persist_result: bool
     retries: int
-    retry_delay_seconds: float
+    retry_delay_seconds: list[float]
+    retry_jitter_factor: float
     retry_condition_fn: Any
     task_run_name: str
     log_prints: bool
@@ -35,8 +36,9 @@ async def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[An
 POLICY: Policy = {
     "cache_policy": NO_CACHE,  # the lake says what is done; a lost result cache would repeat paid work in silence
     "persist_result": False,
-    "retries": 1,
-    "retry_delay_seconds": 2,
+    "retries": 2,  # the door has waited out what is short; these are for what took the jail or the whole batch
+    "retry_delay_seconds": [2.0, 10.0],
+    "retry_jitter_factor": 0.5,
     "retry_condition_fn": is_worth_repeating,
     "task_run_name": "{step}-b{bucket:02d}",
     "log_prints": False,

@@ -54,6 +54,10 @@ class Lake:
         """Runs that ever started, oldest first."""
         return [entry.stem for entry in sorted(self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name))]
 
+    def runs_with(self, record: type[Record]) -> list[str]:
+        """Runs that may have rows in a table: one listing, however many runs there are."""
+        return [name.removeprefix("run=") for name in self.store.folders(record.table)]
+
     def snapshot(self, run: str, tables: Iterable[str] = TABLES) -> Snapshot:
         """Files of a run that count, all tables at one moment."""
         return take_snapshot(self.store, self.merges, run, tables)

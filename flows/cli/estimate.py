@@ -10,6 +10,8 @@ import typer
 
 if TYPE_CHECKING:
     from envmill.estimate import Forecast
+    from flows.local.home import Home
+    from schemas.run import RunConfig
 
 COLUMNS = ("step", "prompt", "role", "model", "calls", "tokens_in", "tokens_out", "cost", "basis")
 
@@ -45,10 +47,13 @@ def estimate(
     Input tokens of known prompts are counted by the server, where it counts: that is free. Others become exact once the model was asked.
     An offline run of the recipe tells how many calls there are and how long.
     """
-    _foresee(context)
+    from flows.cli.order import make_config
+
+    show_estimate(context.obj, make_config(dict(context.params), None, context.obj))
 
 
-def _foresee(context: typer.Context) -> None:
+def show_estimate(home: "Home", config: "RunConfig") -> None:
+    """The table, and the whole below it."""
     import asyncio
 
     from envmill import author
@@ -57,11 +62,9 @@ def _foresee(context: typer.Context) -> None:
     from envmill.models.counting import Scales
     from envmill.models.prices import Prices
     from envmill.recipes import RECIPES
-    from flows.cli.order import make_config
     from flows.cli.table import show
 
-    config = make_config(dict(context.params), None, context.obj)
-    settings = context.obj.settings
+    settings = home.settings
     means = RECIPES[config.recipe](author.themes())
     found = asyncio.run(foresee(Lake(settings.lake), config, means, Prices.load(settings.prices), Scales(settings)))
     show(COLUMNS, [[getattr(one, column) for column in COLUMNS] for one in found])

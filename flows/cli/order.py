@@ -1,5 +1,6 @@
 """An order: options made into a run's one parameter, given to the server, followed to its end."""
 
+import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,14 +13,18 @@ from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.models.cast import check_specs, find_kin
 from envmill.models.recording import is_file
-from flows.cli.progress import Progress
+from flows.cli.live import follow
+from flows.cli.progress import FINAL
 from flows.local.api import Api
 from flows.local.home import Home
-from flows.local.service import find_server
+from flows.local.service import find_server, read_named
 from schemas.run import RunConfig
 
 _RENEWED = ("budget", "budget_tokens")
 """What a run may be given anew while it goes on."""
+
+
+_ENDING = 60.0  # seconds; the worker looks for runs to cancel every few, and the run's process has some to end in
 
 
 def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunConfig:
@@ -55,11 +60,11 @@ def _explain(problem: Any) -> str:
     return f"--{name.replace('_', '-')} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
 
 
-def run_factory(home: Home, config: RunConfig, wait: bool = True) -> bool:
-    """Create a flow run of the factory; whether it completed (or, not waiting, was created)."""
+def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> bool:
+    """Create a flow run of the factory; whether it completed (or, not waiting, was created). A remote server is PREFECT_API_URL's."""
     for warning in find_kin(config):
         typer.echo(f"warning: {warning}", err=True)
-    url = find_server(home)
+    url = read_named(home) if remote else find_server(home)
     with Api(url) as api:
         deployment = api.find_deployment("factory/factory")
         parameters = {"config": config.model_dump(mode="json", exclude_unset=True)}
@@ -70,11 +75,26 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True) -> bool:
         typer.echo(f"run {config.run or created['id']}: {link}")
         if not wait:
             return True
-        ended = Progress(api, created["id"], typer.echo).follow()
+        try:
+            ended = follow(api, created["id"], home, config.run or created["id"])
+        except KeyboardInterrupt:
+            _interrupt(api, created["id"], config.run or created["id"])
+            raise
     if ended["state_type"] == "COMPLETED":
         return True
     _explain_end(ended, config.run or created["id"], link)
     return False
+
+
+def _interrupt(api: Api, flow_run: str, run: str) -> None:
+    """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without waiting for that."""
+    typer.echo(f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.", err=True)
+    state = {"type": "CANCELLING", "message": "Ctrl-C at the command line."}
+    api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": False})
+    until = time.monotonic() + _ENDING
+    while (found := api.get(f"/flow_runs/{flow_run}"))["state_type"] not in FINAL and time.monotonic() < until:
+        time.sleep(0.5)
+    typer.echo(f"{found['state_name']}.", err=True)
 
 
 def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:

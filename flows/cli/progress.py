@@ -17,8 +17,9 @@ SILENCE = 90.0  # seconds after which a run that waits deserves a hint
 class Progress:
     """What has been said of a flow run so far."""
 
-    def __init__(self, api: Api, flow_run: str, say: Callable[[str], None]) -> None:
+    def __init__(self, api: Api, flow_run: str, say: Callable[[str], None], tick: Callable[[], None] = lambda: None) -> None:
         self._api = api
+        self._tick = tick
         self._flow_run = flow_run
         self._say = say
         self._began = time.monotonic()
@@ -42,6 +43,7 @@ class Progress:
                 return found
             if self._state != AWAITING:
                 self._tell_silence(found["state_type"])
+            self._tick()
             time.sleep(1)
 
     def _tell(self, text: str) -> None:

@@ -2,9 +2,14 @@
 
 # ruff: noqa: ARG001  options are read from the context, all at once
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from flows.local.home import Home
+    from schemas.run import RunConfig
 
 _PROVIDERS = "Who answers prompts: offline, replay, openai, responses, anthropic, batch-openai, batch-anthropic, batch-lines."
 
@@ -12,6 +17,8 @@ _PROVIDERS = "Who answers prompts: offline, replay, openai, responses, anthropic
 def run(
     context: typer.Context,
     environments: Annotated[int | None, typer.Option(help="Candidate environments.")] = None,
+    target: Annotated[int | None, typer.Option(help="Environments to keep, in rounds of --environments candidates each.")] = None,
+    max_candidates: Annotated[int | None, typer.Option(help="Most candidates of all rounds; four times the target when left out.")] = None,
     scenarios: Annotated[int | None, typer.Option(help="Scenarios per kept environment.")] = None,
     polarities: Annotated[str | None, typer.Option(help="Mix of polarities, like achieve=6,answer=1,refuse=1.")] = None,
     checks: Annotated[str | None, typer.Option(help="Where goals come from: derived from the reference path, or written.")] = None,
@@ -57,16 +64,51 @@ def run(
     exporters: Annotated[str | None, typer.Option(help="What leaves, like sft,bundle; every exporter of the README when left out.")] = None,
     provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Start nothing; show the config and what the run would ask and cost.")] = False,
+    preview: Annotated[
+        int | None, typer.Option("-n", min=1, max=20, help="Make so many environments first, show them whole, and ask.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="After -n, go on without asking.")] = False,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
+    remote: Annotated[bool, typer.Option("--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own.")] = False,
 ) -> None:
-    """Run the factory once. Exits with 0 only when the run completes."""
+    """Run the factory once. Exits with 0 only when the run completes. Ctrl-C ends the run; --resume goes on with it."""
     from flows.cli.order import make_config, run_factory
 
-    given = {name: value for name, value in context.params.items() if name not in ("resume", "wait")}
+    given = {name: value for name, value in context.params.items() if name not in _OURS}
     config = make_config(given, resume, context.obj)
+    if dry_run:
+        return _show_plan(context.obj, config)
+    if preview is not None:
+        config = _look_first(context.obj, config, preview, yes)
     try:
-        completed = run_factory(context.obj, config, wait)
+        completed = run_factory(context.obj, config, wait, remote)
     except KeyboardInterrupt:
-        typer.echo("\nNo longer following. The run goes on; its page tells how far it is.", err=True)
         raise typer.Exit(130) from None
     raise typer.Exit(0 if completed else 1)
+
+
+_OURS = ("resume", "wait", "remote", "dry_run", "preview", "yes")
+"""Options that say how to run, not what."""
+
+
+def _show_plan(home: "Home", config: "RunConfig") -> None:
+    from flows.cli.estimate import show_estimate
+
+    for name, value in config.model_dump(mode="json", exclude_unset=True).items():
+        typer.echo(f"{name} = {value}", err=True)
+    show_estimate(home, config)
+    if config.target is not None:
+        typer.echo(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
+    typer.echo("Nothing was started.", err=True)
+
+
+def _look_first(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunConfig":
+    """The run then reuses what the preview was answered."""
+    from flows.cli.preview import make_preview
+
+    config = make_preview(home, config, count)
+    if not (yes or (sys.stdin.isatty() and typer.confirm("\nGo on with the whole run?"))):
+        typer.echo(f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.", err=True)
+        raise typer.Exit(0)
+    return config

@@ -1,22 +1,57 @@
 """`up`, `down`, `status`: the local Prefect server and its worker."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from flows.local.home import Home
 
 
-def up(context: typer.Context) -> None:
-    """Start the local Prefect server and worker, and deploy prefect.yaml. What already runs is left alone."""
-    from flows.local.service import bring_up
+def up(
+    context: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Start nothing; say what is up and what is not. Exits with 1 for the latter.")
+    ] = False,
+    service: Annotated[
+        bool, typer.Option("--service", help="Start nothing; write the unit file that has systemd keep this home up.")
+    ] = False,
+    remote: Annotated[bool, typer.Option("--remote", help="Use the server that PREFECT_API_URL names, and start none.")] = False,
+) -> None:
+    """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already runs is left alone."""
+    from flows.local.service import bring_up, read_named
 
-    url = bring_up(context.obj, typer.echo)
+    if check:
+        raise typer.Exit(_check(context.obj))
+    if service:
+        _write_unit(context.obj)
+        return
+    url = bring_up(context.obj, typer.echo, read_named(context.obj) if remote else "")
     typer.echo(f"ready: open {url} or start a run with `envmill run`")
 
 
+def _check(home: Home) -> int:
+    from flows.local.checking import check
+
+    short = 0
+    for part in check(home):
+        short += bool(part.mend)
+        typer.echo(f"{'short' if part.mend else 'ok   '}  {part.name:<12} {part.seen}" + (f"\n       → {part.mend}" if part.mend else ""))
+    return min(short, 1)
+
+
+def _write_unit(home: Home) -> None:
+    from flows.local.unit import write_unit
+
+    path, commands = write_unit(home)
+    typer.echo(
+        f"wrote {path}. Keys and ENVMILL_DATABASE go into {home.folder}/environment, one NAME=value a line, readable by you alone. Then:"
+    )
+    for command in commands:
+        typer.echo(f"  {command}")
+
+
 def down(context: typer.Context) -> None:
-    """Stop the local worker and server. Runs that are cut off can be retried later."""
+    """Stop the local watchdog, worker and server. Runs that are cut off can be retried later."""
     from flows.local.service import bring_down
 
     bring_down(context.obj, typer.echo)
@@ -24,17 +59,21 @@ def down(context: typer.Context) -> None:
 
 def status(context: typer.Context) -> None:
     """Show what runs, and the latest runs as Prefect and as the lake know them."""
+    from flows.local.errors import NoServer
     from flows.local.process import Process
+    from flows.local.service import find_server
 
     home: Home = context.obj
     typer.echo(f"home: {home.folder}")
-    for name in ("server", "worker"):
+    for name in ("server", "worker", "watchdog"):
         process = Process(home, name)
         record = process.running()
         stale = " (a stale record is left; `envmill up` clears it)" if process.path.exists() else ""
         typer.echo(f"{name}: {record.url}, pid {record.pid}" if record else f"{name}: not running{stale}")
-    if record := Process(home, "server").running():
-        _show_flow_runs(record.url)
+    try:
+        _show_flow_runs(find_server(home))
+    except NoServer as error:
+        typer.echo(error.message)
     _show_lake(home)
 
 

@@ -27,10 +27,13 @@ class Api:
     def get(self, path: str) -> Any:
         return self._ask("GET", path, None)
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
+    def post(self, path: str, body: Any) -> Any:
         return self._ask("POST", path, body)
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+    def delete(self, path: str) -> Any:
+        return self._ask("DELETE", path, None)
+
+    def _ask(self, method: str, path: str, body: Any) -> Any:
         """SQLite under load is answered as 503: wait and ask again."""
         deadline = time.monotonic() + self._patience
         while True:

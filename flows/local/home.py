@@ -3,6 +3,9 @@
 home/port              port picked last, so that links stay good over restarts
 home/server.json       who runs as server (flows/local/process.py)
 home/worker.json       who runs as worker
+home/watchdog.json     who keeps watch over both
+home/runs/             leases of the runs under way (flows/local/lease.py)
+home/remote            address of the server that is used instead of one of this home
 home/logs/             what they print
 home/prefect/          Prefect's own folder: database, profiles
 home/lock              held while something is started or stopped
@@ -39,8 +42,13 @@ PREFECT = {
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "500",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",  # runs that ended 90 days ago, 200 MB per 10,000 tasks
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
     "PREFECT_WORKER_QUERY_SECONDS": "2",  # the default of 10 is what a Retry click would wait for
+    # A server that was killed still knows who holds which place; else a run that asks to keep its own would be ended.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    "PREFECT_DEPLOYMENT_CONCURRENCY_SLOT_WAIT_SECONDS": "10",  # the default of 30 is what the next run waits after a place is free
+    "PREFECT_CLIENT_MAX_RETRIES": "6",  # two minutes: the watchdog needs one of them to bring a killed server back
     "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",  # the lake alone knows what is done
     "PREFECT__SERVER_FINAL": "1",
 }
@@ -52,11 +60,14 @@ class Home:
 
     settings: Settings
     environ: Mapping[str, str]
+    named: str = ""
+    """Server that PREFECT_API_URL names; nobody goes there unless asked to."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Home":
         """The user's own Prefect variables stop here."""
-        return cls(Settings.read(environ), {name: value for name, value in environ.items() if not name.startswith("PREFECT_")})
+        own = {name: value for name, value in environ.items() if not name.startswith("PREFECT_")}
+        return cls(Settings.read(environ), own, environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api"))
 
     @property
     def folder(self) -> Path:
@@ -65,6 +76,17 @@ class Home:
     @property
     def prefect(self) -> Path:
         return self.folder / "prefect"
+
+    @property
+    def remote(self) -> str:
+        """Server that `envmill up --remote` was told to use; empty when this home has one of its own."""
+        path = self.folder / "remote"
+        return path.read_text().strip() if path.exists() else ""
+
+    def use_remote(self, url: str) -> None:
+        """From now on; with no address, no more."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "remote").write_text(url)
 
     def log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
@@ -85,7 +107,7 @@ class Home:
             "ENVMILL_BUNDLES": str(self.settings.bundles),
             "ENVMILL_AUTHOR_URL": self.settings.author_url,
             MARK: str(self.folder),
-        }
+        } | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if (database := self.settings.database.reveal()) else {})
 
     @contextmanager
     def lock(self, seconds: float = 180) -> Iterator[None]:

@@ -1,6 +1,7 @@
 """Leave the parent, write down who I am, then become the program: `launch.py RECORD URL PROGRAM ARGUMENTS...`.
 
-The record is written by the process it describes, so whoever started it may be killed at any moment. Standard library only.
+The record is written by the process it describes, so whoever started it may be killed at any moment; its pid also lies alone beside it, for
+supervisors that read no more. Standard library only.
 """
 
 import json
@@ -31,6 +32,7 @@ def main(record: str, url: str, *command: str) -> None:
     os.setsid()
     path = Path(record)
     facts = {"pid": os.getpid(), "started": read_start(os.getpid()), "boot": read_boot(), "url": url}
+    path.with_suffix(".pid").write_text(f"{os.getpid()}\n")
     unfinished = path.with_suffix(".new")
     unfinished.write_text(json.dumps(facts))
     unfinished.replace(path)

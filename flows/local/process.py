@@ -56,7 +56,7 @@ class Process:
         """Remove a record whose process is gone; True when there was one."""
         stale = self.path.exists() and not self.running()
         if stale:
-            self.path.unlink()
+            self._forget()
         return stale
 
     def start(self, command: list[str], url: str, descriptors: tuple[int, ...] = ()) -> Record:
@@ -89,8 +89,12 @@ class Process:
         record = self.running()
         if record:
             end([record.pid], grace)
-        self.path.unlink(missing_ok=True)
+        self._forget()
         return record is not None
+
+    def _forget(self) -> None:
+        for path in (self.path, self.path.with_suffix(".pid")):
+            path.unlink(missing_ok=True)
 
     def last_words(self, lines: int = 15) -> str:
         log = self.home.log(self.name)

@@ -1,6 +1,6 @@
 """Up and down: server, work pool, worker and deployments, each brought up only as far as it lacks.
 
-    claim port ─► server healthy ─► work pool ─► worker ─► deployments of prefect.yaml
+    claim port ─► server healthy ─► work pool ─► worker ─► deployments of prefect.yaml ─► watchdog
 
 Killed at any point, the next `up` goes on from what it finds.
 """
@@ -14,55 +14,96 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from envmill.errors import EnvMillError
+from envmill.errors import EnvMillError, SettingsError
 from envmill.settings import ROOT
 from flows.local.api import Api
 from flows.local.errors import NoServer, Refused
 from flows.local.home import Home
 from flows.local.process import Process, end, find_marked
-from flows.local.runs import POOL, close_lost_runs
+from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
 
-SERVER_DEADLINE = 120.0  # 16 s on an idle machine of two cores
-WORKER_DEADLINE = 60.0
+SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
+WORKER_DEADLINE = 180.0
 Say = Callable[[str], None]
 
 SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
 # No --limit: with a limit, the retry of a run whose process still lives kills the worker.
-WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", "local"]
+WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name_worker()]
+WATCHDOG = ["-m", "flows.local.watchdog"]
 
 
-def bring_up(home: Home, say: Say) -> str:
-    """Make everything run; returns the server's address."""
+def bring_up(home: Home, say: Say, remote: str = "") -> str:
+    """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here."""
     with home.lock():
-        url = _ensure_server(home, say)
+        url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
         with Api(url) as api:
             _ensure_pool(api)
             _ensure_worker(home, api, say)
             _ensure_deployments(home, api, say)
             _wait_for_worker(home, api)
+        _ensure_watchdog(home, url, say)
     return url
 
 
-def bring_down(home: Home, say: Say) -> None:
-    """Worker first: it ends its runs and still can tell the server so. Orphans of a killed worker end too."""
+def keep_up(home: Home, say: Say) -> list[str]:
+    """Start again what was up and died; its names. Nothing is waited for but the server, and an `up` or `down` under way goes first."""
+    gone = [name for name in ("server", "worker") if (process := Process(home, name)).path.exists() and not process.running()]
+    if not gone:
+        return []
     with home.lock():
+        if Process(home, "watchdog").read() is None:  # a `down` came first
+            return []
+        url = home.remote or _ensure_server(home, say)
+        with Api(url) as api:
+            _ensure_worker(home, api, say)
+    return gone
+
+
+def bring_down(home: Home, say: Say) -> None:
+    """The watchdog first, or it would start the others again; then the worker: it ends its runs and still can tell the server so. Orphans
+    of a killed worker end too."""
+    with home.lock():
+        _stop(home, "watchdog", 5, say)
+        cut_off = _list_under_way(home)
         _stop(home, "worker", 20, say)
         _end_orphans(home, say)
-        if server := Process(home, "server").running():
-            with Api(server.url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
+        if url := _find_any(home):
+            with Api(url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
+                _close_cut_off(api, cut_off)
                 _close_lost_runs(home, api, say)
         _stop(home, "server", 15, say)
+        home.use_remote("")
 
 
 def find_server(home: Home) -> str:
-    """Address of this home's own server; a stranger on the same port never counts."""
-    record = Process(home, "server").running()
-    if record is None:
-        raise NoServer(f"No server runs for {home.folder}. Start it with `envmill up`.")
-    return record.url
+    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the same port never counts."""
+    if record := Process(home, "server").running():
+        return record.url
+    if home.remote:
+        return home.remote
+    raise NoServer(f"No server runs for {home.folder}. Start it with `envmill up`.")
+
+
+def read_named(home: Home) -> str:
+    """Address of the server that PREFECT_API_URL names, for those who ask for it."""
+    if not home.named.startswith(("http://", "https://")):
+        raise SettingsError("--remote uses the server that PREFECT_API_URL names: set it, like http://prefect.example:4200/api.")
+    return home.named
+
+
+def _use_remote(home: Home, url: str, say: Say) -> str:
+    """A server of this home would be a second truth about its runs."""
+    if Process(home, "server").running():
+        raise SettingsError(f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out --remote.")
+    with Api(url, patience=0) as api:
+        api.get("/health")
+    home.use_remote(url)
+    say(f"server: {url}, not ours to start or stop")
+    return url
 
 
 def _ensure_server(home: Home, say: Say) -> str:
+    home.use_remote("")
     server = Process(home, "server")
     if server.forget_stale():
         say("server: its process is gone; clearing its record")
@@ -121,6 +162,16 @@ def _ensure_worker(home: Home, api: Api, say: Say) -> None:
     say(f"worker: started (pid {record.pid})")
 
 
+def _ensure_watchdog(home: Home, url: str, say: Say) -> None:
+    watchdog = Process(home, "watchdog")
+    record = watchdog.running()
+    if record and record.url != url:
+        watchdog.stop(5)
+        record = None
+    watchdog.forget_stale()
+    say(f"watchdog: already running (pid {record.pid})" if record else f"watchdog: started (pid {watchdog.start(WATCHDOG, url).pid})")
+
+
 def _wait_for_worker(home: Home, api: Api) -> None:
     """Until the pool has heard from it."""
     worker = Process(home, "worker")
@@ -134,10 +185,9 @@ def _wait_for_worker(home: Home, api: Api) -> None:
 def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
     """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends on changed or went missing."""
     stamp = home.prefect / "deployed.json"
-    digest = _digest_deployments()
-    made = json.loads(stamp.read_text()) if stamp.exists() else {}
-    if made.get("digest") == digest and set(made["names"]) <= set(_list_deployments(api)):
-        say(f"deployments: {len(made['names'])}, unchanged")
+    digest = _digest_deployments(api.url)
+    if has_deployments(home, api):
+        say(f"deployments: {len(json.loads(stamp.read_text())['names'])}, unchanged")
         return
     done = subprocess.run(
         [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
@@ -155,14 +205,45 @@ def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
     say(f"deployments: {len(names)} made from prefect.yaml")
 
 
+def has_deployments(home: Home, api: Api) -> bool:
+    """Whether the server still has those of prefect.yaml as it is now."""
+    stamp = home.prefect / "deployed.json"
+    made = json.loads(stamp.read_text()) if stamp.exists() else {}
+    return made.get("digest") == _digest_deployments(api.url) and set(made["names"]) <= set(_list_deployments(api))
+
+
 def _list_deployments(api: Api) -> list[str]:
     return [deployment["name"] for deployment in api.post("/deployments/filter", {})]
 
 
-def _digest_deployments() -> str:
-    """What a deployment is made of: the file, the flows, and the form their parameter is drawn from."""
-    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", *sorted((ROOT / "flows").glob("*.py"))]
-    return hashlib.blake2b(b"\0".join([bytes(ROOT), *map(Path.read_bytes, sources)])).hexdigest()
+def _digest_deployments(url: str) -> str:
+    """What a deployment is made of: the server, the file, the flows, and the form their parameter is drawn from."""
+    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", ROOT / "schemas/upkeep.py", *sorted((ROOT / "flows").glob("*.py"))]
+    return hashlib.blake2b(b"\0".join([url.encode(), bytes(ROOT), *map(Path.read_bytes, sources)])).hexdigest()
+
+
+def _list_under_way(home: Home) -> list[str]:
+    if not (url := _find_any(home)):
+        return []
+    with Api(url, patience=0) as api, contextlib.suppress(NoServer, Refused):
+        return [flow_run["id"] for flow_run in list_runs(api, UNDER_WAY) if is_walked(home, flow_run["id"])]
+    return []
+
+
+def _find_any(home: Home) -> str:
+    """Address of the server, empty when there is none."""
+    try:
+        return find_server(home)
+    except NoServer:
+        return ""
+
+
+def _close_cut_off(api: Api, cut_off: list[str]) -> None:
+    """Say of runs whose worker was just stopped that this was meant: no watchdog resumes them."""
+    for flow_run in cut_off:
+        if api.get(f"/flow_runs/{flow_run}")["state_type"] not in ("COMPLETED", "FAILED", "CANCELLED"):
+            state = {"type": "CRASHED", "message": f"{STOPPED} Retry goes on where it stopped."}
+            api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": True})
 
 
 def _close_lost_runs(home: Home, api: Api, say: Say) -> None:

@@ -11,7 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("flows",),
     ("tasks",),
     ("quality",),
-    ("envmill.opening", "envmill.quarantine", "envmill.estimate"),
+    ("envmill.opening", "envmill.quarantine", "envmill.estimate", "envmill.recall"),
     ("envmill.walk", "envmill.keeper"),
     ("envmill.line",),
     (
@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "envmill.upstream",
         "envmill.audit",
     ),
-    ("envmill.mill", "envmill.contrast", "envmill.splits", "envmill.corpus"),
+    ("envmill.mill", "envmill.contrast", "envmill.splits", "envmill.corpus", "envmill.review"),
     ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report", "envmill.keepers"),
     ("envmill.gates",),
     ("envmill.agents", "envmill.drafting", "envmill.toolgraph", "envmill.bundles"),

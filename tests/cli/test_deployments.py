@@ -8,7 +8,8 @@ from envmill.settings import ROOT
 ENTRY = re.compile(r"  - name: (\S+)\n    entrypoint: (\S+)\n")
 
 
-def test_factory_nightly_and_every_step_are_deployed() -> None:
+def test_factory_nightly_upkeep_and_every_step_are_deployed() -> None:
     found = dict(ENTRY.findall((ROOT / "prefect.yaml").read_text()))
     wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEP.values()}
-    assert found == wanted | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}
+    upkeep = {"reverify-weekly": "flows/upkeep.py:reverify", "compact": "flows/upkeep.py:compact"}
+    assert found == wanted | upkeep | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}

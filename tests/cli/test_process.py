@@ -12,7 +12,7 @@ import pytest
 from envmill.settings import ROOT
 from flows.local import launch
 from flows.local.home import Home
-from flows.local.process import Process, end, find_marked
+from flows.local.process import Process, Record, end, find_marked
 
 SLEEP = ["-S", "-c", "import time; print('awake', flush=True); time.sleep(60)"]
 DEAF = ["-S", "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"]
@@ -26,10 +26,17 @@ def process(tmp_path: Path) -> Iterator[Process]:
 
 
 def wait_for_word(process: Process, word: str) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while word not in process.last_words():
         assert time.monotonic() < deadline, process.last_words()
         time.sleep(0.01)
+
+
+def wait_for_end(record: Record) -> None:
+    deadline = time.monotonic() + 60
+    while record.alive and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not record.alive
 
 
 def test_started_known_and_stopped(process: Process) -> None:
@@ -115,10 +122,7 @@ def test_orphans_are_found_by_their_mark(process: Process) -> None:
     script = f"import subprocess, sys; subprocess.Popen([sys.executable, *{SLEEP!r}], start_new_session=True)"
     record = process.start(["-S", "-c", script], "")
     wait_for_word(process, "awake")
-    deadline = time.monotonic() + 5  # the child speaks before its parent is gone
-    while record.alive and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not record.alive
+    wait_for_end(record)  # the child speaks before its parent is gone
     assert len(find_marked(process.home)) == 1
     assert not find_marked(Home.read({"ENVMILL_HOME": "/elsewhere"}))
 
@@ -126,4 +130,4 @@ def test_orphans_are_found_by_their_mark(process: Process) -> None:
 def test_a_program_that_ends_at_once_leaves_its_last_words(process: Process) -> None:
     record = process.start(["-S", "-c", "raise SystemExit('no such module')"], "")
     wait_for_word(process, "no such module")
-    assert not record.alive
+    wait_for_end(record)

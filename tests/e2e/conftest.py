@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.e2e.author_server import AuthorServer, serve_author
 from tests.e2e.plant import Plant
@@ -44,12 +44,21 @@ def _well_author(author_server: AuthorServer) -> Iterator[None]:
     author_server.heal()
 
 
-@pytest.fixture
-def page() -> Iterator[Page]:
-    """A page of Debian's Chromium. Where it must not be missing, it is not skipped."""
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, one a file: while it lives its event loop runs, and asynchronous tests cannot. Where it must not be missing, it is
+    not skipped."""
     if not CHROMIUM.exists() and not os.environ.get("CI"):
         pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the UI")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
-        yield browser.new_page(viewport={"width": 1400, "height": 1000})
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that knows nothing of those before."""
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    yield page
+    page.close()

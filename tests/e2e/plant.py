@@ -25,7 +25,7 @@ class Plant:
     home: Home
 
     @classmethod
-    def at(cls, folder: Path, author_url: str = "", port: int = 0) -> "Plant":
+    def at(cls, folder: Path, author_url: str = "", port: int = 0, database: str = "", server: str = "http://127.0.0.1:1") -> "Plant":
         """Hostile surroundings on purpose: no program on the PATH, called from elsewhere, and a user who works with another Prefect."""
         own = {
             "ENVMILL_HOME": folder,
@@ -33,8 +33,9 @@ class Plant:
             "ENVMILL_BUNDLES": folder / "bundles",
             "ENVMILL_PORT": port,
             "ENVMILL_AUTHOR_URL": author_url,
+            "ENVMILL_DATABASE": database,
             "ENVMILL_ENDPOINT_BOX": f"{author_url}/v1",
-            "PREFECT_API_URL": "http://127.0.0.1:1/api",
+            "PREFECT_API_URL": f"{server}/api",
             "PREFECT_SERVER_API_PORT": "1",
             "PATH": "/nonexistent",
             "PWD": "/nonexistent",
@@ -45,7 +46,7 @@ class Plant:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env=dict(self.home.environ),
+            env={**self.home.environ, "PREFECT_API_URL": f"{self.home.named}/api"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -55,7 +56,7 @@ class Plant:
     def envmill(self, *arguments: str, expect: int = 0) -> str:
         """Everything a command says; its exit code must be the expected one."""
         with self.start(*arguments) as command:
-            out, err = command.communicate(timeout=200)
+            out, err = command.communicate(timeout=900)
         assert command.returncode == expect, f"envmill {' '.join(arguments)} ended with {command.returncode}\n{out}\n{err}"
         return out + err
 
@@ -70,12 +71,12 @@ class Plant:
     def ask(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
         return ask(self.home, question, values)[1]
 
-    def begin(self, **options: Any) -> str:
+    def begin(self, *flags: str, **options: Any) -> str:
         """Ask for a factory run without waiting; its id."""
-        said = self.envmill("run", "--no-wait", *(f"--{name}={value}" for name, value in options.items()))
+        said = self.envmill("run", "--no-wait", *flags, *(f"--{name}={value}" for name, value in options.items()))
         return said.split("run ")[1].split(":")[0]
 
-    def wait_for(self, run: str, *states: str, seconds: float = 90) -> dict[str, Any]:
+    def wait_for(self, run: str, *states: str, seconds: float = 300) -> dict[str, Any]:
         """Until the flow run is in one of the states."""
         found: dict[str, Any] = {}
 

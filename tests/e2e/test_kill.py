@@ -1,10 +1,14 @@
-"""kill -9 of the flow process in the middle of a step, then Retry: as if nothing had happened, and nothing paid twice."""
+"""kill -9 in the middle of a step: the watchdog goes on as if nothing had happened, and nothing is paid twice."""
 
+import os
+import signal
 import time
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from envmill.lake.journal import read_calls
+from flows.local.process import Process
 from schemas.base import Record
 from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.tables import TABLES
@@ -12,7 +16,6 @@ from tests.e2e.author_server import Ask, AuthorServer
 from tests.e2e.plant import Plant, kill, wait_until
 
 OPTIONS = {"environments": 4, "scenarios": 3, "attempts": 2, "seed": 5}
-LATE_REPORT = 12.0  # seconds after which the worker no longer overwrites the state of a run whose process it lost
 EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall}
 EXITS = "select lap, stage, replace(subject, run, 'run') as subject, outcome, reason, children from exits where run = ? order by all"
 
@@ -24,16 +27,15 @@ def test_a_killed_run_ends_equal_to_an_undisturbed_one(plant: Plant, author_serv
     began = len(author_server.asked)
     author_server.go_slow("scenario", pace=0.25)
     killed = plant.begin(**OPTIONS)
-    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 3, 60, lambda: plant.tail("worker"))
+    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 3, 300, lambda: plant.tail("worker"))
     kill(plant.find_flow(killed))
     time.sleep(1)  # calls that reached the author go on there
     asked = author_server.asked[began:]
     journalled = find_journalled(plant, killed)
     author_server.heal()
     plant.wait_for(killed, "CRASHED")
-    time.sleep(LATE_REPORT)
-    retry(plant, killed)
-    plant.wait_for(killed, "COMPLETED")
+    plant.wait_for(killed, "COMPLETED", seconds=600)
+    assert "Resumed by the watchdog, 1 of 3." in find_messages(plant, killed)
 
     assert any(item[0] == "scenario" for item in journalled), "the kill came before the step had anything"
     assert find_repeated(author_server.asked[began:]) <= Counter(ask.item for ask in asked) - journalled
@@ -46,11 +48,10 @@ def count(asked: list[Ask]) -> Counter[str]:
     return Counter(ask.prompt for ask in asked)
 
 
-def retry(plant: Plant, run: str) -> None:
-    """What the button of the UI sends."""
-    state = {"type": "SCHEDULED", "name": "AwaitingRetry", "message": "Retry from the UI"}
+def find_messages(plant: Plant, run: str) -> list[str]:
+    """What was said of each state the run was in."""
     with plant.api() as api:
-        assert api.post(f"/flow_runs/{run}/set_state", {"state": state, "force": False})["status"] == "ACCEPT"
+        return [state["message"] or "" for state in api.get(f"/flow_run_states/?flow_run_id={run}")]
 
 
 def find_journalled(plant: Plant, run: str) -> Counter[tuple[str, str, int]]:
@@ -72,3 +73,54 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
     # The quality dossier of a run bears its id and counts its events and attempts.
     apart = "and gate <> 'quality'" if record is Evidence else ""
     return plant.ask(f'select {columns} from "{record.table}" where run = ? {apart} order by id', run)
+
+
+def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(plant: Plant, author_server: AuthorServer) -> None:
+    """Without the watchdog the first night stays Running for ever, and the second waits for its place as long."""
+    author_server.go_slow("scenario", pace=2)
+    began = len(author_server.asked)
+    url = plant.record("server").url
+    first = start_night(plant)
+    wait_until(lambda: count(author_server.answered[began:])["scenario"] >= 1, 300, lambda: plant.tail("worker"))
+    worker, flow = plant.record("worker").pid, plant.find_flow(first)
+    os.kill(flow, signal.SIGSTOP)  # it renews nothing, and its lock says that it lives
+    second = wait_for_schedule(plant)
+    plant.wait_for(first, "RUNNING", seconds=1)
+    kill(plant.record("server").pid)
+    wait_until(lambda: Process(plant.home, "server").running() is not None, 300, lambda: plant.tail("watchdog"))
+    for pid in (worker, flow):
+        kill(pid)
+    author_server.heal()
+    plant.wait_for(first, "COMPLETED", seconds=600)
+    plant.wait_for(second, "COMPLETED", seconds=600)
+    assert plant.record("server").url == url
+    assert plant.record("worker").pid != worker
+    assert any(message.startswith("Resumed by the watchdog") for message in find_messages(plant, first))
+
+
+NIGHT = {"config": {"environments": 2, "scenarios": 2, "attempts": 1, "seed": 5}}
+
+
+def start_night(plant: Plant) -> str:
+    with plant.api() as api:
+        deployment = api.find_deployment("factory/factory-nightly")
+        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": NIGHT})["id"]
+
+
+def wait_for_schedule(plant: Plant) -> str:
+    """A night that fires by itself, by a schedule whose turn comes in a few seconds, and waits for its place."""
+    found: list[dict[str, Any]] = []
+    with plant.api() as api:
+        deployment = api.find_deployment("factory/factory-nightly")
+        soon = (datetime.now(UTC) + timedelta(seconds=12)).isoformat()
+        once = {"active": True, "schedule": {"interval": 86400, "anchor_date": soon}, "parameters": NIGHT}
+        (schedule,) = api.post(f"/deployments/{deployment}/schedules", [once])
+        waiting = {"state": {"name": {"any_": ["AwaitingConcurrencySlot"]}}, "deployment_id": {"any_": [deployment]}}
+
+        def fired() -> bool:
+            found[:] = api.post("/flow_runs/filter", {"flow_runs": waiting})
+            return bool(found)
+
+        wait_until(fired, 300, lambda: plant.tail("worker"))
+        api.delete(f"/deployments/{deployment}/schedules/{schedule['id']}")
+    return found[0]["id"]

@@ -1,6 +1,11 @@
 """Up, down and what users run into between them, on a real server."""
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
@@ -10,11 +15,12 @@ STEPS = 11
 
 
 def test_a_second_up_finds_everything_running(plant: Plant) -> None:
-    before = (plant.record("server"), plant.record("worker"))
+    names = ("server", "worker", "watchdog")
+    before = [plant.record(name) for name in names]
     said = plant.envmill("up")
-    assert said.count("already running") == 2
+    assert said.count("already running") == len(names)
     assert before[0].url in said
-    assert (plant.record("server"), plant.record("worker")) == before
+    assert [plant.record(name) for name in names] == before
 
 
 def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
@@ -23,11 +29,20 @@ def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
     assert "1 worker(s) online" in said
 
 
+def test_a_check_finds_everything_up_and_the_next_night_planned(plant: Plant) -> None:
+    said = plant.envmill("up", "--check")
+    assert [line.split()[:2] for line in said.splitlines()] == [
+        ["ok", name] for name in ("server", "worker", "watchdog", "pool", "deployments", "schedule", "runs")
+    ]
+    assert "T02:00 UTC" in said
+
+
 def test_another_clone_neither_takes_the_port_nor_meets_the_server(plant: Plant, tmp_path: Path) -> None:
     port = plant.record("server").url.rsplit(":", 1)[1]
     other = Plant.at(tmp_path, port=int(port))
     assert f"Port {port} is taken" in other.envmill("up", expect=2)
     assert "envmill up" in other.envmill("run", expect=3)
+    assert "Run `envmill up`" in other.envmill("up", "--check", expect=1)
     assert not find_marked(other.home)
 
 
@@ -43,30 +58,66 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     with plant.api() as api:
         nightly = api.get("/deployments/name/factory/factory-nightly")
         wanted = {"deployments": {"id": {"any_": [nightly["id"]]}}, "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
-        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 60)
+        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 300)
         planned = [run["expected_start_time"][11:16] for run in api.post("/flow_runs/filter", wanted)]
         deployed = {deployment["name"] for deployment in api.post("/deployments/filter", {})}
     assert set(planned) == {"02:00"}
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["concurrency_options"]["collision_strategy"] == "ENQUEUE"
-    assert len(deployed) == STEPS + 2
+    assert len(deployed) == STEPS + 4
 
 
-def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(plant: Plant, author_server: AuthorServer) -> None:
-    run = plant.begin(environments=1, scenarios=1, attempts=1, mistakes=0)
+def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(
+    plant: Plant, author_server: AuthorServer, tmp_path: Path
+) -> None:
+    elsewhere = Plant.at(tmp_path, server=plant.record("server").url)  # another home, and a server it is told of
+    run = elsewhere.begin("--remote", environments=1, target=2, scenarios=1, attempts=1, mistakes=0)
     plant.wait_for(run, "COMPLETED")
+    assert plant.ask("select run, state from runs where starts_with(run, ?) order by run", run) == [
+        (run, "finished"),
+        (f"{run}-r2", "finished"),
+    ]
     asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
     again = start_step(plant, "scenarios-generate", run)
     without = start_step(plant, "scenarios-generate", "")
     plant.wait_for(again, "COMPLETED")
     assert "set `run` to its id" in plant.wait_for(without, "FAILED")["state"]["message"]
     assert (len(author_server.asked), plant.ask("select count(*) from attrition")) == (asked, rows)
+    plant.wait_for(start(plant, "reverify/reverify-weekly", {"environments": 1, "search": 10}), "COMPLETED")
+    assert plant.ask("select count(*) > 1, bool_and(outcome = 'pass') from verdicts") == [(True, True)]
+    plant.wait_for(start(plant, "compact/compact", {"run": run}), "COMPLETED")
+    assert plant.ask("select count(*) from attrition") == rows
 
 
 def start_step(plant: Plant, step: str, run: str) -> str:
+    return start(plant, f"{step}/{step}", {"run": run})
+
+
+def start(plant: Plant, deployment: str, config: dict[str, Any]) -> str:
     with plant.api() as api:
-        deployment = api.find_deployment(f"{step}/{step}")
-        return api.post(f"/deployments/{deployment}/create_flow_run", {"parameters": {"config": {"run": run}}})["id"]
+        return api.post(f"/deployments/{api.find_deployment(deployment)}/create_flow_run", {"parameters": {"config": config}})["id"]
+
+
+@pytest.fixture
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Where tests run in a shell's background, Ctrl-C is ignored, and so it would be by what they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heeding_ctrl_c")
+def test_ctrl_c_ends_the_run_and_says_how_to_go_on(plant: Plant, author_server: AuthorServer) -> None:
+    author_server.go_slow("blueprint", pace=10)
+    with plant.start("run", "--environments=1") as command:
+        assert command.stdout
+        run = command.stdout.readline().split("run ")[1].split(":")[0]
+        plant.wait_for(run, "RUNNING")
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=300)
+    assert command.returncode == 130
+    assert f"envmill run --resume {run}" in err
+    plant.wait_for(run, "CANCELLED")
 
 
 def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_server: AuthorServer) -> None:
@@ -74,11 +125,11 @@ def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_
     author_server.go_slow("blueprint", pace=10)
     run = plant.begin(environments=1)
     plant.wait_for(run, "RUNNING")
-    for pid in (plant.record("worker").pid, plant.find_flow(run), plant.record("server").pid):
+    for pid in (plant.record("watchdog").pid, plant.record("worker").pid, plant.find_flow(run), plant.record("server").pid):
         kill(pid)
     assert "stale" in plant.envmill("status")
     with plant.start("up") as half:
-        wait_until(lambda: Process(plant.home, "server").running() is not None, 20)
+        wait_until(lambda: Process(plant.home, "server").running() is not None, 300)
         half.kill()
     said = plant.envmill("up")
     assert "server: already running" in said
@@ -86,4 +137,4 @@ def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_
     assert "unchanged" in said
     assert f"run {run}: its process is gone" in said
     assert plant.record("server").url == url
-    assert plant.wait_for(run, "CRASHED", seconds=1)
+    assert plant.wait_for(run, "CRASHED", seconds=60)

@@ -1,5 +1,6 @@
 """Retry, clicked in the UI: exactly what is unfinished is done again."""
 
+import json
 import re
 
 from playwright.sync_api import Page, expect
@@ -30,13 +31,19 @@ def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(plant: Plant, autho
     click_retry(page, link[0])
     plant.wait_for(run, "COMPLETED")
     page.reload()
-    expect(page.get_by_text("Completed").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Completed").first).to_be_visible(timeout=120_000)
     page.wait_for_timeout(2000)  # the graph draws itself
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "retried-run.png")
 
     again = {ask.subject for ask in author_server.asked[asked:] if ask.prompt in ("program", "tests")}
     assert again == author_server.down
+    with plant.api() as api:
+        pages = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["environments-build-failures"]}}, "sort": "CREATED_DESC"})
+    assert [author_server.down <= {row["item"] for row in json.loads(one["data"])} for one in pages if one["flow_run_id"] == run] == [
+        True,
+        False,
+    ]
     rows = plant.ask(BUILT, run)
     assert {subject for subject, outcome, _ in rows if outcome == "error"} == author_server.down
     assert sorted(subject for subject, _, _ in rows if subject in built) == sorted(built)
@@ -51,6 +58,25 @@ def dropped(rows: list[tuple[str, str, int]]) -> set[str]:
 def click_retry(page: Page, url: str) -> None:
     """The button of the page, then the one of the dialog."""
     page.goto(url)
-    page.get_by_role("button", name="Retry").click(timeout=30_000)
+    page.get_by_role("button", name="Retry").click(timeout=120_000)
     page.get_by_role("dialog").get_by_role("button", name="Retry").click()
     expect(page.get_by_text("Retrying run").first).to_be_visible()
+
+
+def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: Page) -> None:
+    with plant.api() as api:
+        deployment = api.find_deployment("factory/factory")
+        page.goto(f"{api.url}/deployments/deployment/{deployment}/run")
+        field = page.locator(".schema-form-property", has_text="Candidate environments").last.locator("input[type=number]")
+        field.fill("0", timeout=60_000)
+        page.get_by_role("button", name="Submit").click()
+        expect(page.get_by_text("0 is less than the minimum of 1").first).to_be_visible(timeout=60_000)
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / "form-refused.png")
+        field.fill("1")
+        page.get_by_role("button", name="Submit").click()
+        page.wait_for_url("**/runs/flow-run/**", timeout=60_000)
+        run = page.url.split("/flow-run/")[1][:36]
+        found = api.get(f"/flow_runs/{run}")
+        assert found["parameters"]["config"]["environments"] == 1
+        api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "CANCELLED"}, "force": True})

@@ -33,4 +33,4 @@ async def test_only_items_in_error_are_worth_another_try(failure: Exception, wor
 
 def test_nothing_is_cached() -> None:
     assert nothing.persist_result is False
-    assert nothing.retries == 1
+    assert nothing.retries == 2

@@ -1,0 +1,73 @@
+"""A preview: a few environments made to the end of their gates, shown whole, before a run is paid for."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import typer
+
+from envmill.errors import Pending, SettingsError
+from envmill.lake.lake import Lake
+from envmill.line import STEPS
+from envmill.opening import open_walk
+from flows.local.home import Home
+from schemas.environment import Environment, Test
+from schemas.ledger import Attrition
+from schemas.run import RunConfig
+
+_STEPS = STEPS[:3]
+
+
+def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
+    """Make and show them; the config of the whole run, which asks nothing again that the preview was answered."""
+    if config.run or config.corpus:
+        raise SettingsError("-n previews a new run of the recipe's own themes. Leave out --resume and --corpus.")
+    if config.seed is None:
+        config = config.model_copy(update={"seed": int(datetime.now(UTC).strftime("%Y%m%d"))})
+    run = f"preview-{uuid4().hex[:8]}"
+    only = {"environments": count, "target": None, "max_candidates": None}
+    asyncio.run(_walk(home, run, config.model_copy(update=only)))
+    for line in tell(Lake(home.settings.lake), run):
+        typer.echo(line)
+    return config if config.reuse else config.model_copy(update={"reuse": run})
+
+
+async def _walk(home: Home, run: str, config: RunConfig) -> None:
+    try:
+        async with open_walk(run, config, home.settings) as walk:
+            await walk.walk(_STEPS)
+    except Pending as error:
+        raise SettingsError(f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once.") from error
+
+
+def tell(lake: Lake, run: str) -> Iterator[str]:
+    """Each environment whole, and what became of every candidate."""
+    exits = {row.subject: row for row in lake.read(Attrition, run) if row.gate == "exit"}
+    tests = lake.read(Test, run)
+    for environment in lake.read(Environment, run):
+        verdict = exits.get(environment.id)
+        told = f"{verdict.outcome}{f': {verdict.reason}, {verdict.detail}' if verdict.reason else ''}" if verdict else "not judged"
+        yield from tell_environment(environment, [one for one in tests if one.environment == environment.id], told)
+    for row in exits.values():
+        if row.outcome != "kept" and row.stage in ("generate", "build"):
+            yield f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, {row.reason}, {row.detail}"
+
+
+def tell_environment(environment: Environment, tests: list[Test], verdict: str) -> Iterator[str]:
+    """Everything a reader judges it by."""
+    yield f"\n{'═' * 100}\n{environment.name} ({environment.kind}, {environment.brief.theme}), {environment.id}\ngates: {verdict}\n"
+    yield environment.summary
+    for number, rule in enumerate(environment.rules, 1):
+        yield f"  {number}. {rule}"
+    if environment.policy_document:
+        yield f"\npolicy document\n{environment.policy_document}"
+    yield f"\n{len(environment.tools)} tools"
+    for tool in environment.tools:
+        yield f"  {tool.name} ({tool.effect}): {tool.description}\n    {json.dumps(tool.parameters, ensure_ascii=False)}"
+    for path, text in environment.files.items():
+        yield f"\n{path}\n{text}"
+    yield f"\n{len(tests)} tests"
+    for test in tests:
+        yield f"  {test.call.name} {json.dumps(test.call.arguments, ensure_ascii=False)} → {test.expect}"

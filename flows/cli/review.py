@@ -1,0 +1,96 @@
+"""`review`: what a person should look at first, and what they say of it."""
+
+import getpass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from envmill.errors import SettingsError
+from flows.local.home import Home
+
+if TYPE_CHECKING:
+    from envmill.lake.lake import Lake
+    from envmill.review import Judgement
+
+
+def review(
+    context: typer.Context,
+    what: Annotated[str | None, typer.Argument(help="Id to judge, or a run whose queue is shown: the latest when left out.")] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="It is right.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="It is wrong: no filter keeps it and no export holds it from now on.")] = False,
+    note: Annotated[str, typer.Option(help="Your words; alone, a note that decides nothing.")] = "",
+    lock: Annotated[
+        list[str] | None, typer.Option(help="A rule, fact or check, as it is called, that no repair may change; repeatable.")
+    ] = None,
+    by: Annotated[str, typer.Option(help="Who looked; your login name when left out.")] = "",
+    bundle: Annotated[
+        str, typer.Option(help="Bundle id or path: its scenarios in sampling order, and the bound on its defects so far.")
+    ] = "",
+    run: Annotated[str, typer.Option(help="Run to look in; the latest that holds the record when left out.")] = "",
+) -> None:
+    """Show the queue, riskiest first; or judge one environment or scenario. `envmill show ID` and `envmill play ID` show what it is.
+
+    The latest judgement of an id counts, in every run. A rejected scenario of a finished run is left out when the run is exported again.
+    """
+    from envmill.lake.lake import Lake
+
+    lake = Lake(context.obj.settings.lake)
+    if bundle:
+        _show_sample(lake, bundle)
+    elif accept or reject or note or lock:
+        _judge(lake, what or "", run, _choose(accept, reject, note), note, lock or [], by or getpass.getuser())
+    else:
+        _show_queue(context.obj, lake, what or run)
+
+
+def _choose(accept: bool, reject: bool, note: str) -> "Judgement":
+    if accept and reject:
+        raise SettingsError("--accept and --reject exclude each other. Give one.")
+    if not (accept or reject or note):
+        raise SettingsError("A lock stands beside a judgement or a note: give --accept, --reject or --note too.")
+    return "accept" if accept else "reject" if reject else "note"
+
+
+def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str, locks: list[str], by: str) -> None:
+    from envmill.lake.lineage import find
+    from envmill.lake.sql import open_lake
+    from envmill.review import write_review
+
+    with open_lake(lake) as opened:
+        found = find(opened, what, run)
+    if found.table not in ("environments", "scenarios"):
+        raise SettingsError(f"{found.id} is a row of {found.table}. Review an environment or a scenario.")
+    written = write_review(lake, found.run, found.id, by, judgement, note, locks)
+    typer.echo(f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}")
+
+
+def _show_queue(home: Home, lake: "Lake", run: str) -> None:
+    from envmill.review import list_queue
+    from flows.cli.question import find_run
+    from flows.cli.table import show
+
+    items = list_queue(lake, find_run(home, run or None))
+    show(
+        ["subject", "risk", "why", "reviewed", "title"],
+        [(one.subject, round(one.risk, 2), one.why, one.reviewed, one.title[:80]) for one in items],
+    )
+
+
+def _show_sample(lake: "Lake", name: str) -> None:
+    from envmill.review import sample_bundle
+    from flows.cli.table import show
+    from schemas.rollout import Bundle
+
+    held = [one for run in lake.runs() for one in lake.read(Bundle, run) if one.path == name or one.id.startswith(name)]
+    if not held:
+        raise SettingsError(f"No bundle {name}. `envmill sql 'select id, path from bundles'` lists them.")
+    found = sample_bundle(lake, held[-1])
+    show(
+        ["place", "scenario", "reviewed"],
+        [(place + 1, one, "yes" if place < found.reviewed else "") for place, one in enumerate(found.order)],
+    )
+    typer.echo(
+        f"{found.reviewed} of {found.size} reviewed in this order, {found.rejected} rejected: with 95 % confidence at most "
+        f"{100 * found.bound:.1f} % of {found.bundle} are defective.",
+        err=True,
+    )

@@ -1,0 +1,86 @@
+"""What `envmill up --check` looks at: whether everything that `up` starts does its work, the schedule above all."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flows.local.api import Api
+from flows.local.errors import NoServer, Refused
+from flows.local.home import Home
+from flows.local.process import Process
+from flows.local.runs import POOL, UNDER_WAY, is_walked, list_runs
+from flows.local.service import find_server, has_deployments
+
+_UP = "Run `envmill up`."
+_RESTART = "Run `envmill down`, then `envmill up`."
+NIGHTLY = "factory-nightly"
+_SCHEDULED = 30.0
+"""Seconds the scheduler may need to plan the next nights after a deployment."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that has to be up."""
+
+    name: str
+    seen: str
+    mend: str = ""
+    """What to do; empty when all is well."""
+
+
+def check(home: Home) -> Iterator[Part]:
+    """Every part, whatever the ones before it say."""
+    try:
+        url = find_server(home)
+    except NoServer as error:
+        yield Part("server", error.message, _UP)
+        return
+    with Api(url, patience=5) as api:
+        try:
+            api.get("/health")
+        except (NoServer, Refused) as error:
+            yield Part("server", error.message, f"{_RESTART} Its log: {home.log('server')}.")
+            return
+        yield Part("server", url)
+        yield from (_check_process(home, name) for name in ("worker", "watchdog"))
+        yield _check_pool(api)
+        yield (
+            Part("deployments", "those of prefect.yaml")
+            if has_deployments(home, api)
+            else Part("deployments", "not as in prefect.yaml", _UP)
+        )
+        yield _check_schedule(api)
+        yield _check_runs(home, api)
+
+
+def _check_process(home: Home, name: str) -> Part:
+    record = Process(home, name).running()
+    return Part(name, f"pid {record.pid}") if record else Part(name, f"does not run; its log: {home.log(name)}", _UP)
+
+
+def _check_pool(api: Api) -> Part:
+    online = api.post(f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
+    return Part("pool", f"{len(online)} worker(s) online", "" if online else _RESTART)
+
+
+def _check_schedule(api: Api) -> Part:
+    """A scheduler can fail without a word, and then no night ever comes."""
+    planned = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}, "deployments": {"name": {"any_": [NIGHTLY]}}, "limit": 1}
+    until = time.monotonic() + _SCHEDULED
+    while not (found := api.post("/flow_runs/filter", {**planned, "sort": "EXPECTED_START_TIME_ASC"})) and time.monotonic() < until:
+        time.sleep(1)
+    if found:
+        return Part("schedule", f"next at {found[0]['expected_start_time'][:16]} UTC")
+    return Part(
+        "schedule",
+        "no run is planned",
+        f"{_RESTART} If it stays so, the scheduler fails: see the server's log, and the pins of requirements.lock.",
+    )
+
+
+def _check_runs(home: Home, api: Api) -> Part:
+    under_way = list_runs(api, UNDER_WAY)
+    idle = [flow_run["id"] for flow_run in under_way if not is_walked(home, flow_run["id"])]
+    return Part(
+        "runs", f"{len(under_way)} under way" + (f", {len(idle)} of them without a process here: {', '.join(idle[:3])}" if idle else "")
+    )

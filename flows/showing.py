@@ -1,0 +1,93 @@
+"""What a run's page shows of it: how far each step is, what became of its candidates, what that cost, and which items failed.
+
+These are views of the lake: a server that cannot take one right now costs a line of the log, never the step.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from prefect import get_run_logger
+from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, acreate_table_artifact, aupdate_progress_artifact
+
+from envmill.exporters.base import StepCount
+from envmill.line import Step
+from envmill.upstream import count_exits
+from envmill.walk import Walk
+from schemas.ledger import Attrition
+
+
+@dataclass
+class Board:
+    """The pages of one walk."""
+
+    walk: Walk
+    _counts: dict[str, StepCount] = field(default_factory=dict)
+
+    async def begin(self, step: Step, buckets: int) -> Callable[[], Awaitable[None]]:
+        """A bar for the step; call what is returned whenever a bucket is over."""
+        name, over = f"{step.name}-progress", 0
+        bar = await publish(
+            acreate_progress_artifact(0.0 if buckets else 100.0, key=name, description=f"Buckets of {step.name} that are over.")
+        )
+
+        async def advance() -> None:
+            nonlocal over
+            over += 1
+            if bar is not None:
+                await publish(aupdate_progress_artifact(artifact_id=bar, progress=100.0 * over / buckets))
+
+        return advance
+
+    async def end(self, step: Step, failures: Sequence[BaseException]) -> None:
+        """The run's tables as of this step. An empty one of failures replaces that of the attempt before."""
+        self._counts[step.name] = await asyncio.to_thread(self._count, step)
+        about = f"Items of {step.name} that ended in error: mend the cause, then Retry."
+        await publish(acreate_table_artifact(list_failures(failures), key=f"{step.name}-failures", description=about))
+        funnel = [_tell_funnel(one) for one in self._counts.values()]
+        await publish(acreate_table_artifact(funnel, key="funnel", description="What entered each step, and what became of it."))
+        cost = [_tell_cost(one) for one in self._counts.values()]
+        await publish(
+            acreate_table_artifact(cost, key="cost", description="What each step took; a cost is empty where a price is unknown.")
+        )
+
+    async def close(self) -> None:
+        """Where to read on."""
+        run = self.walk.mill.run
+        text = (
+            f"`envmill report {run}` writes the report of this run; `envmill funnel {run}`, `failures`, `cost` and `show` answer at once."
+        )
+        await publish(acreate_markdown_artifact(text, key="report", description=f"Where run {run} can be read."))
+
+    def _count(self, step: Step) -> StepCount:
+        return count_exits(step.name, self.walk.lake.read(Attrition, self.walk.mill.run, self.walk.marks[step.name]))
+
+
+async def publish(making: Any) -> Any:
+    """What making it returns; None when the server does not take it."""
+    try:
+        return await making
+    except httpx.HTTPError as error:
+        get_run_logger().warning("The server took no artifact (%s); the lake has everything.", error or type(error).__name__)
+        return None
+
+
+def list_failures(failures: Sequence[BaseException]) -> list[dict[str, str]]:
+    """One row per item; a failure that names none is a row of its own."""
+    rows: list[dict[str, str]] = []
+    for failure in failures:
+        reasons: dict[str, str] = getattr(failure, "facts", {}).get("reasons", {})
+        rows += [{"item": item, "why": why} for item, why in sorted(reasons.items())] or [{"item": "", "why": str(failure)}]
+    return rows
+
+
+def _tell_funnel(one: StepCount) -> dict[str, Any]:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(one.reasons.items(), key=lambda pair: -pair[1])[:5])
+    return {"step": one.step, "kept": one.kept, "dropped": one.dropped, "reasons": reasons}
+
+
+def _tell_cost(one: StepCount) -> dict[str, Any]:
+    each = None if one.cost is None or not one.kept else round(one.cost / one.kept, 6)
+    return {"step": one.step, "tokens": one.tokens, "cost": one.cost, "cost per kept": each}
