@@ -15,9 +15,9 @@ LONGEST = 4000
 """Characters of a reason: what goes wrong is told in a few lines."""
 
 
-async def hear(sandbox: Sandbox, path: Path, *sources: str, **more: Any) -> list[Statement]:
+async def hear(jail: Sandbox, path: Path, *sources: str, **more: Any) -> list[Statement]:
     initial, final = {"open": True, "path": str(path)}, {"open": False, "path": str(path)}
-    return await sandbox.judge(Hearing(sources, initial, final | more, CLOCK))
+    return await jail.judge(Hearing(sources, initial, final | more, CLOCK))
 
 
 def find_harm(plea: Plea, said: Statement) -> str:
@@ -30,16 +30,16 @@ def find_harm(plea: Plea, said: Statement) -> str:
 
 
 @pytest.mark.parametrize("name", COURT)
-async def test_a_hostile_check_harms_no_other_verdict(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     mark = "".join(MARK)
     monkeypatch.setenv("ENVMILL_KEEPSAKE", mark)
     path = tmp_path / "watched"
     path.write_text(mark)
-    await hear(sandbox, path, YES, note=mark)
-    (said,) = await hear(sandbox, path, COURT[name].source)
+    await hear(jail, path, YES, note=mark)
+    (said,) = await hear(jail, path, COURT[name].source)
     assert find_harm(COURT[name], said) == ""
     for _ in range(2):
-        assert [one.holds for one in await hear(sandbox, path, YES, NO)] == [True, False]
+        assert [one.holds for one in await hear(jail, path, YES, NO)] == [True, False]
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir() if one.is_file() and one.name.startswith("watched")] == [
         ("watched", mark)
     ]
@@ -59,6 +59,6 @@ def test_harm_is_seen(plea: Plea, said: Statement) -> None:
     assert find_harm(plea, said)
 
 
-async def test_the_search_finds_what_is_there(sandbox: Sandbox, tmp_path: Path) -> None:
-    (said,) = await hear(sandbox, tmp_path, COURT["searches memory for what others hold"].source, note="".join(MARK))
+async def test_the_search_finds_what_is_there(jail: Sandbox, tmp_path: Path) -> None:
+    (said,) = await hear(jail, tmp_path, COURT["searches memory for what others hold"].source, note="".join(MARK))
     assert find_harm(COURT["searches memory for what others hold"], said) == "it got what it wanted"
