@@ -76,12 +76,16 @@ def _find_fault(fact: Fact) -> str:
 def _judge_message(fact: Fact, message: str) -> Shortfall:
     if len(message) > LONGEST:
         return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
-    message = _drop_records(message)
-    text = normalise(_drop_numbering(message) if fact.kind == "number" else message)
-    if not _is_mentioned(fact, message, text):
+    told = _drop_records(message)
+    if not _is_mentioned(fact, told, _read(fact, told)):
         return {"found": message[:500]}
+    text = _read(fact, message)
     rival = _find_rival(fact, message, text) if fact.rivals else None
     return None if rival is None else {"found": message[:500], "rival": rival}
+
+
+def _read(fact: Fact, message: str) -> str:
+    return normalise(_drop_numbering(message) if fact.kind == "number" else message)
 
 
 def _drop_records(message: str) -> str:

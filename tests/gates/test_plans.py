@@ -1,9 +1,13 @@
 """Sessions played many at a time: each gets its own observations, and the jail soon stops forking for them."""
 
+import pytest
+
 from envmill.gates.plans import play_plans
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox, Step
 from tests.gates.specimens import ground
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def plan(built_test: int) -> list[Step]:

@@ -3,10 +3,14 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from envmill.gates.base import Built, Means
 from envmill.gates.tour import take_tour
 from envmill.sandbox import Reset, Sandbox
 from tests.gates.specimens import ground
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Counted:

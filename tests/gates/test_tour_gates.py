@@ -1,26 +1,15 @@
 """W5 to W9 and W11 to W13: what they must drop and for which reason, and near misses they must keep."""
 
-from collections.abc import AsyncGenerator
-
 import pytest
-import pytest_asyncio
 
 from envmill.gates import GATES
 from envmill.gates.base import Built, Means
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.base import canonical_json
 from tests.gates.specimens import ground, make_test, vary
 from tests.gates.specimens.faults import CANCEL, DROPPED, KEPT, Swap
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox() -> AsyncGenerator[Sandbox]:
-    """One jail for all of them: opening it takes longer than a specimen."""
-    async with Sandbox.open(Settings.read({}), drivers=1) as opened:
-        yield opened
 
 
 FAULTY = [pytest.param(gate, reason, swaps, id=f"{gate}: {words}") for gate, found in DROPPED.items() for words, reason, swaps in found]

@@ -10,6 +10,8 @@ from envmill.sandbox import Sandbox
 from schemas.environment import Environment
 from tests.specimens import make_environment
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 def with_tool(tool_name: str, /, **changes: Any) -> Environment:
     shed = make_environment()

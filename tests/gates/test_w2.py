@@ -8,6 +8,8 @@ from envmill.sandbox import Sandbox
 from tests.gates.specimens import ground
 from tests.specimens import PROGRAM, STATE, make_environment, make_tests
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),

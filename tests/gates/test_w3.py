@@ -9,6 +9,8 @@ from schemas.environment import Call, Environment, Test
 from tests.gates.specimens import ground, vary
 from tests.specimens import PROGRAM, make_environment, make_tests
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def run_tests(environment: Environment, tests: list[Test], sandbox: Sandbox) -> Finding:
     return await w3.look(Built(environment, tuple(tests)), Means(sandbox))

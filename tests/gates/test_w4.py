@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from envmill.gates.base import Built, Finding, Means
 from envmill.gates.w4 import look
@@ -13,6 +14,8 @@ from envmill.sandbox import Sandbox
 from tests.gates.reviewers import CALLS, Reviewers, find_truth, open_account
 from tests.gates.specimens import ground, vary
 from tests.gates.specimens.studio import STATE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FREE_TOP_UP = ('member["balance"] += amount', 'member["balance"] += 2 * amount')
 SEATS_STAY = ('course["free"] -= seats', 'course["free"] -= 0')
@@ -26,12 +29,17 @@ FORGETTING = ("return [dict(row) for row in self.bookings", 'member["balance"] =
 CRASHING = ('raise Rejection(f"unknown_{noun}"', 'return None\n            raise Rejection(f"unknown_{noun}"')
 
 
-@pytest.fixture
-async def reviewers(sandbox: Sandbox) -> Reviewers:
-    return Reviewers(await find_truth(sandbox, [test.call for test in ground().tests if not test.setup]))
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def truth(sandbox: Sandbox) -> dict[str, str]:
+    return await find_truth(sandbox, [test.call for test in ground().tests if not test.setup])
 
 
 @pytest.fixture
+def reviewers(truth: dict[str, str]) -> Reviewers:
+    return Reviewers(truth)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def review(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> AsyncGenerator[Any]:
     """Runs the gate with the reviewers as they are by then."""
     async with open_account(reviewers, tmp_path) as account:

@@ -1,11 +1,14 @@
 """Verifiers with generated checks: heard in the judge zygote, paid like others, and an error when one says neither yes nor no."""
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from envmill.errors import BuildError
 from envmill.sandbox import Sandbox
+from envmill.settings import Settings
 from envmill.verifiers.court import decide, sort_checks
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
@@ -13,7 +16,16 @@ from schemas.base import digest
 from schemas.scenario import Check, Verifier
 from tests.verifiers.test_judge import GOLD, START, VERIFIER, play, with_change
 
+SHARED = pytest.mark.asyncio(loop_scope="module")
+"""Runs in the loop in which the jail was opened."""
 CLOCK = "2026-03-01T09:00:00Z"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandbox() -> AsyncGenerator[Sandbox]:
+    """One jail for all of them: opening it takes longer than a verdict."""
+    async with Sandbox.open(Settings.read({}), drivers=1) as opened:
+        yield opened
 
 
 def ask(name: str, body: str, weight: float = 1.0) -> Check:
@@ -26,6 +38,7 @@ ONE = ask("one loan", "return len(final['loans']) == 1")
 MIXED = Verifier(goals=[*VERIFIER.goals, LENT, ONE], guards=[*VERIFIER.guards, KEPT], frame=VERIFIER.frame)
 
 
+@SHARED
 @pytest.mark.parametrize(
     ("end", "outcome", "reward"),
     [
@@ -41,12 +54,14 @@ async def test_generated_and_declarative_checks_make_one_verdict(sandbox: Sandbo
     assert (verdict.outcome, verdict.reward) == (outcome, reward), verdict
 
 
+@SHARED
 async def test_generated_goals_pay_in_part_by_their_weight(sandbox: Sandbox) -> None:
     never = ask("never", "return False", weight=3.0)
     partial = Verifier(goals=[LENT, never], guards=[KEPT], frame=[[]], partial=True)
     assert (await decide(sandbox, partial, Ending(START, GOLD), CLOCK)).reward == 0.25
 
 
+@SHARED
 @pytest.mark.parametrize("place", ["goals", "guards"])
 @pytest.mark.parametrize(
     ("body", "code"),
@@ -66,6 +81,7 @@ def test_a_verifier_whose_checks_nobody_heard_decides_nothing() -> None:
     assert judge(MIXED, Ending(START, GOLD)).outcome == "error"
 
 
+@SHARED
 async def test_classes_are_found_by_running(sandbox: Sandbox) -> None:
     goals, guards = await sort_checks(sandbox, [KEPT, LENT, *VERIFIER.goals, ONE], START, CLOCK)
     assert (goals, guards) == ([LENT, *VERIFIER.goals, ONE], [KEPT])

@@ -109,6 +109,7 @@ def test_what_says_it(one: Fact, message: str) -> None:
         (fact("number", 12), "It is not 12."),
         (DAY, "It is not on the 14th of March."),
         (fact("text", "void"), "{'id': 'slip_1', 'month': 'May', 'bonus': 0, 'status': 'void'}"),
+        (fact("text", "void", rivals=["slip_2"]), "It is void. {'id': 'slip_2', 'month': 'May', 'bonus': 0, 'status': 'void'}"),
         (fact("pattern", "(?i)void"), '[{"id": "slip_1", "month": "May", "bonus": 0, "status": "void", "appro'),
         (fact("number", 5, rivals=[7]), "5 or 7"),
         (fact("number", 3), "1. the axe\n2. the drill\n3. the saw"),

@@ -1,0 +1,14 @@
+"""One jail a module for the tests of gates, which run in their module's loop: opening it takes longer than most specimens."""
+
+from collections.abc import AsyncGenerator
+
+import pytest_asyncio
+
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandbox() -> AsyncGenerator[Sandbox]:
+    async with Sandbox.open(Settings.read({}), drivers=1) as opened:
+        yield opened
