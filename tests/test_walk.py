@@ -175,17 +175,6 @@ def test_the_ledger_holds_every_call_once(finished: tuple[Settings, Counting]) -
     assert not list((settings.home / "journal").rglob("*.jsonl"))
 
 
-async def test_the_same_seed_gives_the_same_run_elsewhere(
-    finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every subject meets its gates in a process of its own, too."""
-    monkeypatch.setattr("envmill.keepers.HERE", 0)
-    monkeypatch.setattr("envmill.keepers.pick_cores", lambda: [0])
-    settings = settings_in(tmp_path)
-    await walk_line(settings)
-    assert contents(settings) == contents(finished[0])
-
-
 async def test_a_finished_run_asks_for_nothing_and_changes_nothing(finished: tuple[Settings, Counting]) -> None:
     before, again = contents(finished[0]), Counting()
     await walk_line(finished[0], answer=again)
@@ -247,13 +236,16 @@ async def test_a_step_does_not_start_before_the_one_before_it_ended(tmp_path: Pa
         await walk_line(settings, steps=STEPS[3:4])
 
 
-async def test_walks_at_once_and_one_for_each_step_share_the_work_and_ask_nothing_twice(
-    finished: tuple[Settings, Counting], tmp_path: Path
+async def test_the_same_seed_gives_the_same_run_in_other_processes_that_share_the_work_and_ask_nothing_twice(
+    finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, counting = settings_in(tmp_path), Counting()
+    """Three walks at once, then one for each lap, and one where every subject meets its gates in a keeper."""
+    settings, counting, half = settings_in(tmp_path), Counting(), STEPS.index(STEP["scenarios-generate"])
     await asyncio.gather(*(walk_line(settings, steps=STEPS[:1], answer=counting) for _ in range(3)))
-    for step in STEPS:
-        await walk_line(settings, steps=[step], answer=counting)
+    await walk_line(settings, steps=STEPS[:half], answer=counting)
+    monkeypatch.setattr("envmill.keepers.HERE", 0)
+    monkeypatch.setattr("envmill.keepers.pick_cores", lambda: [0])
+    await walk_line(settings, answer=counting)
     assert set(counting.asked.values()) == {1}
     assert contents(settings) == contents(finished[0])
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from copy import deepcopy
 
 from envmill.author.compose import compose_domain
-from envmill.author.domain import TODAY
+from envmill.author.domain import TODAY, Domain
 from envmill.author.knowledge import themes
 from envmill.author.world import World
 from envmill.gates.likeness import outline
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.environment import Environment
 from schemas.scenario import Scenario
 
@@ -25,6 +25,8 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
     if environment.brief.theme not in dict(themes()):
         return f"no model of the domain {environment.brief.theme} is known"
     domain = compose_domain(environment.brief, seed)
+    if not _is_of(scenario.initial_state, domain):
+        return "the model of the domain was composed with the run's seed, and this is another"
     world = World(domain, deepcopy(scenario.initial_state), TODAY, "truth")
     changes = {operation.name: operation for operation in domain.changes}
     for call in scenario.oracle:
@@ -36,3 +38,11 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
             world.apply(operation, call.arguments)
     right = outline(scenario.initial_state, world.state)
     return lambda final: outline(scenario.initial_state, final) == right
+
+
+def _is_of(state: Json, domain: Domain) -> bool:
+    """Whether a state has the domain's collections and their rows its attributes, besides their keys."""
+    if state.keys() != domain.collections.keys() or not all(map(is_object, state.values())):
+        return False
+    known = {name: collection.attributes.keys() for name, collection in domain.collections.items()}
+    return all(is_object(row) and row.keys() - {"id"} == known[name] for name, rows in state.items() for row in rows.values())

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from envmill import author
-from envmill.errors import Outage, StepFailed
+from envmill.errors import EnvMillError, Outage
 from envmill.models import retries
 from envmill.opening import open_walk
 from envmill.settings import Settings
@@ -56,13 +56,13 @@ def kill_below(dice: random.Random) -> None:
 
 
 async def walk(settings: Settings, config: RunConfig, dice: random.Random | None = None) -> None:
-    """Until it is finished; every step that fails is done again, as Prefect does it."""
+    """Until it is finished; what is worth retrying is walked again, as Prefect does it."""
     for left in reversed(range(_RETRIES)):
         try:
             async with open_walk(RUN, config, settings, Shaky(dice) if dice else author.answer) as opened:
                 await opened.walk()
-        except StepFailed:
-            if not (left and dice):
+        except EnvMillError as error:
+            if not (error.retryable and left and dice):
                 raise
         else:
             return

@@ -32,6 +32,8 @@ async def measure_all() -> dict[str, Finding]:
             name: await measure_bounds(Posed(scenario.model_copy(update={"verifier": one, "id": f"scn_{name}"}), environment), means)
             for name, one in cases.items()
         }
+        others = [await measure_bounds(Posed(scenario, environment), Means(sandbox, seed=seed)) for seed in range(SEED + 1, SEED + 9)]
+        found["other seed"] = next(one for one in others if one.outcome == "not_measured")
         return found | {"studio": await measure_bounds(pose_studio(request="Anything."), means)}
 
 
@@ -58,3 +60,4 @@ def test_one_that_nothing_satisfies_rejects_every_right_end(found: dict[str, Fin
 
 def test_where_no_truth_is_known_nothing_is_measured(found: dict[str, Finding]) -> None:
     assert (found["studio"].outcome, found["studio"].reason) == ("not_measured", "no_truth")
+    assert "this is another" in found["other seed"].detail
