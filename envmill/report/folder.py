@@ -101,6 +101,7 @@ def _describe(run: str, counts: dict[str, int], parts: int, shown: int, attempts
         "shown": shown,
         "all": attempts is None or shown == counts["attempts"],
         "titles": SET_GATES | {gate.name: gate.title for gate in gates},
+        "required": [gate.name for gate in gates if gate.required],
         "optional": [gate.name for gate in gates if not gate.required],
     }
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -13,6 +14,7 @@ from tests.report.hostile import ATTACK
 from tests.report.opened import rows
 
 SECTIONS = ("night", "flow", "failures", "yield", "gates", "repairs", "cost", "pass", "coverage", "quality", "bundles")
+SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((390, "light"), (800, "dark"), (1400, "dark"))
 GROUND = "getComputedStyle(document.body).backgroundColor"
 PATIENCE = 60_000  # milliseconds; the machine may be busy
 
@@ -65,7 +67,7 @@ def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(rea
     assert page.locator(".chart .main-svg").count() >= 5
     assert "Offline author" in page.inner_text("#offline")
     grounds: list[str] = []
-    for width, scheme in ((390, "light"), (800, "dark"), (1400, "dark")):
+    for width, scheme in SCREENS:
         page.set_viewport_size({"width": width, "height": 844})
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -9,7 +9,11 @@ function receive(key, packed) {
 }
 
 function load(key) {
-  if (!asked.has(key)) asked.set(key, fetchScript(`data/${key}.js`).then(() => unpack(key)));
+  if (!asked.has(key))
+    asked.set(
+      key,
+      fetchScript(`data/${key}.js`).then(() => unpack(key)),
+    );
   return asked.get(key);
 }
 
@@ -35,7 +39,9 @@ async function loadList(key) {
   const packed = await load(key);
   const columns = {};
   for (const [column, held] of Object.entries(packed.columns)) {
-    columns[column] = Array.isArray(held) ? { of: held, at: (row) => held[row] } : { of: held.of, is: held.is, at: (row) => held.of[held.is[row]] };
+    columns[column] = Array.isArray(held)
+      ? { of: held, at: (row) => held[row] }
+      : { of: held.of, is: held.is, at: (row) => held.of[held.is[row]] };
   }
   return { count: packed.count, columns, at: (row, column) => columns[column].at(row) };
 }

@@ -5,12 +5,35 @@
 function table(columns, data, { caption, empty = "Nothing of the kind.", most = Infinity } = {}) {
   if (!data.length) return h("p", { class: "empty" }, empty);
   const body = h("tbody");
-  const fill = (from, to) => add(body, data.slice(from, to).map((row) => h("tr", {}, columns.map((one) => cell(one, row)))));
+  const fill = (from, to) =>
+    add(
+      body,
+      data.slice(from, to).map((row) =>
+        h(
+          "tr",
+          {},
+          columns.map((one) => cell(one, row)),
+        ),
+      ),
+    );
   fill(0, most);
-  const whole = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" },
-    h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, columns.map(head))), body));
+  const whole = h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" },
+    h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, columns.map(head))), body),
+  );
   if (data.length <= most) return whole;
-  const more = h("button", { type: "button", onclick: () => { fill(most, Infinity); more.remove(); } }, `Show the other ${count(data.length - most)}`);
+  const more = h(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        fill(most, Infinity);
+        more.remove();
+      },
+    },
+    `Show the other ${count(data.length - most)}`,
+  );
   return h("div", {}, whole, more);
 }
 
@@ -30,17 +53,34 @@ function bar(part, whole, kind = "") {
 }
 
 function section(id, title, about, ...content) {
-  return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title`, tabindex: "-1" }, title), about && h("p", { class: "about" }, about), content);
+  return h(
+    "section",
+    { id, "aria-labelledby": `${id}-title` },
+    h("h2", { id: `${id}-title`, tabindex: "-1" }, title),
+    about && h("p", { class: "about" }, about),
+    content,
+  );
 }
 
 const fold = (title, content, open = false) => {
   const held = h("details", open ? { open: true } : {}, h("summary", {}, title));
-  const fill = () => { if (!held.dataset.filled) { held.dataset.filled = "1"; add(held, [content()]); } };
+  const fill = () => {
+    if (!held.dataset.filled) {
+      held.dataset.filled = "1";
+      add(held, [content()]);
+    }
+  };
   if (open) fill();
   held.addEventListener("toggle", fill);
   return held;
 };
 
 function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(([, value]) => value != null && value !== "" && value !== false).map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));
+  return h(
+    "dl",
+    { class: "facts" },
+    pairs
+      .filter(([, value]) => value != null && value !== "" && value !== false)
+      .map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]),
+  );
 }

@@ -2,7 +2,8 @@
 "use strict";
 
 // Characters that reorder or hide what stands beside them are named instead of obeyed.
-const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]/;
+const UNSEEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]/;
 
 function h(name, attributes, ...children) {
   const element = document.createElement(name);
@@ -39,7 +40,8 @@ const codePoint = (character) => `U+${character.codePointAt(0).toString(16).toUp
 const quoted = (text, kind = "") => h("span", { class: `quoted ${kind}`, dir: "auto" }, text);
 
 const count = (value) => (value == null ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: 0 }));
-const share = (part, whole) => (whole ? `${((100 * part) / whole).toLocaleString("en", { maximumFractionDigits: part && part / whole < 0.1 ? 1 : 0 })} %` : "–");
+const share = (part, whole) =>
+  whole ? `${((100 * part) / whole).toLocaleString("en", { maximumFractionDigits: part && part / whole < 0.1 ? 1 : 0 })} %` : "–";
 const rate = (value) => (value == null ? "–" : value.toFixed(2));
 const words = (code) => String(code ?? "").replaceAll("_", " ");
 const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
@@ -63,7 +65,12 @@ const SIGNS = { kept: "✓", pass: "✓", dropped: "✕", fail: "✕", error: "!
 const SPOKEN = { not_measured: "not measured", not_applicable: "does not apply" };
 function outcome(code) {
   if (!code) return h("span", { class: "outcome waiting" }, h("i", { "aria-hidden": "true" }, "…"), "on its way");
-  return h("span", { class: `outcome ${/^[a-z_]+$/.test(code) ? code : ""}` }, h("i", { "aria-hidden": "true" }, SIGNS[code] || "·"), SPOKEN[code] || code);
+  return h(
+    "span",
+    { class: `outcome ${/^[a-z_]+$/.test(code) ? code : ""}` },
+    h("i", { "aria-hidden": "true" }, SIGNS[code] || "·"),
+    SPOKEN[code] || code,
+  );
 }
 
 const link = (to, ...children) => h("a", { href: to }, ...children);
