@@ -88,6 +88,11 @@ class Plant:
             wait_until(arrived, seconds, lambda: f"{found.get('state_name')}: {self.tail('worker')}")
         return found
 
+    def cancel(self, run: str) -> None:
+        """At once, whatever it is doing."""
+        with self.api() as api:
+            api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
+
     def tail(self, name: str) -> str:
         return Process(self.home, name).last_words(60)
 

@@ -138,3 +138,4 @@ def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_
     assert f"run {run}: its process is gone" in said
     assert plant.record("server").url == url
     assert plant.wait_for(run, "CRASHED", seconds=60)
+    plant.cancel(run)  # or the watchdog would resume it beneath the tests to come

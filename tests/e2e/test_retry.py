@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from envmill.settings import ROOT
 from tests.e2e.author_server import AuthorServer
-from tests.e2e.plant import Plant
+from tests.e2e.plant import Plant, wait_until
 
 SCREENSHOTS = ROOT / ".envmill/screenshots"
 BUILT = "select subject, outcome, try_number from attrition where run = ? and lap = 'environments' and stage = 'build' and gate = 'exit'"
@@ -75,8 +75,8 @@ def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: P
         page.screenshot(path=SCREENSHOTS / "form-refused.png")
         field.fill("1")
         page.get_by_role("button", name="Submit").click()
-        page.wait_for_url("**/runs/flow-run/**", timeout=60_000)
-        run = page.url.split("/flow-run/")[1][:36]
-        found = api.get(f"/flow_runs/{run}")
-        assert found["parameters"]["config"]["environments"] == 1
-        api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
+        asked = {"flow_runs": {"deployment_id": {"any_": [deployment]}, "state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}}
+        wait_until(lambda: bool(api.post("/flow_runs/filter", asked)), 120, lambda: page.inner_text("body")[-500:])
+        (run,) = api.post("/flow_runs/filter", asked)
+    assert run["parameters"]["config"]["environments"] == 1
+    plant.cancel(run["id"])
