@@ -65,3 +65,15 @@ def test_sessions_start_on_the_day_the_author_supposes() -> None:
 def test_no_tool_is_called_by_a_word_that_a_request_may_use(theme: str) -> None:
     """A plain word in a request would name the tool."""
     assert [name for name in load_domain(theme).operations if "_" not in name] == []
+
+
+def test_what_a_lookup_needs_is_in_the_name_people_use() -> None:
+    """Else nobody who knows only the name finds the row. A party is named with its table by every phrase that speaks of it."""
+    missing = [
+        (theme, name)
+        for theme in THEMES
+        for name, each in load_domain(theme).collections.items()
+        for attribute in each.lookup.using.values()
+        if not re.search(rf"{{{attribute.removesuffix('_id')}[.}}]", each.label)
+    ]
+    assert missing == [("restaurant_orders", "parties")]
