@@ -15,6 +15,7 @@ from envmill.models.door import Account
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
+_UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
 
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
@@ -46,7 +47,8 @@ def unite_loads(loads: Sequence[Load]) -> Load:
     }
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
-    return Load(Cargo(**parts, counts=counts, limits=limits), frozenset[str]().union(*(load.provisional for load in loads)))
+    provisional, refused = (frozenset[str]().union(*(getattr(load, name) for load in loads)) for name in ("provisional", "refused"))
+    return Load(Cargo(**parts, counts=counts, limits=limits), provisional, refused)
 
 
 def keep_splits(cargo: Cargo, splits: Collection[str]) -> Cargo:
@@ -59,19 +61,19 @@ def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]
     """What may leave, and why the rest stays; the last finding drops where nothing is left."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
-    cargo, words = load.cargo, "everything that was kept is of unknown licence"
-    reasons: tuple[tuple[str, Stays, bool], ...] = (
-        ("licence", lambda _, home: home not in licensed, False),
-        ("provisional", lambda scenario, home: bool(load.provisional & {scenario, home}), provisional),
+    cargo = load.cargo
+    reasons: tuple[tuple[str, str, Stays, bool], ...] = (
+        ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
+        ("review", "all that is left was rejected by reviewers or recalled", lambda *ids: bool(load.refused & {*ids}), False),
+        ("provisional", _UNMEASURED, lambda *ids: bool(load.provisional & {*ids}), provisional),
     )
-    for name, stays, asked in reasons:
+    for name, words, stays, asked in reasons:
         left = list_staying(cargo, stays)
         cargo = cargo if asked else leave_out(cargo, stays)
         if not cargo.scenarios:
             return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
         if left or name == "licence":
             findings.append(keep(name, _tell_left(left, asked)))
-        words = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
     return cargo, findings
 
 

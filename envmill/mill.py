@@ -93,6 +93,8 @@ class Load:
     cargo: Cargo
     provisional: frozenset[str] = frozenset()
     """Environments and scenarios that a required gate could not measure."""
+    refused: frozenset[str] = frozenset()
+    """What a reviewer rejected or a recall withdrew."""
 
 
 @dataclass(frozen=True)

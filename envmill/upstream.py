@@ -172,23 +172,20 @@ def enter_probed(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
 
 def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     """The run itself, once: nothing enters when nothing is left to learn from. Scenarios that no teacher passed are worth rollouts."""
-    refused = upstream.refused()
-    kept = upstream.kept("scenarios-filter") - upstream.untrainable() - refused
-    built = [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept and one.environment not in refused]
-    scenarios, named = _bound(upstream, built), {one.id for one in built}
-    trajectories = [one for one in upstream.made(Trajectory, "scenarios-collect") if one.scenario in named]
+    kept = upstream.kept("scenarios-filter") - upstream.untrainable()
+    scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
     homes = {one.environment for one in scenarios}
     cargo = Cargo(
         environments=tuple(one for one in upstream.environments("environments-filter") if one.id in homes),
         tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
         scenarios=tuple(scenarios),
-        trajectories=tuple(trajectories),
-        pairs=tuple(one for one in upstream.made(Pair, "scenarios-collect") if one.scenario in named),
+        trajectories=tuple(upstream.made(Trajectory, "scenarios-collect")),
+        pairs=tuple(upstream.made(Pair, "scenarios-collect")),
         counts=tuple(upstream.counts()),
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
-    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional))] if scenarios else []
+    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional, frozenset(upstream.refused())))] if scenarios else []
 
 
 def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:

@@ -12,7 +12,9 @@ UPSTREAM: dict[str, str] = {
     "scenarios-verify": "select id from scenarios where step = 'scenarios-build'",
     "scenarios-filter": "select subject from finals where step = 'scenarios-verify' and outcome = 'kept'",
     "scenarios-collect": "select subject from finals where step = 'scenarios-filter' and outcome = 'kept'",
-    "scenarios-export": "select distinct 'run:' || run from trajectories",
+    "scenarios-export": """select distinct 'run:' || run from attrition
+        where step = 'scenarios-filter' and subject in (select subject from finals where step = 'scenarios-filter' and outcome = 'kept')
+          and subject not in (select subject from attrition where gate = 'F5' and outcome = 'dropped')""",
 }
 """Step → what enters it. Where nothing was mined the first step draws its own seeds; a place is counted by its environment."""
 

@@ -99,24 +99,24 @@ def test_a_walked_run_is_left_alone_and_a_killed_one_is_crashed(home: Home, hold
 
 
 @pytest.mark.parametrize(
-    ("run", "said"),
+    ("told", "said"),
     [
-        pytest.param(tell("RUNNING", PATIENCE + 1), ["CRASHED"], id="nobody walks it"),
-        pytest.param(tell("RUNNING", PATIENCE - 5), [], id="it has just begun"),
-        pytest.param(tell("RUNNING", -7200), [], id="the clock was set back"),
-        pytest.param(tell("PENDING", PATIENCE + 1), [], id="its process is being started"),
-        pytest.param(tell("PENDING", 2 * PATIENCE + 1), ["CRASHED"], id="its process never came"),
-        pytest.param(tell("CANCELLING", PATIENCE + 1), ["CANCELLED"], id="it was being cancelled"),
-        pytest.param(tell("RUNNING", 3600, worker="local-elsewhere"), [], id="another host's worker started it"),
-        pytest.param(tell("CRASHED", REST + 1), ["AwaitingRetry"], id="crashed"),
-        pytest.param(tell("CRASHED", REST - 5), [], id="crashed just now"),
-        pytest.param(tell("CRASHED", 86400), [], id="crashed yesterday"),
-        pytest.param(tell("CRASHED", REST + 1, STOPPED), [], id="stopped on purpose"),
-        pytest.param(tell("FAILED", REST + 1), [], id="failed"),
+        pytest.param(("RUNNING", PATIENCE + 1), ["CRASHED"], id="nobody walks it"),
+        pytest.param(("RUNNING", PATIENCE - 5), [], id="it has just begun"),
+        pytest.param(("RUNNING", -7200), [], id="the clock was set back"),
+        pytest.param(("PENDING", PATIENCE + 1), [], id="its process is being started"),
+        pytest.param(("PENDING", 2 * PATIENCE + 1), ["CRASHED"], id="its process never came"),
+        pytest.param(("CANCELLING", PATIENCE + 1), ["CANCELLED"], id="it was being cancelled"),
+        pytest.param(("RUNNING", 3600, "", "local-elsewhere"), [], id="another host's worker started it"),
+        pytest.param(("CRASHED", REST + 1), ["AwaitingRetry"], id="crashed"),
+        pytest.param(("CRASHED", REST - 5), [], id="crashed just now"),
+        pytest.param(("CRASHED", 86400), [], id="crashed yesterday"),
+        pytest.param(("CRASHED", REST + 1, STOPPED), [], id="stopped on purpose"),
+        pytest.param(("FAILED", REST + 1), [], id="failed"),
     ],
 )
-def test_each_run_gets_what_its_state_and_age_ask_for(home: Home, run: dict[str, Any], said: list[str]) -> None:
-    server = Server(run)
+def test_each_run_gets_what_its_state_and_age_ask_for(home: Home, told: tuple[Any, ...], said: list[str]) -> None:
+    server = Server(tell(*told))
     tend(home, server)
     assert server.said == said
 

@@ -70,8 +70,8 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
     if record in EVENTS:
         return []
     columns = ", ".join(f'"{name}"' for name in record.model_fields if name != "path")  # a bundle's folder bears the run's id
-    # The quality dossier of a run bears its id and counts its events and attempts.
-    apart = "and gate <> 'quality'" if record is Evidence else ""
+    # What is found of a run itself bears its id, and its quality dossier counts events and attempts.
+    apart = "and subject <> 'run:' || run and gate <> 'quality'" if record is Evidence else ""
     return plant.ask(f'select {columns} from "{record.table}" where run = ? {apart} order by id', run)
 
 

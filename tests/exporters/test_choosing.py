@@ -41,12 +41,24 @@ def test_what_is_provisional_leaves_when_it_is_asked_for() -> None:
     assert (cargo, finding.evidence) == (whole, {"exported": stayed})
 
 
-@pytest.mark.parametrize("reason", ["licence", "provisional"])
+def test_what_was_rejected_or_recalled_stays_even_when_everything_else_is_asked_for() -> None:
+    whole = make_cargo()
+    gone = frozenset({whole.environments[1].id, whole.scenarios[0].id})
+    cargo, (_, finding) = choose_cargo(Load(whole, refused=gone), provisional=True)
+    assert (finding.gate, finding.evidence) == (
+        "review",
+        {"left_at_home": sorted(one.id for one in (whole.scenarios[0], *whole.scenarios[2:]))},
+    )
+    assert count(cargo) == (1, 9, 1, 1, 0)
+
+
+@pytest.mark.parametrize("reason", ["licence", "review", "provisional"])
 def test_nothing_left_is_dropped_with_the_reason(reason: str) -> None:
     whole = make_cargo()
     if reason == "licence":
         whole = replace(whole, environments=())
-    load = Load(whole, frozenset(one.id for one in whole.environments))
+    homes = frozenset(one.id for one in whole.environments)
+    load = Load(whole, homes, homes if reason == "review" else frozenset())
     cargo, findings = choose_cargo(load, provisional=False)
     assert (cargo.scenarios, findings[-1].gate, findings[-1].outcome, findings[-1].reason) == ((), reason, "dropped", "nothing_to_export")
     assert len(findings[-1].evidence["left_at_home"]) == 4

@@ -135,6 +135,7 @@ def test_settings_hand_no_key_to_another_process(vendors: Loopback, tmp_path: Pa
 
 def list_shown() -> list[str]:
     """Everything alive of ours and of what carries our calls, as it shows itself; ours with what it holds."""
+    gc.collect()  # what an earlier test left behind is not this one's
     alive = [(str(type(one).__module__), one) for one in gc.get_objects() if type(one) is not type]
     ours = [repr(one) + repr(getattr(one, "__dict__", "")) for place, one in alive if place.startswith("envmill")]
     return ours + [repr(one) for place, one in alive if place.startswith(("httpx2", "httpcore2"))]
