@@ -64,8 +64,8 @@ def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]
     cargo = load.cargo
     reasons: tuple[tuple[str, str, Stays, bool], ...] = (
         ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
-        ("review", "all that is left was rejected by reviewers or recalled", lambda *ids: bool(load.refused & {*ids}), False),
-        ("provisional", _UNMEASURED, lambda *ids: bool(load.provisional & {*ids}), provisional),
+        ("review", "all that is left was rejected by reviewers or recalled", _among(load.refused), False),
+        ("provisional", _UNMEASURED, _among(load.provisional), provisional),
     )
     for name, words, stays, asked in reasons:
         left = list_staying(cargo, stays)
@@ -75,6 +75,11 @@ def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]
         if left or name == "licence":
             findings.append(keep(name, _tell_left(left, asked)))
     return cargo, findings
+
+
+def _among(ids: frozenset[str]) -> Stays:
+    """Whether a scenario or its environment is one of these."""
+    return lambda scenario, home: bool(ids & {scenario, home})
 
 
 def list_staying(cargo: Cargo, stays: Stays) -> list[str]:
