@@ -12,9 +12,9 @@ from xdist.scheduler import LoadScopeScheduling
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 
-_LONG = ("e2e", "hostile", "quality", "test_kill.py", "test_walk.py", "lake/test_survival.py")
+_LONG = ("e2e", "hostile", "quality", "lake", "test_walk.py")
 """What begins first, since it takes longest. The tests of a folder among them share what takes long to bring up: a server and its browser,
-a container engine, Great Expectations."""
+a container engine, Great Expectations, a server of S3."""
 
 
 class Groups(LoadScopeScheduling):

@@ -27,9 +27,9 @@ def author_server() -> Iterator[AuthorServer]:
         yield author
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plant(tmp_path_factory: pytest.TempPathFactory, author_server: AuthorServer) -> Iterator[Plant]:
-    """One server and worker for all tests here: bringing them up takes half a minute."""
+    """One server and worker for all tests here, and no longer: bringing them up takes half a minute, and they are never quite idle."""
     plant = Plant.at(tmp_path_factory.mktemp("plant"), author_server.url)
     try:
         plant.envmill("up")

@@ -10,6 +10,7 @@ import pytest
 from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
 from tests.e2e.plant import Plant, kill, wait_until
+from tests.soak import count
 
 STEPS = 11
 
@@ -83,6 +84,15 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
     plant.wait_for(again, "COMPLETED")
     assert "set `run` to its id" in plant.wait_for(without, "FAILED")["state"]["message"]
     assert (len(author_server.asked), plant.ask("select count(*) from attrition")) == (asked, rows)
+
+
+@pytest.mark.soak(area="operations")
+def test_upkeep_judges_again_and_compacts_by_its_own_deployments(plant: Plant) -> None:
+    if count(0, 1) == 0:
+        pytest.skip("three flow runs for what is tested without a server: `make soak AREA=operations`")
+    run = plant.begin(environments=1, scenarios=1, attempts=1, mistakes=0)
+    plant.wait_for(run, "COMPLETED")
+    rows = plant.ask("select count(*) from attrition")
     plant.wait_for(start(plant, "reverify/reverify-weekly", {"environments": 1, "search": 10}), "COMPLETED")
     assert plant.ask("select count(*) > 1, bool_and(outcome = 'pass') from verdicts") == [(True, True)]
     plant.wait_for(start(plant, "compact/compact", {"run": run}), "COMPLETED")
