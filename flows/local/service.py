@@ -24,6 +24,8 @@ from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walke
 
 SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
 WORKER_DEADLINE = 180.0
+START_PATIENCE = 150.0
+"""Of a server that has just begun: it compiles and makes its tables while its worker and others start beside it."""
 Say = Callable[[str], None]
 
 SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
@@ -36,7 +38,7 @@ def bring_up(home: Home, say: Say, remote: str = "") -> str:
     """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here."""
     with home.lock():
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
-        with Api(url) as api:
+        with Api(url, START_PATIENCE) as api:
             _ensure_pool(api)
             _ensure_worker(home, api, say)
             _ensure_deployments(home, api, say)
@@ -54,7 +56,7 @@ def keep_up(home: Home, say: Say) -> list[str]:
         if Process(home, "watchdog").read() is None:  # a `down` came first
             return []
         url = home.remote or _ensure_server(home, say)
-        with Api(url) as api:
+        with Api(url, START_PATIENCE) as api:
             _ensure_worker(home, api, say)
     return gone
 
