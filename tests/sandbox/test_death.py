@@ -7,11 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from envmill.errors import SandboxError
+from envmill.runtime.jail.inmate import Inmate, connect
+from envmill.runtime.jail.ladder import Standing
 from envmill.runtime.jail.layers import KERNEL_LAYERS, probe
+from envmill.runtime.jail.loop import HARD
+from envmill.runtime.jail.template import Template
+from envmill.runtime.jail.wire import Channel, encode
 from envmill.sandbox import Observation, Sandbox
 from envmill.settings import ROOT, Settings
 from tests.sandbox.processes import find_processes, wait_until_gone
@@ -69,6 +75,23 @@ async def test_a_dead_process_of_ours_is_a_retryable_error_and_replaced(sandbox:
     assert lost.value.retryable
     (reset,) = await _play_again(sandbox)
     assert reset.outcome == "ok"
+
+
+def test_a_machine_that_stalls_for_seconds_is_waited_for() -> None:
+    """Short of processor or disk, a process of ours enters the jail more slowly than any call may take: no outage."""
+    ours, theirs = connect()
+
+    def enter_late() -> None:
+        time.sleep(2 * HARD)
+        theirs.sendall(encode({"ready": True}))
+        theirs.sendall(encode({"fault": ""}))
+
+    with subprocess.Popen(["sleep", "20"]) as process, ours, theirs:
+        template = Template(Inmate(process.pid, Channel(ours.fileno()), ours.close), ours, Standing())
+        threading.Thread(target=enter_late).start()
+        template.compile({"op": "compile"})
+        template.close()
+    assert template.fault == ""
 
 
 async def _play_again(sandbox: Sandbox) -> list[Observation]:
