@@ -38,6 +38,7 @@ SUBJECTS: dict[Lap, TypeAdapter[Any]] = {"environments": TypeAdapter(Built), "sc
 class _Keeper:
     """One process and our end of its socket."""
 
+    core: int
     process: subprocess.Popen[bytes]
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -68,9 +69,10 @@ class Keepers:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._free: asyncio.LifoQueue[_Keeper | None] = asyncio.LifoQueue()
-        for _ in pick_cores():
-            self._free.put_nowait(None)
+        self._free: asyncio.LifoQueue[_Keeper | int] = asyncio.LifoQueue()
+        """Keepers without a subject, and cores without a keeper: two on one core would leave another idle."""
+        for core in pick_cores():
+            self._free.put_nowait(core)
         self._here = 0
 
     def busy(self) -> bool:
@@ -97,21 +99,22 @@ class Keepers:
     async def close(self) -> None:
         """Every place is empty afterwards."""
         places = [self._free.get_nowait() for _ in range(self._free.qsize())]
-        await asyncio.gather(*(keeper.close() for keeper in places if keeper))
+        await asyncio.gather(*(place.close() for place in places if isinstance(place, _Keeper)))
 
     async def _ask(self, question: Json) -> Json:
-        keeper = await self._free.get()
+        place = await self._free.get()
         try:
-            keeper = keeper or await _start(self._settings)
-            return await keeper.ask(question)
+            if isinstance(place, int):
+                place = await _start(self._settings, place)
+            return await place.ask(question)
         except BaseException:
             # Its answer would be taken for the next subject's.
-            if keeper:
-                keeper.kill()
-            keeper = None
+            if isinstance(place, _Keeper):
+                place.kill()
+                place = place.core
             raise
         finally:
-            self._free.put_nowait(keeper)
+            self._free.put_nowait(place)
 
 
 def spell(message: Json) -> bytes:
@@ -131,19 +134,19 @@ def read_error(told: Json) -> Exception:
     return getattr(errors, told["kind"])(told["message"], **told["facts"]) if told["kind"] else RuntimeError(told["message"])
 
 
-async def _start(settings: Settings) -> _Keeper:
+async def _start(settings: Settings, core: int) -> _Keeper:
     mine, theirs = socket.socketpair()
     with theirs:
-        process = _launch(theirs, settings)
-    return _Keeper(process, *await asyncio.open_connection(sock=mine, limit=LINE))
+        process = _launch(theirs, settings, core)
+    return _Keeper(core, process, *await asyncio.open_connection(sock=mine, limit=LINE))
 
 
-def _launch(theirs: socket.socket, settings: Settings) -> subprocess.Popen[bytes]:
+def _launch(theirs: socket.socket, settings: Settings, core: int) -> subprocess.Popen[bytes]:
     # The kernel signals the death of the parent *thread*: only the main thread lives as long as the process.
     guard = threading.current_thread() is threading.main_thread()
     switches = {"TRUST_GENERATED_CODE": settings.trust_generated_code, "DIAGNOSE_DENIALS": settings.diagnose_denials}
     told = {f"ENVMILL_{name}": "1" for name, on in switches.items() if on}
-    config = json.dumps({"parent": os.getpid(), "guard": guard, "settings": told})
+    config = json.dumps({"parent": os.getpid(), "guard": guard, "core": core, "settings": told})
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     return subprocess.Popen(
         [sys.executable, "-m", "envmill.keeper", str(theirs.fileno()), config],

@@ -73,6 +73,23 @@ async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_i
     assert "W4" not in {one.gate for one in house}
 
 
+async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two on one would leave the other idle; a replaced one goes where the dead one was."""
+    cores = sorted(os.sched_getaffinity(0))
+    monkeypatch.setattr("envmill.keepers.pick_cores", lambda: [cores[0], cores[-1]])
+    keepers = Keepers(settings)
+    try:
+        await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)))
+        both = list_keepers(os.getpid())
+        assert sorted((os.sched_getaffinity(one) for one in both), key=min) == [{cores[0]}, {cores[-1]}]
+        os.kill(both[0], signal.SIGKILL)
+        await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)), return_exceptions=True)
+        await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)))
+        assert sorted((os.sched_getaffinity(one) for one in list_keepers(os.getpid())), key=min) == [{cores[0]}, {cores[-1]}]
+    finally:
+        await keepers.close()
+
+
 def test_no_keeper_and_no_jail_outlives_a_walk_that_was_killed() -> None:
     walk = subprocess.Popen([sys.executable, "-c", _ASKER], cwd=ROOT)
     below: list[int] = []

@@ -1,4 +1,7 @@
-"""How well the line keeps a model busy that thinks for 200 ms: calls in flight over the middle of each step, beside the limit.
+"""How well the line keeps a model busy: calls in flight at the model over the middle of each step, beside the limit.
+
+A model that thinks for 200 ms wants 320 calls a second of 64 in flight: more than an SDK alone asks on one core, and a step also builds and
+plays what it was told. One that thinks for two seconds, as real ones do at least, wants 32.
 
 The line is walked twice: with the author in this process, to learn what is asked and answered, and against a server that says the same.
 """
@@ -15,6 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import openai
+
 from envmill import author
 from envmill.line import STEP, STEPS
 from envmill.models.prompt import Prompt
@@ -24,10 +30,12 @@ from schemas.base import Contract, Json, canonical_json
 from schemas.run import RunConfig
 from tests.bench.answering import name_question
 
-LATENCY, LIMIT, ITEMS = 0.2, 64, 256
+LATENCIES, LIMIT, ITEMS = {0.2: "", 2.0: "_2s"}, 64, 256
+"""Seconds a model thinks, and how rows of it are called."""
 _EDGE = 0.1
 """Share of a step's calls at its beginning and at its end that are left out."""
 _RUN = "bench"
+_PLAIN = "as long as a question of a recipe " * 150
 
 Flight = list[tuple[float, int]]
 
@@ -38,21 +46,51 @@ def measure_flight(items: int = ITEMS) -> Iterator[dict[str, Any]]:
     deep = RunConfig(environments=8, scenarios=items // 4, seed=1, mistakes=0.0)
     yield from measure_steps(wide, ("environments-generate", "environments-build"))
     yield from measure_steps(deep, ("scenarios-generate",))
+    yield from measure_sdk(2 * items)
+
+
+def measure_sdk(calls: int) -> Iterator[dict[str, Any]]:
+    """What the bare SDK gets into the air on this machine, with nothing to do besides."""
+    with tempfile.TemporaryDirectory() as folder:
+        replies = Path(folder) / "replies.json"
+        replies.write_text(json.dumps({name_question(_PLAIN): _PLAIN}), "utf-8")
+        for latency, suffix in LATENCIES.items():
+            with _serve(replies, latency) as url:
+                asyncio.run(_ask_bare(f"{url}/v1", calls))
+                yield _row(f"sdk_flight{suffix}", "the bare SDK, and nothing else", latency, _read_flight(url))
+
+
+async def _ask_bare(url: str, calls: int) -> None:
+    left = iter(range(calls))
+    limits = httpx2.Limits(max_connections=LIMIT, max_keepalive_connections=LIMIT)
+    http = openai.DefaultAsyncHttpxClient(limits=limits, trust_env=False)
+    async with openai.AsyncOpenAI(base_url=url, api_key="bench-key", max_retries=0, http_client=http) as client:
+
+        async def ask() -> None:
+            for _ in left:
+                await client.chat.completions.create(model="m", messages=[{"role": "user", "content": _PLAIN}])
+
+        await asyncio.gather(*(ask() for _ in range(LIMIT)))
 
 
 def measure_steps(config: RunConfig, steps: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """One row for each of these steps."""
+    """One row for each of these steps and latencies."""
     with tempfile.TemporaryDirectory() as folder:
         replies = Path(folder) / "replies.json"
         replies.write_text(json.dumps(asyncio.run(_learn(config, steps, Path(folder) / "learning"))), "utf-8")
-        with _serve(replies) as url:
-            asked = config.model_copy(update={"provider": "openai", "model": "m@box"})
-            found = asyncio.run(_walk(asked, steps, Path(folder) / "asking", url))
-    for name, flight in found.items():
-        calls = sum(change > 0 for _, change in flight)
-        what = f"calls in flight over the middle of {name}, {calls} calls at {LATENCY * 1000:.0f} ms"
-        row = name.replace("environments", "env").replace("scenarios", "scn").replace("-", "_")
-        yield {"id": f"{row}_flight", "what": what, "measured": mean_in_flight(flight), "baseline": float(LIMIT), "unit": "calls"}
+        for latency, suffix in LATENCIES.items():
+            with _serve(replies, latency) as url:
+                asked = config.model_copy(update={"provider": "openai", "model": "m@box"})
+                found = asyncio.run(_walk(asked, steps, Path(folder) / f"asking{suffix}", url))
+            for name, flight in found.items():
+                row = name.replace("environments", "env").replace("scenarios", "scn").replace("-", "_")
+                yield _row(f"{row}_flight{suffix}", name, latency, flight)
+
+
+def _row(row: str, name: str, latency: float, flight: Flight) -> dict[str, Any]:
+    calls = sum(change > 0 for _, change in flight)
+    what = f"calls in flight over the middle of {name}, {calls} calls at {latency * 1000:.0f} ms"
+    return {"id": row, "what": what, "measured": mean_in_flight(flight), "baseline": float(LIMIT), "unit": "calls"}
 
 
 def mean_in_flight(flight: Flight) -> float:
@@ -97,9 +135,14 @@ async def _walk(config: RunConfig, steps: tuple[str, ...], folder: Path, url: st
     async with open_walk(_RUN, config, _settle(folder, f"{url}/v1")) as walk:
         for step in STEPS[: STEPS.index(STEP[steps[-1]]) + 1]:
             await walk.walk([step])
-            with urllib.request.urlopen(f"{url}/flight", timeout=30) as told:
-                found[step.name] = json.loads(told.read())
+            found[step.name] = _read_flight(url)
     return {name: flight for name, flight in found.items() if name in steps}
+
+
+def _read_flight(url: str) -> Flight:
+    """What happened since it was last asked."""
+    with urllib.request.urlopen(f"{url}/flight", timeout=30) as told:
+        return json.loads(told.read())
 
 
 def _name(prompt: str, inputs: Json) -> str:
@@ -113,8 +156,8 @@ def _settle(folder: Path, url: str) -> Settings:
 
 
 @contextmanager
-def _serve(replies: Path) -> Generator[str]:
-    command = [sys.executable, "-m", "tests.bench.answering", str(replies), str(LATENCY)]
+def _serve(replies: Path, latency: float) -> Generator[str]:
+    command = [sys.executable, "-m", "tests.bench.answering", str(replies), str(latency)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
