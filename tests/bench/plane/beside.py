@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from envmill.runtime.jail.driver import start_zygote
 from envmill.runtime.jail.ladder import TRIALS, Standing
@@ -16,6 +16,7 @@ from envmill.runtime.jail.seat import Seat
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.templates import Templates
 from envmill.runtime.jail.wire import Message, adopt_codec
+from envmill.sandbox.launch import CODEC, list_environment, list_words
 from tests.bench.plane.plain import Plain
 from tests.bench.plane.sample import CALL, PROGRAM, WRITE, make_program, make_reset
 from tests.bench.plane.server import Server, pin, read_pss
@@ -30,8 +31,8 @@ def measure() -> list[Row]:
     """All rows of this seat."""
     cores = os.sched_getaffinity(0)
     pin()
-    adopt_codec("orjson")
-    jailed, bare = start_zygote([name for name, held in probe().items() if held]), start_zygote(())
+    adopt_codec(CODEC)
+    jailed, bare = start_as_driver([name for name, held in probe().items() if held]), start_as_driver(())
     plain, server = Plain(), Server()
     try:
         call = _measure_calls(jailed, bare, plain, server)
@@ -48,6 +49,20 @@ def measure() -> list[Row]:
         server.close()
         jailed.close()
         bare.close()
+
+
+def start_as_driver(layers: Sequence[str]) -> Templates:
+    """A zygote that is exec'ed as a driver's are: what this process has loaded for its measurements would be in every session."""
+    own, words = dict(os.environ), sys.orig_argv
+    os.environ.clear()
+    os.environ.update(list_environment(0))
+    sys.orig_argv = [*list_words(), "end", "config"]
+    try:
+        return start_zygote(layers, afresh={"codec": CODEC})
+    finally:
+        os.environ.clear()
+        os.environ.update(own)
+        sys.orig_argv = words
 
 
 def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Server) -> list[Row]:
