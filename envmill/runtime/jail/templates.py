@@ -28,6 +28,7 @@ class Templates:
 
     def __init__(self, zygote: socket.socket, pid: int = 0) -> None:
         self._zygote = zygote
+        self.pid = pid
         self._channel = Channel(zygote.fileno())
         self._shared = _anonymous(pid)
         self._kept: OrderedDict[str, Template] = OrderedDict()

@@ -43,7 +43,7 @@ def measure() -> list[Row]:
             *_measure_start(jailed, server),
             *_measure_memory(jailed, server),
         ]
-        return [*rows, _measure_unpinned(jailed, cores)]
+        return [*rows, *_measure_unpinned(jailed, cores)]
     finally:
         plain.close()
         server.close()
@@ -99,7 +99,12 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
             call.p50,
         ),
         row("server_p99", "the same, p99", served.p99, call.p99),
-        row("reset_100_calls", "reset and 100 calls in one message; beside a plain child process", batches[0].p50, native_100.p50),
+        row(
+            "reset_100_calls",
+            f"reset and 100 calls in one message; p99 {batches[0].p99:.0f} µs; beside a plain child process",
+            batches[0].p50,
+            native_100.p50,
+        ),
         row("reset_100_calls_hashed", "the same, the state hashed after each", batches[1].p50, native_100.p50),
     ]
 
@@ -123,12 +128,10 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
 
     forked = _refuse_in_place(place)
     whole, blind, single, fork = in_turns([play_and_look, play, play_singly, fork_and_play], 12)
-    yield row(
-        "episodes", "episodes of a reset, 20 calls and the end's state for the reward, in one message, one core", 1e6 / whole.p50, unit="/s"
-    )
-    yield row("episodes_blind", "the same without the state", 1e6 / blind.p50, unit="/s")
-    yield row("episodes_single", "episodes of a reset and 20 calls, a message each", 1e6 / single.p50, unit="/s")
-    yield row("episodes_forked", "episodes of a fork, a reset and 20 calls in one message, one core", 1e6 / fork.p50, unit="/s")
+    yield _rate("episodes", "a reset, 20 calls and the end's state for the reward, in one message, one core", whole)
+    yield _rate("episodes_blind", "the same without the state", blind)
+    yield _rate("episodes_single", "a reset and 20 calls, a message each", single)
+    yield _rate("episodes_forked", "a fork, a reset and 20 calls in one message, one core", fork)
     forked.prepare()
     spare = Times()
     for _ in range(30):
@@ -136,6 +139,10 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
         spare.measure(lambda: _play_once(forked, [RESET]), 1)
     yield row("reset_spare", "a fresh session from a process forked ahead, reset included, 8 KB", spare.p50)
     seat.close()
+
+
+def _rate(name: str, what: str, times: Times) -> Row:
+    return row(name, f"episodes of {what}; p99 of one {times.p99:.0f} µs", 1e6 / times.p50, unit="/s")
 
 
 def _measure_resets(place: Templates) -> Iterator[Row]:
@@ -160,9 +167,7 @@ def _measure_start(place: Templates, server: Server) -> list[Row]:
     numbers = iter(range(10_000))
 
     def start() -> None:
-        program = make_program(next(numbers))
-        _play_once(place.find(program), [RESET])
-        place.forget(program)
+        _start_once(place, make_program(next(numbers)))
 
     cold, ahead = Times(), Times()
     for _ in range(30):
@@ -170,7 +175,7 @@ def _measure_start(place: Templates, server: Server) -> list[Row]:
         place.rest(lambda: True)
         ahead.measure(start, 1)
     return [
-        row("cold_start", "source to a session that is ready, all layers", cold.p50 / 1e3, unit="ms"),
+        row("cold_start", f"source to a session that is ready, all layers; p99 {cold.p99 / 1e3:.1f} ms", cold.p50 / 1e3, unit="ms"),
         row("cold_start_ahead", "the same, in a process that entered the jail while the driver was idle", ahead.p50 / 1e3, unit="ms"),
         row(
             "server_start",
@@ -180,6 +185,11 @@ def _measure_start(place: Templates, server: Server) -> list[Row]:
             "ms",
         ),
     ]
+
+
+def _start_once(place: Templates, program: Message) -> None:
+    _play_once(place.find(program), [RESET])
+    place.forget(program)
 
 
 def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
@@ -199,16 +209,31 @@ def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
     yield row("template_pss", "memory of a template with 1,024 sessions below it", own, unit="MB")
 
 
-def _measure_unpinned(place: Templates, cores: set[int]) -> Row:
+def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
+    """Zygote, template, session and this process wherever the scheduler puts them."""
     template = _prove(place.find(make_program(-2)))
     os.sched_setaffinity(0, cores)
-    seat = Seat(template, "none")
+    seat, forked = Seat(template, "none"), _refuse_in_place(place)
     _check(seat.play([RESET], _soon()))
-    for pid in (template.pid, seat._inmate.pid if seat._inmate else 0):
+    for pid in (place.pid, template.pid, forked.pid, seat._inmate.pid if seat._inmate else 0):
         os.sched_setaffinity(pid, cores)
-    (times,) = in_turns([lambda: _check(seat.play([CALL], _soon()))], 200)
+    (call,) = in_turns([lambda: _check(seat.play([CALL], _soon()))], 200)
+    batch, episode, fork = in_turns(
+        [
+            lambda: _check(seat.play([RESET, *[CALL] * 100], _soon())),
+            lambda: _check(seat.play([RESET, *[CALL] * 20, LOOK], _soon())),
+            lambda: _play_once(forked, [RESET, *[CALL] * 20]),
+        ],
+        10,
+    )
+    cold, numbers = Times(), iter(range(20_000, 30_000))
+    cold.measure(lambda: _start_once(place, make_program(next(numbers))), 30)
     seat.close()
-    return row("call_unpinned", f"one call where the scheduler puts it, p50; p99 {times.p99:.0f} µs", times.p50)
+    yield row("call_unpinned", f"one call where the scheduler puts it, p50; p99 {call.p99:.0f} µs", call.p50)
+    yield row("reset_100_unpinned", f"reset and 100 calls in one message, likewise; p99 {batch.p99:.0f} µs", batch.p50)
+    yield _rate("episodes_unpinned", "a reset, 20 calls and the end's state in one message, likewise", episode)
+    yield _rate("episodes_forked_unpinned", "a fork, a reset and 20 calls in one message, likewise", fork)
+    yield row("cold_start_unpinned", f"source to a session, likewise; p99 {cold.p99 / 1e3:.1f} ms", cold.p50 / 1e3, unit="ms")
 
 
 def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Callable[[], None]:
