@@ -84,7 +84,12 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
         native.taken += plain.take("call", 150)
         native_100.taken += plain.take("reset_100", 8)
         method.taken += plain.take("bare", 150)
+    return _tell_calls(times, batches, [native, native_100, method])
+
+
+def _tell_calls(times: Sequence[Times], batches: Sequence[Times], plain: Sequence[Times]) -> list[Row]:
     call, loose, hashed, written, served = times
+    native, native_100, method = plain
     return [
         row("call", "one call, all layers, pinned, p50; beside the native interface in a plain child process", call.p50, native.p50),
         row("call_p99", "the same, p99", call.p99, native.p99),
