@@ -2,7 +2,6 @@
 
 import linecache
 import sys
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any
@@ -16,8 +15,11 @@ class ProgramFault(Exception):
     """A program that cannot be compiled, imported or constructed."""
 
 
-class Source(MetaPathFinder, Loader):
-    """The compiled files of one program, as an importer; nothing is ever read from disk."""
+class Source:
+    """The compiled files of one program, as an importer; nothing is ever read from disk.
+
+    A finder and a loader by its methods alone: the classes of `importlib.abc` bring twenty modules along, which every fork would copy.
+    """
 
     def __init__(self, files: dict[str, str], entry: str) -> None:
         module, _, self.class_name = entry.partition(":")
@@ -47,8 +49,8 @@ class Source(MetaPathFinder, Loader):
         if "." in self.module or self.module in self._packages:
             __import__(self.module)
             return sys.modules[self.module]
-        module = ModuleType(self.module)
-        module.__spec__, module.__loader__, module.__package__ = ModuleSpec(self.module, self), self, ""
+        module, loader = ModuleType(self.module), self._be_loader()
+        module.__spec__, module.__loader__, module.__package__ = ModuleSpec(self.module, loader), loader, ""
         sys.modules[self.module] = module
         try:
             exec(self.codes[self.module], module.__dict__)
@@ -59,7 +61,13 @@ class Source(MetaPathFinder, Loader):
         return sys.modules[self.module]
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
-        return ModuleSpec(fullname, self, is_package=fullname in self._packages) if fullname in self.codes else None
+        return ModuleSpec(fullname, self._be_loader(), is_package=fullname in self._packages) if fullname in self.codes else None
+
+    def _be_loader(self) -> Any:
+        return self
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:  # noqa: ARG002
+        return None
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self.codes[module.__name__], module.__dict__)

@@ -9,11 +9,12 @@ import sys
 from typing import Any
 
 from envmill.settings import ROOT
+from tests.bench.plane import diffing
 
 
 def rows() -> list[dict[str, Any]]:
     """Medians where nothing else is said."""
-    return [*_run("tests.bench.plane.beside"), *_run("tests.bench.plane.flow")]
+    return [*_run("tests.bench.plane.beside"), *_run("tests.bench.plane.flow"), *diffing.measure()]
 
 
 def _run(module: str) -> list[dict[str, Any]]:

@@ -21,9 +21,11 @@ def check(claims: Any, reading: Reading) -> list[Message]:
     """The observations of a frame in full, or BadFrame when one has not the form of one. What is not said is as in EMPTY."""
     if type(claims) is not list:
         raise BadFrame("observations that are no list")
+    observations: list[Message] = []
     try:
-        observations: list[Message] = [EMPTY | claim for claim in claims]
-        for claim, observation in zip(claims, observations, strict=True):
+        for claim in claims:
+            observation = EMPTY | claim
+            observations.append(observation)
             # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
             if len(claim) == 1 and "parts" in claim and len(parts := claim["parts"]) == 1 and type(parts) is list:
                 # What nearly every call comes to; all else in it is ours.

@@ -14,7 +14,7 @@ from envmill.runtime.jail.inmate import Inmate, lay
 from envmill.runtime.jail.ladder import EPISODES, Standing, Tape
 from envmill.runtime.jail.loop import CONSTRUCT
 from envmill.runtime.jail.stock import Known
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue, send_with_fds
+from envmill.runtime.jail.wire import FORK, BadFrame, Channel, Closed, Message, Overdue, send_with_fds
 
 WARM = 4
 """Used processes of one program kept for its next episodes: 2 MB each."""
@@ -153,7 +153,7 @@ class Template:
     def _fork(self) -> Inmate:
         mine, theirs = lay()
         try:
-            send_with_fds(self._control, {"op": "fork"}, theirs)
+            send_with_fds(self._control, FORK, theirs)
             return Inmate(
                 ask(self._process.channel, None, TRUSTED)["pid"], Channel(mine[0], into=mine[1]), partial(_close, mine), self._keys.copy()
             )

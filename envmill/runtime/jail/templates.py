@@ -10,7 +10,7 @@ from envmill.runtime.jail.inmate import Inmate, connect
 from envmill.runtime.jail.ladder import Standing
 from envmill.runtime.jail.template import Broken, Template
 from envmill.runtime.jail.vigil import look
-from envmill.runtime.jail.wire import Channel, Message, send_with_fds
+from envmill.runtime.jail.wire import Channel, Message, encode, send_with_fds
 
 KEPT = 32
 """Templates kept at once, beyond those with live sessions: 5-10 MB each."""
@@ -28,6 +28,7 @@ class Templates:
 
     def __init__(self, zygote: socket.socket, pid: int = 0) -> None:
         self._zygote = zygote
+        self.pid = pid
         self._channel = Channel(zygote.fileno())
         self._shared = _anonymous(pid)
         self._kept: OrderedDict[str, Template] = OrderedDict()
@@ -103,7 +104,7 @@ class Templates:
         self._slot += 1
         mine, theirs = connect()
         # A zygote that does not answer ends the driver: Closed is not caught on the way up.
-        send_with_fds(self._zygote, {"slot": self._slot}, [theirs.fileno()])
+        send_with_fds(self._zygote, encode({"slot": self._slot}), [theirs.fileno()])
         process = Inmate(self._channel.receive()["pid"], Channel(mine.fileno(), look), mine.close)
         theirs.close()
         return process, mine

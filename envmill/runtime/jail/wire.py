@@ -178,10 +178,10 @@ class Channel:
                 raise Closed("end of stream")
 
 
-def send_with_fds(control: socket.socket, message: Message, fds: Sequence[int]) -> None:
-    """Send one message and hand over descriptors with it."""
+def send_with_fds(control: socket.socket, frame: bytes, fds: Sequence[int]) -> None:
+    """Send one frame and hand over descriptors with it."""
     try:
-        socket.send_fds(control, [encode(message)], fds)
+        socket.send_fds(control, [frame], fds)
     except OSError as error:
         raise Closed(str(error)) from None
 
@@ -189,13 +189,22 @@ def send_with_fds(control: socket.socket, message: Message, fds: Sequence[int]) 
 def receive_with_fds(control: socket.socket) -> tuple[Message, list[int]]:
     """One message and the descriptors that ride on its first byte."""
     header, fds, _, _ = socket.recv_fds(control, 4, 2)
-    if len(header) < 4:
+    return receive_rest(control, header), fds
+
+
+def receive_rest(control: socket.socket, begun: bytes) -> Message:
+    """A message of which the beginning was read, four bytes of it at least."""
+    if len(begun) < 4:
         raise Closed("end of stream")
-    left = frame_length(header)
-    parts: list[bytes] = []
+    left = frame_length(begun[:4]) + 4 - len(begun)
+    parts = [begun[4:]]
     while left:
         parts.append(control.recv(min(left, 1 << 20)))
         if not parts[-1]:
             raise Closed("end of stream")
         left -= len(parts[-1])
-    return decode(b"".join(parts)), fds
+    return decode(b"".join(parts))
+
+
+FORK = encode({"op": "fork"})
+"""What a template is asked for a session with; no shorter frame may be sent to one."""

@@ -10,6 +10,7 @@ import gc
 import linecache
 import os
 import socket
+import struct
 import sys
 from collections.abc import Callable, Collection
 from importlib import import_module
@@ -24,7 +25,7 @@ from envmill.runtime.jail.judging import prepare_judge
 from envmill.runtime.jail.kernel import fork
 from envmill.runtime.jail.loop import Loop
 from envmill.runtime.jail.rehearsal import rehearse
-from envmill.runtime.jail.wire import Channel, Closed, Message, receive_with_fds
+from envmill.runtime.jail.wire import FORK, Channel, Closed, Message, receive_rest, receive_with_fds
 from envmill.runtime.program import ProgramFault, Source
 
 Serve: TypeAlias = Callable[[Channel], None]
@@ -33,6 +34,9 @@ Learn: TypeAlias = Callable[[Message], None]
 """Keeps the state of a reset in a template, for all its sessions."""
 Flavour: TypeAlias = Callable[[Message], tuple[Serve, Learn]]
 """Prepares a program in a template, or raises ProgramFault."""
+_ENDS = struct.Struct("@2i")
+"""The descriptors that ride on a request for a fork."""
+_ROOM = socket.CMSG_SPACE(_ENDS.size)
 
 
 def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = "") -> None:
@@ -137,11 +141,12 @@ FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tool
 
 
 def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collection[str]) -> None:
-    request, ends = receive_with_fds(control)
-    if ends:
-        _fork_session(control, serve, ends, layers)
+    # Each function on the way to a fork is pages that this process writes to, and copies, while its session lives.
+    said, ancillary, _, _ = control.recvmsg(len(FORK), _ROOM)
+    if said == FORK:
+        _fork_session(control, serve, _ENDS.unpack(ancillary[0][2]), layers)
     else:
-        _tell(control, {"learned": _keep_state(learn, request)})
+        _tell(control, {"learned": _keep_state(learn, receive_rest(control, said))})
 
 
 def _keep_state(learn: Learn, step: Message) -> bool:
@@ -155,19 +160,20 @@ def _keep_state(learn: Learn, step: Message) -> bool:
     return True
 
 
-def _fork_session(control: socket.socket, serve: Serve, ends: list[int], layers: Collection[str]) -> None:
+def _fork_session(control: socket.socket, serve: Serve, ends: tuple[int, int], layers: Collection[str]) -> None:
     # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given away again.
     _reap()
     parent = os.getpid()
     child = fork()
     if child == 0:
         run_session(ends, serve, layers, parent)
-    for end in ends:
-        os.close(end)
-    _tell(control, {"pid": child})
+    os.close(ends[0])
+    os.close(ends[1])
+    told = b'{"pid":%d}' % child
+    os.write(control.fileno(), len(told).to_bytes(4, "little") + told)
 
 
-def run_session(ends: list[int], serve: Serve, layers: Collection[str], parent: int) -> None:
+def run_session(ends: tuple[int, int], serve: Serve, layers: Collection[str], parent: int) -> None:
     """Give up forking, then serve. Never returns."""
     try:
         jail.die_with_parent(parent)
@@ -195,9 +201,11 @@ def _tell(control: socket.socket, message: dict[str, object]) -> None:
 
 
 def _reap() -> None:
-    with contextlib.suppress(ChildProcessError):
+    try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+    except ChildProcessError:
+        return
 
 
 def _forget_disk() -> None:

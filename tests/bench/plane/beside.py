@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from envmill.runtime.jail.driver import start_zygote
 from envmill.runtime.jail.ladder import TRIALS, Standing
@@ -16,6 +16,7 @@ from envmill.runtime.jail.seat import Seat
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.templates import Templates
 from envmill.runtime.jail.wire import Message, adopt_codec
+from envmill.sandbox.launch import CODEC, list_environment, list_words
 from tests.bench.plane.plain import Plain
 from tests.bench.plane.sample import CALL, PROGRAM, WRITE, make_program, make_reset
 from tests.bench.plane.server import Server, pin, read_pss
@@ -30,8 +31,8 @@ def measure() -> list[Row]:
     """All rows of this seat."""
     cores = os.sched_getaffinity(0)
     pin()
-    adopt_codec("orjson")
-    jailed, bare = start_zygote([name for name, held in probe().items() if held]), start_zygote(())
+    adopt_codec(CODEC)
+    jailed, bare = start_as_driver([name for name, held in probe().items() if held]), start_as_driver(())
     plain, server = Plain(), Server()
     try:
         call = _measure_calls(jailed, bare, plain, server)
@@ -42,12 +43,26 @@ def measure() -> list[Row]:
             *_measure_start(jailed, server),
             *_measure_memory(jailed, server),
         ]
-        return [*rows, _measure_unpinned(jailed, cores)]
+        return [*rows, *_measure_unpinned(jailed, cores)]
     finally:
         plain.close()
         server.close()
         jailed.close()
         bare.close()
+
+
+def start_as_driver(layers: Sequence[str]) -> Templates:
+    """A zygote that is exec'ed as a driver's are: what this process has loaded for its measurements would be in every session."""
+    own, words = dict(os.environ), sys.orig_argv
+    os.environ.clear()
+    os.environ.update(list_environment(0))
+    sys.orig_argv = [*list_words(), "end", "config"]
+    try:
+        return start_zygote(layers, afresh={"codec": CODEC})
+    finally:
+        os.environ.clear()
+        os.environ.update(own)
+        sys.orig_argv = words
 
 
 def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Server) -> list[Row]:
@@ -69,7 +84,12 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
         native.taken += plain.take("call", 150)
         native_100.taken += plain.take("reset_100", 8)
         method.taken += plain.take("bare", 150)
+    return _tell_calls(times, batches, [native, native_100, method])
+
+
+def _tell_calls(times: Sequence[Times], batches: Sequence[Times], plain: Sequence[Times]) -> list[Row]:
     call, loose, hashed, written, served = times
+    native, native_100, method = plain
     return [
         row("call", "one call, all layers, pinned, p50; beside the native interface in a plain child process", call.p50, native.p50),
         row("call_p99", "the same, p99", call.p99, native.p99),
@@ -84,7 +104,12 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
             call.p50,
         ),
         row("server_p99", "the same, p99", served.p99, call.p99),
-        row("reset_100_calls", "reset and 100 calls in one message; beside a plain child process", batches[0].p50, native_100.p50),
+        row(
+            "reset_100_calls",
+            f"reset and 100 calls in one message; p99 {batches[0].p99:.0f} µs; beside a plain child process",
+            batches[0].p50,
+            native_100.p50,
+        ),
         row("reset_100_calls_hashed", "the same, the state hashed after each", batches[1].p50, native_100.p50),
     ]
 
@@ -108,12 +133,10 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
 
     forked = _refuse_in_place(place)
     whole, blind, single, fork = in_turns([play_and_look, play, play_singly, fork_and_play], 12)
-    yield row(
-        "episodes", "episodes of a reset, 20 calls and the end's state for the reward, in one message, one core", 1e6 / whole.p50, unit="/s"
-    )
-    yield row("episodes_blind", "the same without the state", 1e6 / blind.p50, unit="/s")
-    yield row("episodes_single", "episodes of a reset and 20 calls, a message each", 1e6 / single.p50, unit="/s")
-    yield row("episodes_forked", "episodes of a fork, a reset and 20 calls in one message, one core", 1e6 / fork.p50, unit="/s")
+    yield _rate("episodes", "a reset, 20 calls and the end's state for the reward, in one message, one core", whole)
+    yield _rate("episodes_blind", "the same without the state", blind)
+    yield _rate("episodes_single", "a reset and 20 calls, a message each", single)
+    yield _rate("episodes_forked", "a fork, a reset and 20 calls in one message, one core", fork)
     forked.prepare()
     spare = Times()
     for _ in range(30):
@@ -121,6 +144,10 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
         spare.measure(lambda: _play_once(forked, [RESET]), 1)
     yield row("reset_spare", "a fresh session from a process forked ahead, reset included, 8 KB", spare.p50)
     seat.close()
+
+
+def _rate(name: str, what: str, times: Times) -> Row:
+    return row(name, f"episodes of {what}; p99 of one {times.p99:.0f} µs", 1e6 / times.p50, unit="/s")
 
 
 def _measure_resets(place: Templates) -> Iterator[Row]:
@@ -142,20 +169,13 @@ def _measure_resets(place: Templates) -> Iterator[Row]:
 
 
 def _measure_start(place: Templates, server: Server) -> list[Row]:
-    numbers = iter(range(10_000))
-
-    def start() -> None:
-        program = make_program(next(numbers))
-        _play_once(place.find(program), [RESET])
-        place.forget(program)
-
     cold, ahead = Times(), Times()
-    for _ in range(30):
-        cold.measure(start, 1)
+    for number in range(30):
+        _time_start(place, number, cold)
         place.rest(lambda: True)
-        ahead.measure(start, 1)
+        _time_start(place, 10_000 + number, ahead)
     return [
-        row("cold_start", "source to a session that is ready, all layers", cold.p50 / 1e3, unit="ms"),
+        row("cold_start", f"source to a session that is ready, all layers; p99 {cold.p99 / 1e3:.1f} ms", cold.p50 / 1e3, unit="ms"),
         row("cold_start_ahead", "the same, in a process that entered the jail while the driver was idle", ahead.p50 / 1e3, unit="ms"),
         row(
             "server_start",
@@ -165,6 +185,15 @@ def _measure_start(place: Templates, server: Server) -> list[Row]:
             "ms",
         ),
     ]
+
+
+def _time_start(place: Templates, number: int, times: Times) -> None:
+    """Of a program that is new here, while nobody else begins or ends."""
+    program = make_program(number)
+    times.measure(lambda: _play_once(place.find(program), [RESET]), 1)
+    place.forget(program)
+    # What was killed takes itself apart, on this core.
+    time.sleep(0.01)
 
 
 def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
@@ -184,16 +213,32 @@ def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
     yield row("template_pss", "memory of a template with 1,024 sessions below it", own, unit="MB")
 
 
-def _measure_unpinned(place: Templates, cores: set[int]) -> Row:
+def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
+    """Zygote, template, session and this process wherever the scheduler puts them."""
     template = _prove(place.find(make_program(-2)))
     os.sched_setaffinity(0, cores)
-    seat = Seat(template, "none")
+    seat, forked = Seat(template, "none"), _refuse_in_place(place)
     _check(seat.play([RESET], _soon()))
-    for pid in (template.pid, seat._inmate.pid if seat._inmate else 0):
+    for pid in (place.pid, template.pid, forked.pid, seat._inmate.pid if seat._inmate else 0):
         os.sched_setaffinity(pid, cores)
-    (times,) = in_turns([lambda: _check(seat.play([CALL], _soon()))], 200)
+    (call,) = in_turns([lambda: _check(seat.play([CALL], _soon()))], 200)
+    batch, episode, fork = in_turns(
+        [
+            lambda: _check(seat.play([RESET, *[CALL] * 100], _soon())),
+            lambda: _check(seat.play([RESET, *[CALL] * 20, LOOK], _soon())),
+            lambda: _play_once(forked, [RESET, *[CALL] * 20]),
+        ],
+        10,
+    )
+    cold = Times()
+    for number in range(30):
+        _time_start(place, 20_000 + number, cold)
     seat.close()
-    return row("call_unpinned", f"one call where the scheduler puts it, p50; p99 {times.p99:.0f} µs", times.p50)
+    yield row("call_unpinned", f"one call where the scheduler puts it, p50; p99 {call.p99:.0f} µs", call.p50)
+    yield row("reset_100_unpinned", f"reset and 100 calls in one message, likewise; p99 {batch.p99:.0f} µs", batch.p50)
+    yield _rate("episodes_unpinned", "a reset, 20 calls and the end's state in one message, likewise", episode)
+    yield _rate("episodes_forked_unpinned", "a fork, a reset and 20 calls in one message, likewise", fork)
+    yield row("cold_start_unpinned", f"source to a session, likewise; p99 {cold.p99 / 1e3:.1f} ms", cold.p50 / 1e3, unit="ms")
 
 
 def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Callable[[], None]:
