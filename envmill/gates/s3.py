@@ -33,8 +33,8 @@ async def look(subject: Posed, means: Means) -> Finding:
     if unseen := [change for change, verdict in undone if verdict.outcome == "pass"]:
         words = f"it passes although {'.'.join(unseen[0].path)} is as it was at the start"
         return drop(GATE, "unseen_change", words, [change.model_dump() for change in unseen])
-    told = {"left_out": [attempt.label for attempt, _ in played], "undone": len(undone)}
-    return keep(GATE, told | {"idle_reads": await list_idle_reads(subject, means)})
+    left_out = [attempt.label for attempt, _ in played]
+    return keep(GATE, {"left_out": left_out, "undone": len(undone), "idle_reads": await list_idle_reads(subject, means)})
 
 
 async def leave_out_each(trials: Trials) -> list[tuple[Attempt, bool]]:
