@@ -11,7 +11,7 @@ from envmill.author.domain import State
 from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
-from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox, Step
 from schemas.base import canonical_json
 from schemas.environment import Call, Effect, Tool
 
@@ -41,6 +41,8 @@ class Trace:
     """What is called, in order."""
     expect: str = ""
     """What somebody claims the last call comes to; empty where nobody claims anything."""
+    later: float = 0.0
+    """Seconds by which the session's clock moves on before the first call."""
     ends: bool = False
     """Whether only the end counts, the ids of new rows aside: two paths to one end are no fault of either."""
 
@@ -92,7 +94,8 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
     except BuildError as error:
         return [f"does not build: {error.message}"]
     program = Program({"office.py": version.source}, f"office:{version.class_name}", tools)
-    steps = [Reset(trace.state, CLOCK, SEED), *map(Invoke, trace.calls)]
+    begin: list[Step] = [Reset(trace.state, CLOCK, SEED), *([Advance(trace.later)] if trace.later else [])]
+    steps = [*begin, *map(Invoke, trace.calls)]
     if trace.ends:
         *_, final = await sandbox.play(program, [*steps, Look()], hashes="none")
         return erase_new_ids(final.state or {}, trace.state)

@@ -4,6 +4,7 @@ told value ─► readings that give it ─┐
 all readings ────────────────────────┴─► none gives it ─► underivable    each is outdone by another value's ─► wrong
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,6 +27,9 @@ Standing = Literal["read", "unknown", "underivable", "outdone"]
 
 _MOST_WORDS = 0.6
 """Share of a text's words that have to be read for the text to be somebody's own summary."""
+_PLAIN_ANSWERS = frozenset(["yes", "no"])
+_DENIES = re.compile(r"\b(?:not|no|never|without|free (?:of|from)|longer|still|cannot|un\w+)\b|n't\b")
+"""Words by which the answer to a question is not what the record says of it."""
 _YES_OR_NO = frozenset(["yes", "no", "true", "false", "none", "nothing"])
 
 
@@ -66,6 +70,8 @@ def judge(fact: Fact, subject: Posed, replies: Sequence[Observation], stock: Sto
     readings = [one for one in list_readings(question, tables) if is_of_kind(fact, one.value)]
     given = [one for one in readings if is_same(fact, one.value)]
     if not given:
+        if opposite := find_opposite(fact, find_sure(readings), question):
+            return Answer(fact, "outdone", f"{opposite.value!r}: {opposite.what} of {opposite.where}")
         calculated = fact.kind != "text" and question.calculates({name for table in tables for row in table.rows for name in row.fields})
         return Answer(fact, "unknown" if calculated or may_follow(fact, question, replies, stock, subject) else "underivable", "")
     others = find_sure([one for one in readings if not question.mark_value(one.value)])
@@ -79,6 +85,14 @@ def judge(fact: Fact, subject: Posed, replies: Sequence[Observation], stock: Sto
         return Answer(fact, "outdone", f"{best.value!r}: {best.what} of {best.where}, which {question.tell(best.words)!r} speaks of")
     kept = next(one for one, worse in zip(given, better, strict=True) if not worse)
     return Answer(fact, "read", f"{kept.what} of {kept.where}")
+
+
+def find_opposite(fact: Fact, sure: Sequence[Reading], question: Question) -> Reading | None:
+    """The one field that is asked about and says yes where no is told, or no where yes is; a question that denies turns it round."""
+    if str(fact.value).casefold() not in _PLAIN_ANSWERS or _DENIES.search(question.text):
+        return None
+    found = [one for one in sure if one.own and str(one.value).casefold() in _PLAIN_ANSWERS]
+    return found[0] if len(found) == 1 else None
 
 
 def find_sure(readings: Iterable[Reading]) -> list[Reading]:
@@ -98,7 +112,7 @@ def find_better(given: Reading, others: Iterable[Reading], question: Question, f
             and not given.words & ~one.words
             and (one.what == given.what or one.own & more)
             and not is_same(fact, one.value)
-            and not question.is_plain(more)
+            and (not question.is_plain(more) or question.is_label(more, one.table))
         ):
             return one
     return None

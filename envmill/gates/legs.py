@@ -9,7 +9,7 @@ from envmill.sandbox import Invoke, Look, Reset, Step
 from schemas.base import Json
 from schemas.environment import Call
 
-READING: tuple[Why, ...] = ("read", "filter", "search")
+READING: tuple[Why, ...] = ("read", "filter", "search", "shared")
 """What is asked without any wish to change something."""
 
 

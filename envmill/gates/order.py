@@ -1,16 +1,18 @@
 """What a request's sentences say of the reference path's changes: in which order they are wanted, which nobody wants, which otherwise."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Posed
+from envmill.gates.question import Question
 from envmill.gates.s15 import describe_row
 from envmill.gates.sources import list_leaves, read_numbers
 from envmill.gates.trials import list_writes
-from envmill.gates.wishes import Sign, Wish, Wishes
+from envmill.gates.wishes import Sign, Wish, Wishes, mask_sign
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json
 
@@ -25,7 +27,8 @@ _GOES_FIRST = re.compile(
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
 _JOINS = re.compile(
     r"\b(?:and|then|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter"
-    r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b|[;+]"
+    r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b"
+    r"(?: (?:then|also|after that|afterwards|next)\b)?|[;+](?=.*\w)"
 )
 """Words by which one sentence asks for two things."""
 _OPENING = 12
@@ -96,10 +99,17 @@ def list_unasked(asked: Wishes) -> Iterator[Wish]:
     """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
-        if len(rivals) > len(_JOINS.findall(text.text[_OPENING:])) and not asked.may_be_elsewhere(one):
+        if len(rivals) > count_joins(text, rivals) and not asked.may_be_elsewhere(one):
             shown = one.list_telling(text)
             if any(_says_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
                 yield one
+
+
+def count_joins(text: Question, wishes: Sequence[Wish]) -> int:
+    """How often a sentence goes on to something else: behind its opening, and behind the first word of what it asks for."""
+    signs = {sign for wish in wishes for sign in wish.list_telling(text)}
+    begin = max(_OPENING, min(text.find_start(mask_sign(sign, text)) for sign in signs) if signs else 0)
+    return len(_JOINS.findall(text.text[begin:]))
 
 
 def _says_more(rival: Wish, one: Wish, shown: set[Sign], told: set[Sign]) -> bool:
@@ -111,14 +121,15 @@ def list_other_amounts(asked: Wishes) -> Iterator[tuple[Wish, Decimal, Decimal]]
     """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by."""
     for one in asked.known:
         text = asked.read_on(one)
-        said, mine = {number.value for number in read_numbers(text)}, list_amounts(one)
-        if mine <= said or asked.may_be_elsewhere(one):
+        said, mine = Counter(number.value for number in read_numbers(text)), list_amounts(one)
+        if mine <= said.keys() or asked.may_be_elsewhere(one):
             continue
-        used = {amount for each in (one, *asked.list_beside(one)) for amount in list_amounts(each)}
+        # Said twice and used once, it is said of something else as well.
+        used = Counter(amount for each in asked.list_beside(one) for amount in list_amounts(each))
         texts = {sign for each in asked.wishes for sort, sign in each.signs if sort == "value" and isinstance(sign, str)}
         named = {number.value for sign in texts if find_words(text, sign) for number in read_numbers(sign)}
-        if spare := said - used - named:
-            yield one, min(mine - said), min(spare)
+        if spare := (said - used).keys() - named:
+            yield one, min(mine - said.keys()), min(spare)
 
 
 def list_amounts(wish: Wish) -> set[Decimal]:

@@ -93,6 +93,16 @@ class Question:
         """The words of a mask."""
         return " ".join(word for place, word in enumerate(self.words) if mask >> place & 1)
 
+    def find_start(self, mask: Mask) -> int:
+        """Where in the text the first word of a mask begins."""
+        return next((start for place, (start, _) in enumerate(self._spans) if mask >> place & 1), 0)
+
+    def is_label(self, mask: Mask, name: str) -> bool:
+        """Whether it is a number behind a word of a name, as in `box 2`."""
+        known = {stem(word) for word in cut_name(name)}
+        places = [place for place, word in enumerate(self.words) if mask >> place & 1 and word.isdigit()]
+        return any(place and stem(self.words[place - 1]) in known for place in places)
+
     def is_plain(self, mask: Mask) -> bool:
         """Whether it holds nothing but numbers and words that describe nothing."""
         return all(word in EMPTY or word.replace(".", "").isdigit() for word in self.tell(mask).split())

@@ -67,7 +67,7 @@ def read_tables(question: Question, calls: Sequence[Call], replies: Sequence[Seq
             place = f"{call.name}.{name}".rstrip(".")
             table = tables.setdefault(place, Table(place, question.mark_name(place)))
             if len(table.rows) < _MOST_ROWS:
-                own = asked | describe_fields(question, fields)
+                own = asked | describe_fields(question, fields, place)
                 table.rows.append(Row(fields, own, own | describe_references(question, fields, stock, described)))
     return list(tables.values())
 
@@ -86,13 +86,13 @@ def list_objects(value: Json, name: str) -> Iterator[tuple[str, Mapping[str, Jso
             yield from list_objects(one, name if keyed else key) if is_object(one) or is_array(one) else ()
 
 
-def describe_fields(question: Question, fields: Mapping[str, Json]) -> Mask:
-    """What is said of an object's plain values, and what their fields are called; a number is said where its field is."""
+def describe_fields(question: Question, fields: Mapping[str, Json], table: str) -> Mask:
+    """What is said of an object's plain values, and what their fields are called; a number is said where its field is, or as in `box 2`."""
     words = 0
     for name, value in fields.items():
         said = 0 if is_array(value) else question.mark_value(value)
         named = question.mark_name(name) if said else 0
-        words |= said | named if named or not isinstance(value, int | float) else 0
+        words |= said | named if named or not isinstance(value, int | float) or question.is_label(said, table) else 0
     return words
 
 

@@ -136,6 +136,18 @@ def searches_find_parts(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
                     yield Breach(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
 
 
+def searches_find_all(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A part that two texts hold finds what either of them finds; one that finds nothing is another fault."""
+    for tool in tour.tools.values():
+        stops = [stop for stop in tour.of(tool.name) if stop.why == "shared"]
+        for one, other, part in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
+            wanted, found = _list_ids(one) | _list_ids(other), _list_ids(part)
+            if found and _list_ids(one) and _list_ids(other) and not wanted <= found and not _may_pick(tool):
+                calls = [stop.call.model_dump() for stop in (one, other, part)]
+                words = f"{tool.name} finds two rows by their texts, and by a part of both not all of them"
+                yield Breach("row_left_out", words, {"calls": calls, "wanted": sorted(wanted), "found": sorted(found)})
+
+
 def _list_ids(stop: Stop) -> set[str]:
     return {row["id"] for row in list_told(stop.seen.parts)} if stop.seen.outcome == "ok" else set()
 

@@ -57,6 +57,7 @@ async def look(subject: Posed, means: Means) -> Finding:
         return pass_by(GATE, "no_referent", "No write of the reference path names a row of the initial state.")
     stock, told = read_world(subject)
     rivals = [rival for target in targets for rival in find_rivals(target, targets, stock, told)]
+    rivals += [rival for target in targets for rival in find_strangers(target, targets, subject, stock, told)]
     taken = await find_taken(subject, means, rivals)
     if taken:
         worst = next((rival for rival in taken if rival.better), taken[0])
@@ -92,6 +93,24 @@ def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowl
             # A number that fits as well fits by accident; with nothing said of the target, every row would fit.
             if target.said <= said and (target.said or more):
                 yield Rival(target, key, bool(more))
+
+
+def find_strangers(target: Target, targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> Iterator[Rival]:
+    """Every other row of the collection, where the request says nothing of the target and nothing it says leads there."""
+    if not target.said and not is_led_to(target, targets, subject, stock, told):
+        meant = {each.key for each in targets}
+        yield from (Rival(target, key, better=False) for key in stock.rows[target.collection] if key not in meant)
+
+
+def is_led_to(target: Target, targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> bool:
+    """Whether it is tied to a row of the same call, or some row that is spoken of, and that no other change is about, refers to it."""
+    beside = {str(leaf) for leaf in list_leaves(subject.scenario.oracle[target.place].arguments)} - {target.key}
+    if beside & set(reach(stock, target.collection, target.key, _DEPTH)):
+        return True
+    elsewhere = {each.key for each in targets if each.place != target.place} - beside
+    rows = [(home, key) for home, held in stock.rows.items() for key in held if key not in elsewhere and key != target.key]
+    leading = [(home, key) for home, key in rows if target.key in reach(stock, home, key, _DEPTH)]
+    return any(key in beside or find_said(stock, home, key, told) for home, key in leading)
 
 
 def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> list[tuple[str, str]]:

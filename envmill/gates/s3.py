@@ -1,14 +1,17 @@
-"""S3: every step counts: without any one write, required read or fact the oracle loses."""
+"""S3: every step counts: without any one write, required read or fact, and without any one of its changes, the oracle loses."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
 from envmill.gates.sources import list_leaves
 from envmill.gates.trials import Attempt, Trials, list_writes
+from envmill.verifiers.diff import apply_changes, diff_states
 from envmill.verifiers.pattern import fits
 from schemas.base import Json
 from schemas.environment import Call
-from schemas.scenario import CallPattern, Fact
+from schemas.rollout import Verdict
+from schemas.scenario import CallPattern, Change, Fact
 
 GATE = "S3"
 
@@ -26,7 +29,12 @@ async def look(subject: Posed, means: Means) -> Finding:
         kind = needless[0].label.split(" ", 1)[0]
         told: list[Json] = [{"without": each.label, "calls": [call.model_dump() for call in each.calls]} for each in needless]
         return drop(GATE, f"superfluous_{kind}", f"it passes without {needless[0].label}", told)
-    return keep(GATE, {"left_out": [attempt.label for attempt, _ in played], "idle_reads": await list_idle_reads(subject, means)})
+    undone = await judge_undone(Trials.of(subject, means))
+    if unseen := [change for change, verdict in undone if verdict.outcome == "pass"]:
+        words = f"it passes although {'.'.join(unseen[0].path)} is as it was at the start"
+        return drop(GATE, "unseen_change", words, [change.model_dump() for change in unseen])
+    left_out = [attempt.label for attempt, _ in played]
+    return keep(GATE, {"left_out": left_out, "undone": len(undone), "idle_reads": await list_idle_reads(subject, means)})
 
 
 async def leave_out_each(trials: Trials) -> list[tuple[Attempt, bool]]:
@@ -34,6 +42,21 @@ async def leave_out_each(trials: Trials) -> list[tuple[Attempt, bool]]:
     attempts = plan_omissions(trials.posed)
     played = await trials.once("omissions", lambda: trials.play(attempts))
     return [(attempt, trial.verdict.outcome != "pass") for attempt, trial in zip(attempts, played, strict=True)]
+
+
+async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
+    """The right end with one of its changes taken back: where a step makes two, leaving it out shows only that one is asked for.
+
+    What chance decides nobody can ask for.
+    """
+    right, other = (await trials.oracle())[0].ending, (await trials.elsewhere()).ending
+    if right is None or other is None:
+        return []
+    changes, elsewhere = diff_states(right.initial, right.final), diff_states(other.initial, other.final)
+    made = {tuple(change.path[:-1]) for change in elsewhere if change.op == "add"}
+    sure = [one for one in changes if len(one.path) > 1 and (one in elsewhere or (one.op == "add" and tuple(one.path[:-1]) in made))]
+    ends = [apply_changes(right.initial, [each for each in changes if each is not change]) for change in sure]
+    return [(change, await trials.judge(replace(right, final=end))) for change, end in zip(sure, ends, strict=True)]
 
 
 def plan_omissions(subject: Posed) -> list[Attempt]:

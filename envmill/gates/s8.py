@@ -88,7 +88,8 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
                 source = "unknown" if is_worked_out(value, Knowledge.of([sentence], year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not any(is_shown(value, row, about) for row in rows):
-                source = "unknown" if is_worked_out(value, told, Knowledge(year)) else "nowhere"
+                here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
+                source = "unknown" if is_worked_out(value, here, Knowledge(year)) else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
         reply = trial.replies[place] if place < len(trial.replies) else None
         parts = [read_part(part) for part in reply.parts] if reply else []

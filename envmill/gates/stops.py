@@ -14,7 +14,7 @@ from schemas.base import Json, is_object
 from schemas.environment import Call, Tool
 from schemas.scenario import Change
 
-Why = Literal["test", "drawn", "limit", "odd", "filter", "search", "read"]
+Why = Literal["test", "drawn", "limit", "odd", "filter", "search", "shared", "read"]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 opinions ─► by tool, and whether it was carried out or refused ─► more often flagged than alarms explain? ─► broken
 """
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from math import comb
 from envmill.gates.drills import SEED
 from envmill.gates.plans import play_plans
 from envmill.gates.prevalence import Count
-from envmill.gates.review import Asked, Case, Opinion
+from envmill.gates.review import Asked, Case, Opinion, play
 from envmill.gates.stops import Stop, Tour
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
@@ -24,6 +25,8 @@ FLAGS: tuple[Opinion, ...] = ("fail", "unreadable")
 """An opinion nobody can read approves of nothing."""
 _DOUBT = 0.05
 """Chance that an environment without a fault loses a tool, all its tools together."""
+_STATES, _DRAWS = 40, 6
+"""States on which more calls of a change are looked for, and calls drawn on each: most of them it refuses."""
 _MOST = 4
 """Tools looked at closer: a checker that suspects more of them is alarmed, or W3 would have been red."""
 
@@ -88,6 +91,20 @@ async def find_toured(tour: Tour, tool: str, most: int, program: Program, sandbo
     ends = [looks[-1].state for looks in await play_plans(program, plans, sandbox)] if plans else []
     asked = (Asked(state, stop.call) for stop, state in zip(picked, ends, strict=True) if is_object(state))
     return list({one.key: one for one in asked}.values())
+
+
+async def find_further(tour: Tour, done: Sequence[Asked], most: int, program: Program, sandbox: Sandbox) -> list[Case]:
+    """What a change does on other states the tour came to: calls that were carried out once, and drawn ones."""
+    known, dice = {one.key for one in done}, random.Random(done[0].call.name)
+    states = [state for state in tour.states.values() if is_object(state)][-_STATES:]
+    calls = list({canonical_json(one.call.arguments): one.call for one in done}.values())
+    tried = [
+        Asked(state, call) for state in states for call in (*calls, *tour.offers.draw_some(tour.tools[calls[0].name], state, dice, _DRAWS))
+    ]
+    fresh = list({one.key: one for one in tried if one.key not in known}.values())
+    played = [case for case in await play(program, fresh, sandbox) if case.seen.outcome == "ok"]
+    # What it did before, done again on a state that differs elsewhere, says the least.
+    return sorted(played, key=lambda case: case.asked.call in calls)[: max(0, most - len(done))]
 
 
 def find_broken(heard: Sequence[Heard], alarms: Count) -> list[Broken]:

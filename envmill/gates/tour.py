@@ -8,8 +8,9 @@ stands in another's way.
 """
 
 import random
+import re
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import combinations, islice, zip_longest
 
 from envmill.gates.amounts import find_unsure
 from envmill.gates.around import WRITES, fill_gaps, look_around
@@ -37,6 +38,8 @@ _DRAWN_TOGETHER, _ODD_TOGETHER = 2, 4
 """Calls of one tool that share a session with as many of every other; odd ones are mostly refused."""
 _SURER = 4
 """Further changes of a tool of which something was seen once."""
+_PAIRS = 40
+"""Pairs of texts of which the one that has most in common is taken."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
 
@@ -202,6 +205,8 @@ class _Guide:
                 yield "filter", call
             for call in self._plan_searches(tool, base.call, state):
                 yield "search", call
+            for call in self._plan_shared(tool, base.call, state):
+                yield "shared", call
 
     def _plan_filters(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
         """Without what is optional, and with one such argument at a time."""
@@ -224,8 +229,28 @@ class _Guide:
                 for spelt in (text, text[: len(text) // 2 + 1].rstrip(), text.swapcase()):
                     yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
 
+    def _plan_shared(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
+        """Two texts, and a part that both hold."""
+        for name in self.tour.offers.searches(tool):
+            texts = [value for _, value in self.tour.offers.find_column(tool.name, name, state) if isinstance(value, str) and value]
+            pairs = ((one, other, find_shared(one, other)) for one, other in combinations(dict.fromkeys(texts), 2))
+            found = max(islice(pairs, _PAIRS), key=lambda pair: len(pair[2]), default=("", "", ""))
+            for spelt in found if found[2] else ():
+                yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
+
 
 _Calls = list[tuple[Why, Call]]
+
+
+def find_shared(one: str, other: str) -> str:
+    """The longest run of letters and digits that both hold, as they spell it; empty where the one is all of it."""
+    runs = [found for word in re.findall(r"\w+", one) for found in _list_runs(word) if found in other]
+    longest = max(runs, key=len, default="")
+    return "" if longest in (one, other) else longest
+
+
+def _list_runs(word: str) -> Iterator[str]:
+    yield from (word[start:end] for start in range(len(word)) for end in range(start + 1, len(word) + 1))
 
 
 def _mix(state: Json, queues: Sequence[_Calls], most: int) -> Iterator[Leg]:

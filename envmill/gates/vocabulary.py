@@ -1,13 +1,13 @@
 """Names and words a program writes, held against those it is known to use: what nobody reads again was misspelt."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from envmill.gates.base import Built
 from envmill.gates.relations import Breach
 from envmill.gates.rows import list_rows, list_scalars
 from envmill.gates.stops import Stop, Tour
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.scenario import Change
 
 _BECOMES = re.compile(
@@ -34,6 +34,19 @@ def attributes_are_spelt_alike(built: Built, tour: Tour) -> Iterator[Breach]:  #
                 if twin and not any(one.path == [collection, key, twin] for one in changes):
                     words = f"{stop.call.name} gives {key} an attribute {name!r} that no row of {collection} has; {twin!r} stays as it was"
                     yield Breach("misspelt_attribute", words, _tell(stop, change))
+            for name, twin in _find_slips(change, known):
+                words = f"{stop.call.name} adds a row to {change.path[0]} with {name!r}, which no row there has; {twin!r} says nothing"
+                yield Breach("misspelt_attribute", words, _tell(stop, change))
+
+
+def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """(attribute of a new row that no row has, the one it is nearly named like and which is empty or left out)."""
+    if len(change.path) != 2 or change.op != "add" or not is_object(change.after):
+        return
+    usual, row = known.get(change.path[0], set()), change.after
+    for name in sorted(set(row) - usual):
+        if twin := next((other for other in sorted(usual) if _is_near(name, other) and row.get(other) in ("", None)), ""):
+            yield name, twin
 
 
 def values_are_known(built: Built, tour: Tour) -> Iterator[Breach]:

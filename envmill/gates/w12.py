@@ -27,6 +27,7 @@ RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
     relations.writes_are_visible,
     relations.list_agrees_with_get,
     relations.filters_are_subsets,
+    relations.searches_find_all,
     relations.searches_find_parts,
     relations.states_stand_alone,
     relations.rows_are_not_overwritten,

@@ -15,6 +15,7 @@ from schemas.environment import Environment, Test
 GATE = "W3"
 
 _PER_TOOL = 3
+_LEFT_A_MARK = "and the state is another one after that"
 _INTERFACE = ("invalid_arguments", "unknown_tool")
 
 Played = tuple[Test, list[Observation]]
@@ -26,10 +27,13 @@ async def look(built: Built, means: Means) -> Finding:
     environment, tests = built.environment, built.tests
     if not tests:
         return skip(GATE, "no_tests", "the environment came without stored tests: write some, three a tool")
+    if strangers := find_strangers(environment, tests):
+        return drop(GATE, "unknown_tool", f"{len(strangers)} of {len(tests)} tests: {strangers[0]}", strangers[:10])
     if lacking := find_untested(environment, tests):
         return drop(GATE, "too_few_tests", lacking[0], lacking)
     played = await _play_drills(built, means)
-    failures = list_failures(played)
+    # One that tells what went wrong in it comes before those that only tell how they ended.
+    failures = sorted(list_failures(played), key=lambda one: _LEFT_A_MARK not in one["seen"])
     if not failures:
         unruled = find_unruled(environment, played)
         return drop(GATE, "no_rule_tested", unruled[0], unruled) if unruled else keep(GATE, {"tests": len(tests)})
@@ -53,6 +57,13 @@ def _find_doubtful(drill: Drill, observed: Sequence[Observation]) -> Iterator[Te
         if not alone and (spoilt or judge_test(test, seen)):
             yield test
         spoilt = spoilt or seen[-1].outcome == "failure" or seen[-1].state_hash != seen[0].state_hash
+
+
+def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]:
+    """Tests that call what the environment does not have: it is their name that is wrong, whatever else they then lack."""
+    known = {tool.name for tool in environment.tools}
+    called = [(test.name, call.name) for test in tests for call in (*test.setup, test.call)]
+    return [f"{name} calls {tool}, and there is no such tool" for name, tool in called if tool not in known]
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
@@ -97,10 +108,17 @@ def list_failures(played: Sequence[Played]) -> list[Json]:
 def judge_test(test: Test, seen: Sequence[Observation]) -> str:
     """Empty when the test is green."""
     *before, last = seen
-    for step in before:
+    for place, step in enumerate(before):
         if step.outcome != "ok":
-            return f"{test.name}: a step before the call under test ended in {step.outcome} ({step.code}: {step.message})"
+            return f"{test.name}: a step before the call under test ended in {_tell_end(seen, place)}"
     wanted = "ok" if test.expect == "success" else "rejection"
     if last.outcome == wanted:
         return ""
-    return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {last.outcome} ({last.code}: {last.message})"
+    return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {_tell_end(seen, len(before))}"
+
+
+def _tell_end(seen: Sequence[Observation], place: int) -> str:
+    """How a call ended; a rejection that has changed something says so, for that is where to look first."""
+    end, hashes = seen[place], [one.state_hash for one in seen[max(0, place - 1) : place + 1]]
+    mark = end.outcome == "rejection" and all(hashes) and hashes[0] != hashes[-1]
+    return f"{end.outcome}{f', {_LEFT_A_MARK}' if mark else ''} ({end.code}: {end.message})"

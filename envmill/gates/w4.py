@@ -5,7 +5,7 @@ them corrects the estimate.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from envmill.gates.mutants import Mutant, draw_mutants
 from envmill.gates.prevalence import Count, Estimate, correct
 from envmill.gates.review import Asked, Case, Opinion, Plan, ask_checker, ask_more, make_plan, play
 from envmill.gates.stops import Tour
-from envmill.gates.suspects import FLAGS, Heard, find_broken, find_toured, list_suspects, list_thin
+from envmill.gates.suspects import FLAGS, Heard, find_broken, find_further, find_toured, list_suspects, list_thin
 from envmill.gates.tour import take_tour
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
@@ -106,14 +106,22 @@ class _Closer:
     async def find_toured(self, tool: str, most: int) -> list[Asked]:
         return await find_toured(self.tour, tool, most, Program.of(self.plan.environment), self.sandbox)
 
-    async def hear(self, tools: Sequence[str], known: Collection[str]) -> list[Heard]:
-        """Opinions on further calls of some tools: the tester's, and those the tour saw carried out."""
+    async def hear(self, tools: Sequence[str], heard: Sequence[Heard]) -> list[Heard]:
+        """Opinions on further calls of some tools: the tester's, those the tour saw carried out, and the same from further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
-        asked = await ask_more(self.plan, self.states, wanted, TESTER, self.account)
+        asked, known = await ask_more(self.plan, self.states, wanted, TESTER, self.account), {one.case.asked.key for one in heard}
         toured = [one for tool in tools for one in await self.find_toured(tool, _MORE_CALLS) if one.key not in known]
         asked += [one for one in toured if one.key not in self.plan.asked]
         cases = _sound(await play(Program.of(environment), asked, self.sandbox)) if asked else []
+        cases += [case for tool in tools for case in await self._find_further(tool, [*(one.case for one in heard), *cases])]
         return _pair(cases, await ask_checker(environment, cases, CHECKER, self.account))
+
+    async def _find_further(self, tool: str, cases: Sequence[Case]) -> list[Case]:
+        """Of a change that hardly anything lets happen, calls that are carried out on states the tour came to."""
+        done = [case.asked for case in cases if case.asked.call.name == tool and case.seen.outcome == "ok"]
+        if self.tour.is_query(tool) or not 0 < len(done) < _MORE_CALLS // 2:
+            return []
+        return await find_further(self.tour, done, _MORE_CALLS // 2, Program.of(self.plan.environment), self.sandbox)
 
 
 async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], alarms: Count) -> Finding:
@@ -121,7 +129,7 @@ async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], al
     suspects = list_suspects(heard)
     if not suspects:
         return finding
-    more = await closer.hear(suspects, {one.case.asked.key for one in heard})
+    more = await closer.hear(suspects, heard)
     broken = find_broken([*heard, *more], alarms)
     evidence: dict[str, Json] = finding.evidence | {"suspects": suspects, "more_calls": len(more), "broken": [one.tell() for one in broken]}
     if not broken:

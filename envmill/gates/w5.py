@@ -3,6 +3,7 @@
 tests' sessions ─► here ─► elsewhere     differ: find_chance names what leaks in
                 ─► later that day, another seed     tests that turn red needed one moment or one draw
                 ─► another month     dates that a change wrote all the same: the clock is not read
+                ─► days later        dates that a change wrote all the same: it was read when the session began
 """
 
 import datetime
@@ -22,7 +23,7 @@ from envmill.kinds.chance import find_chance
 from envmill.kinds.replay import tell
 from envmill.kinds.start import CLOCK, start_test
 from envmill.runtime.recorder import Difference, find_difference
-from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox, Step
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.environment import Test
@@ -35,6 +36,8 @@ _LATER = "2026-03-02T13:37:21.482913+00:00"
 """The same working day, so that a rule about dates or opening hours says what it said."""
 _AWAY = "2026-04-23T10:11:12+00:00"
 """A day on which no date of the tests is today's."""
+_LONG = 3 * 86400.0
+"""Seconds after which a session knows another day."""
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d")
 _WRITTEN_DATE = re.compile(r"\b(?:date|datetime)\(\s*\d{4}\s*,|[\"']\d{4}-\d\d-\d\d")
 """A date in the text of a program: without one, what stays the same was computed from what is stored."""
@@ -54,6 +57,10 @@ async def look(built: Built, means: Means) -> Finding:
     for drill, fixed in await _find_fixed_dates(built, drilled, means):
         call = drill.tests[-1].call
         return drop(GATE, "clock_ignored", f"{call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}", call.model_dump())
+    for drill, stale in await _find_stale_dates(built, drilled, means):
+        call = drill.tests[-1].call
+        words = f"{call.name} writes {stale}, and still does {_LONG / 86400:.0f} days later in the same session: the clock was read once"
+        return drop(GATE, "clock_stale", words, call.model_dump())
     return keep(GATE, {"tests": len(built.tests), "sessions": len(drilled)})
 
 
@@ -133,6 +140,30 @@ async def _find_fixed_dates(built: Built, drilled: Drilled, means: Means) -> lis
     away = await play_plans(find_program(built.environment), [drill.plan(_AWAY) for drill, _ in looked], means.sandbox)
     found = [(drill, _find_fixed_date(drill, one[-1].state, other[-1].state)) for (drill, one), other in zip(looked, away, strict=True)]
     return [(drill, fixed) for drill, fixed in found if fixed]
+
+
+async def _find_stale_dates(built: Built, drilled: Drilled, means: Means) -> list[tuple[Drill, str]]:
+    """Tests after which a date stands in the state that hangs on when the session began, and not on when the change was made.
+
+    Only of a program that asked the clock before any of its tools was called.
+    """
+    asked = [(drill, seen) for drill, seen in drilled if drill.leg.looks and seen[0].uses.get("clock")]
+    if not asked:
+        return []
+    program, plans = find_program(built.environment), [(drill.plan(), drill.plan(_AWAY)) for drill, _ in asked]
+    late = await play_plans(program, [[plan[0], Advance(_LONG), *plan[1:]] for plan, _ in plans], means.sandbox)
+    away = await play_plans(program, [plan for _, plan in plans], means.sandbox)
+    found = [
+        (drill, _find_stale_date(drill, seen[-1].state, later[-1].state, other[-1].state))
+        for (drill, seen), later, other in zip(asked, late, away, strict=True)
+    ]
+    return [(drill, stale) for drill, stale in found if stale]
+
+
+def _find_stale_date(drill: Drill, here: Json, later: Json, away: Json) -> str:
+    start = drill.leg.start
+    stayed = set(_list_dates(start, here)) & set(_list_dates(start, later))
+    return min(stayed - set(_list_dates(start, away)), default="")
 
 
 async def _name_chance(program: Program, plan: Sequence[Step], difference: Difference, sandbox: Sandbox) -> Finding:

@@ -10,7 +10,7 @@ from itertools import product
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Posed
-from envmill.gates.question import Question, cut_name, split_sentences
+from envmill.gates.question import Mask, Question, cut_name, split_sentences
 from envmill.gates.s15 import describe_row
 from envmill.gates.sources import list_leaves
 from envmill.gates.trials import list_writes
@@ -122,8 +122,13 @@ def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]
 
 
 def is_shown(sign: Sign, text: Question) -> bool:
+    return bool(mask_sign(sign, text))
+
+
+def mask_sign(sign: Sign, text: Question) -> Mask:
+    """Words that show it."""
     sort, value = sign
-    return bool(text.mark_name(str(value)) if sort == "name" else text.mark_value(value))
+    return text.mark_name(str(value)) if sort == "name" else text.mark_value(value)
 
 
 def assign(scores: Sequence[Sequence[float]]) -> list[int]:

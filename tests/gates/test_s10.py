@@ -8,13 +8,14 @@ from envmill.gates import s10
 from envmill.gates.base import Finding
 from schemas.environment import Call
 from schemas.scenario import UserContract
-from tests.gates.cases import LOOK_UP, Case, ask, check, judge_cases
+from tests.gates.cases import FIND, LOOK_UP, TOP_UP, Case, ask, check, judge_cases
 from tests.gates.specimens import REQUEST, pose
 
 LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday wheel class."
 
 CANCEL = Call(name="cancel_booking", arguments={"booking_id": "B1"})
 LEND = Call(name="top_up", arguments={"member_id": "M2", "amount": 25})
+MORE = Call(name="top_up", arguments={"member_id": "M2", "amount": 60})
 KNOWN = UserContract(opening=REQUEST, facts={"usual amount": 25})
 
 CASES = {
@@ -36,6 +37,17 @@ CASES = {
     "another change of the row that is asked about": Case(
         ask("Could you take Bo Lind off the wheel class before Monday?", oracle=[LOOK_UP, CANCEL, LEND]), "unasked_change"
     ),
+    "an amount of the one sentence said of the other": Case(
+        ask(
+            "Please put 20 on Ada Kern's account, and put 20 on the account of Bo Lind.",
+            oracle=[FIND, LOOK_UP, TOP_UP, Call(name="top_up", arguments={"member_id": "M2", "amount": 20})],
+        ),
+        "another_amount",
+    ),
+    "the same change again with another amount": Case(
+        ask("Two lines:\n- Put 25 on the account of Bo Lind;\nThank you.", oracle=[LOOK_UP, LEND, MORE]), "unasked_change"
+    ),
+    "done, and then done again": Case(ask("Put 25 on Bo Lind's account, and then the same again.", oracle=[LOOK_UP, LEND, LEND])),
     "an amount behind a semicolon": Case(
         ask("Ada Kern is short of money; 4 should help. Book her one seat in the Tuesday wheel class."), "another_amount"
     ),

@@ -8,7 +8,7 @@ import pytest
 from envmill.gates import s15
 from envmill.gates.base import Finding
 from schemas.environment import Call
-from tests.gates.cases import FIND, LIST, TOP_UP, Case, answer, ask, check, judge_cases
+from tests.gates.cases import FIND, LIST, LOOK_UP, TOP_UP, Case, answer, ask, check, judge_cases
 from tests.gates.specimens import REQUEST, pose
 from tests.gates.specimens.studio import STATE
 
@@ -20,6 +20,7 @@ def twin(collection: str, key: str, **changes: Any) -> dict[str, Any]:
 
 
 WRONG = Call(name="book_seats", arguments={"member_id": "M1", "class_id": "C3", "seats": 1})
+HIS = [FIND, LOOK_UP, TOP_UP, Call(name="cancel_booking", arguments={"booking_id": "B1"})]
 RICH = twin("members", "M1", balance=60)
 
 CASES = {
@@ -28,6 +29,8 @@ CASES = {
     "half a name": Case(ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")), "ambiguous_referent"),
     "another class than the one asked for": Case(pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"),
     "a class that is asked for and not booked": Case(ask(f"{REQUEST} She also wants one in Glazing."), "untouched_referent"),
+    "a class that nobody speaks of": Case(ask("Put 25 on Ada Kern's account and book her one seat."), "ambiguous_referent"),
+    "a booking that hers leads to": Case(ask("Put 25 on Ada Kern's account, and cancel what Bo Lind has booked.", oracle=HIS)),
     "as it is": Case(pose()),
     "a twin on another day": Case(pose(initial_state=twin("classes", "C1", day="Friday"))),
     "a twin that cannot be acted on": Case(pose(initial_state=twin("classes", "C1", free=0))),

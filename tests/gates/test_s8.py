@@ -10,6 +10,7 @@ from schemas.environment import Call
 from schemas.scenario import Fact, UserContract
 from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
 from tests.gates.specimens import pose
+from tests.gates.specimens.studio import STATE
 
 USUAL = "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday wheel class."
 SPELLED = "Please put € 25.00 on ADA KERN's account; after that, 1 seat for her in the wheel class on Tuesday."
@@ -26,6 +27,14 @@ def told(value: str | int, request: str, oracle: list[Call]) -> Posed:
     """A question, and what the reference path answers."""
     fact = Fact(name="the answer", kind="number" if isinstance(value, int) else "text", value=value)
     return answer(fact, request=request, oracle=oracle, procedure=[], say=f"It is {value}.")
+
+
+def insured(value: str, request: str) -> Posed:
+    """A question that a record answers with yes."""
+    members = {key: row | {"insured": "yes"} for key, row in STATE["members"].items()}
+    fact = Fact(name="the answer", kind="text", value=value)
+    state = STATE | {"members": members}
+    return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"The record says {value}.", initial_state=state)
 
 
 CASES = {
@@ -47,6 +56,9 @@ CASES = {
     "a sum that is none": Case(told(78, "What is the total price of all classes?", [ALL]), "underivable_answer"),
     "a status that nobody read": Case(told("cancelled", "What is the status of Bo Lind?", [LOOK_UP]), "underivable_answer"),
     "not the cheapest": Case(told("Wheel", "Which class has the lowest price?", [ALL]), "wrong_answer"),
+    "a no where the record says yes": Case(insured("no", "Is Bo Lind insured?"), "wrong_answer"),
+    "a no to a question that denies": Case(insured("no", "Is Bo Lind without being insured?")),
+    "a yes": Case(insured("yes", "Is Bo Lind insured?")),
     "a count": Case(told(2, "How many classes are on Tuesday?", [ALL])),
     "a sum": Case(told(77, "What is the total price of all classes?", [ALL])),
     "an extreme": Case(told("Glazing", "Which class has the lowest price?", [ALL])),

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
+from envmill.gates.base import Means
+from envmill.gates.plans import find_program
 from envmill.gates.prevalence import Count
 from envmill.gates.review import Asked, Case
-from envmill.gates.suspects import Heard, exceed, find_broken, list_suspects
-from envmill.sandbox import Observation
+from envmill.gates.suspects import Heard, exceed, find_broken, find_further, list_suspects
+from envmill.gates.tour import take_tour
+from envmill.sandbox import Observation, Sandbox
 from envmill.sandbox.plan import Outcome
 from schemas.environment import Call
+from tests.gates.specimens import ground
+from tests.gates.specimens.studio import STATE
 
 SILENT = Count(0, 20)
 
@@ -69,3 +74,13 @@ def test_chance_of_so_many_or_more() -> None:
     assert exceed(0, 5, 0.1) == 1.0
     assert exceed(2, 2, 0.1) == pytest.approx(0.01)
     assert exceed(1, 2, 0.5) == pytest.approx(0.75)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_hardly_ever_succeeds_is_tried_on_other_states(sandbox: Sandbox) -> None:
+    studio, known = ground(), Asked(STATE, Call(name="cancel_booking", arguments={"booking_id": "B1"}))
+    tour = await take_tour(studio, Means(sandbox))
+    found = await find_further(tour, [known], 4, find_program(studio.environment), sandbox)
+    assert [case.seen.outcome for case in found] == ["ok"] * 3
+    assert {case.asked.call.name for case in found} == {"cancel_booking"}
+    assert known.key not in {case.asked.key for case in found}

@@ -47,6 +47,22 @@ async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sandb
     assert "rejection" in (await run_tests(shed, [*fearless, fearless[-1], fearless[-1]], sandbox)).detail
 
 
+async def test_names_tests_that_call_what_is_not_there(sandbox: Sandbox) -> None:
+    shed = make_environment()
+    first, *tests = make_tests(shed)
+    strange = first.model_copy(update={"id": "", "call": first.call.model_copy(update={"name": "lend_now"})})
+    finding = await run_tests(shed, [strange, *tests], sandbox)
+    assert (finding.reason, "lend_now" in finding.detail) == ("unknown_tool", True)
+
+
+async def test_says_where_a_rejection_has_left_a_mark(sandbox: Sandbox) -> None:
+    lent = 'if not self.tools[tool_id]["free"]:'
+    environment = make_environment(PROGRAM.replace(lent, f'self.tools[tool_id]["free"] = False\n        {lent}'))
+    finding = await run_tests(environment, make_tests(environment), sandbox)
+    assert finding.reason == "test_failed"
+    assert "and the state is another one after that" in finding.detail
+
+
 async def test_wants_a_rule_of_the_programs_own_to_refuse(sandbox: Sandbox) -> None:
     lawless = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:").replace("tool_id not in self.tools or", "False and")
     environment = make_environment(lawless)

@@ -46,7 +46,8 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
     yield (
         "- **named**: the first drop, in the order of production, is a right name: an answer that `tests/trust/expected.toml` lists "
-        "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` does."
+        "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` "
+        "does, and their answers count for what is promised."
     )
     yield "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson).\n"
     yield f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended in one and count for nothing.\n"

@@ -88,7 +88,7 @@ PROGRAM: dict[str, PlantProgram] = {
     "stale_answer": effects.answer_stale,
     "empty_answer": effects.answer_nothing,
     "fixed_date": effects.fix_date,
-    "wall_clock": effects.read_wall_clock,
+    "stale_clock": effects.read_clock_once,
     "set_order": queries.order_by_chance,
     "last_row_missed": queries.pass_over_last,
     "first_row_only": queries.find_first_only,

@@ -157,7 +157,9 @@ def contradict(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 
 def withhold(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The request leaves out what only the one who asks can know."""
-    for _, name, value in _list_said(case, dice):
+    for number, name, value in _list_said(case, dice):
+        if _stands_beside(value, case.reply.oracle[number], case.reply.initial_state):
+            continue
         facts = {key: fact for key, fact in case.reply.facts.items() if fact != value}
         reply = case.reply.model_copy(update={"request": _respell(case.reply.request, value, "the usual"), "facts": facts})
         return Spoilt(reply.model_dump(mode="json"), words=f"Nobody says what {name} should be; the reference path uses {value!r}.")
@@ -245,6 +247,12 @@ def _list_said(case: ScenarioCase, dice: random.Random) -> list[tuple[int, str, 
     ]
     dice.shuffle(found)
     return found
+
+
+def _stands_beside(value: str | int, call: Call, state: State) -> bool:
+    """Whether a row that the call names holds the value: who looks the row up may take it from there."""
+    named = [rows[each] for rows in state.values() for each in call.arguments.values() if isinstance(each, str) and each in rows]
+    return any(value in row.values() for row in named)
 
 
 def _respell(request: str, value: str | int, words: str) -> str:

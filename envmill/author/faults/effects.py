@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from envmill.author.domain import Operation
-from envmill.author.faults.base import Case, Spoilt, shuffle, succeeds
+from envmill.author.faults.base import MOST_TRACES, Case, Spoilt, shuffle, succeeds
 from envmill.author.faults.method import INDENT, Method, cut_methods, put_method
 from envmill.author.faults.rules import finish
 from envmill.author.tests import Trial
+from envmill.author.witness import Play
 from schemas.prompts import ProgramReply
 
 ProgramCase = Case[ProgramReply]
@@ -17,6 +18,8 @@ ProgramCase = Case[ProgramReply]
 _ASSIGNED = re.compile(rf'^{INDENT}(\w+)\["(\w+)"\] = (.+)$')
 _COUNTED = re.compile(rf'^{INDENT}(\w+)\["(\w+)"\] (\+|-)= (.+)$')
 _KEPT = re.compile(rf'^{INDENT}self\.(\w+)\[(\w+)\["id"\]\] = \2$')
+_NOW = "datetime.now()"
+_DAY = 86400.0
 _MADE_ID = re.compile(r'"id": new_id\("(\w+)"\)')
 
 
@@ -99,19 +102,43 @@ def fix_date(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     return _spoil_clock(case, dice, "datetime(2024, 1, 15)")
 
 
-def read_wall_clock(case: ProgramCase, dice: random.Random) -> Spoilt | None:
-    """The machine's clock is read instead of the session's. Where the jail makes both one, nobody can tell them apart."""
-    return _spoil_clock(case, dice, "datetime.now()")
+def read_clock_once(case: ProgramCase, dice: random.Random) -> Spoilt | None:
+    """What day it is was asked where the program is loaded, and is not asked again when days have gone by."""
+    return _spoil_clock(case, dice, "STARTED", "STARTED = datetime.now()\n\n", later=3 * _DAY)
 
 
-def _spoil_clock(case: ProgramCase, dice: random.Random, moment: str) -> Spoilt | None:
+def _spoil_clock(case: ProgramCase, dice: random.Random, moment: str, constant: str = "", later: float = 0.0) -> Spoilt | None:
+    """Where the session's clock is asked; in a program that never does, a change notes its day, which is right as long as it asks."""
+    for right, trials in [*_list_timed(case, dice), *_list_noting(case, dice)]:
+        spoilt = replace(right, effects=tuple(line.replace(_NOW, moment) for line in right.effects))
+        clean, faulty = (
+            case.render(_import_datetime(put_method(case.version.source, one), more)) for one, more in ((right, ""), (spoilt, constant))
+        )
+        reply = case.reply.model_copy(update={"source": faulty.source}).model_dump(mode="json")
+        traces = [replace(case.trace(each), later=later) for each in trials[:MOST_TRACES]]
+        return Spoilt(reply, tuple((Play(clean, each), Play(faulty, each)) for each in traces))
+    return None
+
+
+def _import_datetime(source: str, constant: str) -> str:
+    """With what a clock is read by, and a constant before the class."""
+    imported = source.replace("from typing", "from datetime import datetime\nfrom typing", 1)
+    return imported.replace("\nclass ", f"\n{constant}\nclass " if constant else "\nclass ", 1)
+
+
+def _list_timed(case: ProgramCase, dice: random.Random) -> Iterator[tuple[Method, list[Trial]]]:
+    """Changes that write what day it is."""
     for _, method, trials in _list_done(case, dice):
         if any("now()" in line for line in method.effects):
-            spoilt = replace(method, effects=tuple(line.replace("now()", moment) for line in method.effects))
-            source = put_method(case.version.source, spoilt).replace("from typing", "from datetime import datetime\nfrom typing", 1)
-            reply = case.reply.model_copy(update={"source": source}).model_dump(mode="json")
-            return Spoilt(reply, case.pair(case.render(source), map(case.trace, trials)))
-    return None
+            yield replace(method, effects=tuple(line.replace("now()", _NOW) for line in method.effects)), trials
+
+
+def _list_noting(case: ProgramCase, dice: random.Random) -> Iterator[tuple[Method, list[Trial]]]:
+    """Changes of a row that is returned, with a note of their day."""
+    for _, method, trials in _list_done(case, dice):
+        found = re.match(rf"^{INDENT}return dict\((\w+)\)$", method.ending)
+        if found and method.effects:
+            yield replace(method, effects=(*method.effects, f'{INDENT}{found[1]}["noted_on"] = {_NOW}.date().isoformat()')), trials
 
 
 def _spoil_line(case: ProgramCase, dice: random.Random, spoil: Callable[[str], tuple[str, ...] | None]) -> Spoilt | None:

@@ -16,6 +16,8 @@ class Guard:
     """Text between `if` and the colon."""
     refusal: str
     """The statement that refuses."""
+    lookups: tuple[str, ...] = ()
+    """What stands between the refusal before it and this one: rows and values that only later lines need."""
 
     @property
     def code(self) -> str:
@@ -26,7 +28,7 @@ class Guard:
     @property
     def lines(self) -> list[str]:
         """As it stands in the program."""
-        return [f"{INDENT}if {self.condition}:", f"{INDENT}    {self.refusal}"]
+        return [*self.lookups, f"{INDENT}if {self.condition}:", f"{INDENT}    {self.refusal}"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,19 @@ class Method:
         return [self.head, *self.opening, *(line for each in self.guards for line in each.lines), *self.effects, self.ending]
 
     def without(self, guard: Guard) -> "Method":
-        """The method that does not refuse this."""
-        return replace(self, guards=tuple(each for each in self.guards if each is not guard))
+        """The method that does not refuse this; what was looked up for it is, since other lines may need that."""
+        place = self.guards.index(guard)
+        before, after = self.guards[:place], self.guards[place + 1 :]
+        if not after:
+            return replace(self, guards=before, effects=(*guard.lookups, *self.effects))
+        heir = replace(after[0], lookups=(*guard.lookups, *after[0].lookups))
+        return replace(self, guards=(*before, heir, *after[1:]))
+
+    def with_effects_first(self) -> "Method":
+        """The method that changes before it refuses; lookups stay before both."""
+        looked = (line for each in self.guards for line in each.lookups)
+        guards = tuple(replace(each, lookups=()) for each in self.guards)
+        return replace(self, opening=(*self.opening, *looked, *self.effects), guards=guards, effects=())
 
     def with_guard(self, old: Guard, new: Guard) -> "Method":
         """The method with another refusal in this one's place."""
@@ -83,7 +96,10 @@ def put_method(source: str, method: Method) -> str:
 def _cut(lines: list[str]) -> Method:
     head, *rest, ending = lines
     starts = list(_find_guards(rest))
-    guards = tuple(Guard(rest[each].strip()[3:-1], rest[each + 1].strip()) for each in starts)
+    ends = [starts[0], *(each + 2 for each in starts)] if starts else []
+    guards = tuple(
+        Guard(rest[each].strip()[3:-1], rest[each + 1].strip(), tuple(rest[end:each])) for end, each in zip(ends, starts, strict=False)
+    )
     # Rules stand in one block; what comes before it looks up, what comes after it changes.
     first, last = (starts[0], starts[-1] + 2) if starts else (_end_of_lookups(rest),) * 2
     name = head.split("def ")[1].split("(")[0]

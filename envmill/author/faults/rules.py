@@ -57,7 +57,7 @@ def change_first(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     def move(method: Method, guard: Guard, trial: Trial) -> Method | None:  # noqa: ARG001
         if not method.effects or any(line.startswith("        for ") for line in method.effects):
             return None
-        return replace(method, opening=(*method.opening, *method.effects), effects=())
+        return method.with_effects_first()
 
     return _spoil_guard(case, dice, move)
 

@@ -9,10 +9,6 @@ from tests.author.questions import SEED, THEMES, pose
 from tests.soak import count
 
 EVERY = [(prompt, kind) for prompt, kinds in KINDS.items() for kind in kinds]
-EQUIVALENT = {"wall_clock"}
-"""Never told from the clean version: the jail's clock is the session's, whoever reads it."""
-
-
 POLAR = {
     "silent_say": "refuse",
     "tell_in_the_request": "answer",

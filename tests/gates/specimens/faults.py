@@ -34,6 +34,11 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         ("an address in a reply", "addresses", ((_GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),)),
         ("the day it was written", "clock_ignored", (('"booked_on": now().date().isoformat()', '"booked_on": "2024-01-15"'),)),
         (
+            "the day its session began",
+            "clock_stale",
+            ((_INIT, f"{_INIT}\n        self._today = now()"), ('"booked_on": now().date()', '"booked_on": self._today.date()')),
+        ),
+        (
             "a rule about the minute",
             "needs_a_moment",
             (
@@ -183,6 +188,16 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         ),
         ("one of many", "row_missed", ((_LIST, _LIST + "[:1]"),)),
         (
+            "one of many that are searched for",
+            "row_left_out",
+            ((_FOUND, f"{_FOUND}\n        found = sorted(found, key=lambda row: row['name'])[:1]"),),
+        ),
+        (
+            "a misspelt attribute of a new row",
+            "misspelt_attribute",
+            ((_BOOK, f'        booking["new_status"] = booking.pop("status")\n{_BOOK}'),),
+        ),
+        (
             "the list tells another price",
             "queries_disagree",
             (
@@ -265,6 +280,7 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             "a date computed from what is stored",
             (('"booked_on": now().date().isoformat()', '"booked_on": next(iter(self.bookings.values()))["booked_on"]'),),
         ),
+        ("the clock read early, and read again", ((_INIT, f"{_INIT}\n        self._began = now()"),)),
         ("no date at all", (('"booked_on": now().date().isoformat()', '"booked_on": "9999-12-31"'),)),
         (
             "randomness of the session",
@@ -347,6 +363,7 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     ],
     "W12": [
         ("a list that is sorted", ((_LIST, f"return sorted({_LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
+        ("the first that is found, as it says", (("Find members", "Find the first members"), (_FOUND, f"{_FOUND}[:1]"))),
         (
             "the first that is free, as it says",
             (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (_LIST, _LIST + "[:1]")),
