@@ -24,10 +24,11 @@ def report(
 
     Open its index.html from the disk: it needs no server and asks nothing of the network. A report that is there is replaced.
     """
+    from envmill.report.place import find_place
     from flows.cli.question import find_run
 
     meant = find_run(context.obj, run)
-    folder = out or context.obj.settings.bundles.parent / "reports" / meant
+    folder = out or find_place(context.obj.settings.bundles, meant)
     written = asyncio.run(_write(context.obj, meant, folder, None if every else sample, replay))
     turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
     typer.echo(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
