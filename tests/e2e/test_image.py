@@ -44,7 +44,7 @@ def test_a_run_is_done_in_the_image(engine: Engine) -> None:
     wait_until(lambda: "ready:" in engine.ask(["logs", NAME]), 300, lambda: engine.ask(["logs", NAME]))
     ran = inside(engine, "run", "--environments=2", "--scenarios=2", "--attempts=2", "--mistakes=0")
     assert "completed" in ran.lower()
-    assert inside(engine, "sql", "select count(*) > 0 as kept from trajectories").split() == ["kept", "true"]
+    assert inside(engine, "sql", "select count(*) > 0 as kept from trajectories").split() == ["kept", "True"]
     inside(engine, "report")
     assert engine.ask(["exec", NAME, "id", "-u"]).strip() == "10001"
 
