@@ -13,10 +13,8 @@ RUN for folder in envmill schemas quality tasks flows; do install -D /dev/null $
     /opt/envmill/bin/python -m pip install -qq --editable ".[s3]"
 
 FROM ${BASE}
-# /app/.envmill: where the demo has its home, whatever the settings say.
-RUN useradd --uid 10001 --create-home envmill \
- && install -d -o envmill -g envmill /data /app \
- && ln -s /data/home /app/.envmill
+# /app/.envmill: where the demo has its home, whatever the settings say; it goes with the container.
+RUN useradd --uid 10001 --create-home envmill && install -d -o envmill -g envmill /data /app/.envmill
 COPY --from=installed /opt/envmill /opt/envmill
 WORKDIR /app
 COPY LICENSE pyproject.toml prefect.yaml requirements.lock ./

@@ -48,6 +48,8 @@ def test_a_run_is_done_in_the_image(engine: Engine) -> None:
     inside(engine, "report")
     assert engine.ask(["exec", NAME, "id", "-u"]).strip() == "10001"
 
+    engine.ask(["exec", NAME, "test", "-w", "/app/.envmill"])  # the demo's home
+
     engine.ask(["stop", "-t", "90", NAME])
     assert "server: stopped" in engine.ask(["logs", NAME])
     assert engine.ask(["inspect", "--format", "{{.State.ExitCode}}", NAME]).strip() == "0"
