@@ -85,6 +85,7 @@ image: .wheels/complete
 	@docker build --network none --force-rm --build-arg BASE="$(BASE)" --tag "$(IMAGE)" .
 
 .wheels/complete: requirements.lock
+	@"$(PYTHON)" -m pip --version >/dev/null 2>&1 || { echo "'$(PYTHON)' has no pip. After make setup: make image PYTHON=.venv/bin/python" >&2; exit 1; }
 	@rm -rf .wheels
 	@"$(PYTHON)" -m pip download -qq --no-deps --only-binary=:all: --require-hashes --requirement requirements.lock --dest .wheels
 	@touch $@
