@@ -3,6 +3,8 @@ PYTHON ?= python3
 PY := .venv/bin/python
 AREA ?=
 ARGS ?=
+IMAGE ?= envmill
+BASE ?= python:$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)-slim-bookworm
 
 # Random failures fall elsewhere with every commit, and where they fell can be had again.
 export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
@@ -11,7 +13,7 @@ export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak docs lock FORCE
+.PHONY: help setup check test demo bench soak docs image base lock FORCE
 
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
@@ -21,6 +23,8 @@ help:
 	@echo "make bench [AREA=...]      measurements against their targets"
 	@echo "make soak  [AREA=...]      failure scenarios at full count"
 	@echo "make docs                  renew the pages that are written from the code"
+	@echo "make image [BASE=...]      a container image; BASE is an image with the Python of PYTHON"
+	@echo "make base                  the image envmill/base, made with debootstrap: for BASE where no registry is"
 	@echo "make lock                  pin the newest versions that pyproject.toml allows"
 
 setup: .stamps/complete
@@ -75,6 +79,24 @@ docs: setup
 	@$(PY) -m tests.lake.views.pages
 	@$(PY) -m tests.cli.pages > docs/cli.md
 	@$(PY) -m quality.reference > docs/quality.md
+
+# Packages are fetched and checked here, by whatever index this machine is set to; the build itself has no network.
+image: .wheels/complete
+	@docker build --network none --force-rm --build-arg BASE="$(BASE)" --tag "$(IMAGE)" .
+
+.wheels/complete: requirements.lock
+	@"$(PYTHON)" -m pip --version >/dev/null 2>&1 || { echo "'$(PYTHON)' has no pip. After make setup: make image PYTHON=.venv/bin/python" >&2; exit 1; }
+	@rm -rf .wheels
+	@"$(PYTHON)" -m pip download -qq --no-deps --only-binary=:all: --require-hashes --requirement requirements.lock --dest .wheels
+	@touch $@
+
+# A minute, as root: Debian with Python, from Debian's packages alone.
+base:
+	@command -v debootstrap >/dev/null || { echo "No debootstrap here. On Debian or Ubuntu: apt-get install debootstrap" >&2; exit 1; }
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	{ debootstrap --variant=minbase --include=python3,ca-certificates bookworm "$$folder/root" >"$$folder/log" 2>&1 || { tail -n 20 "$$folder/log" >&2; exit 1; }; } && \
+	rm -rf "$$folder"/root/var/cache/apt/* "$$folder"/root/var/lib/apt/lists/* && \
+	tar -C "$$folder/root" -c . | docker import --change 'CMD ["/bin/bash"]' - envmill/base
 
 lock: .stamps/installed
 	@CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --upgrade --extra dev --generate-hashes --strip-extras --allow-unsafe \

@@ -27,10 +27,12 @@ from envmill.line import MINE, STEPS, Step
 from envmill.mill import Mill, Result, Subject
 from envmill.models.base import Spent
 from envmill.models.handing import hand_in, outlast, tell_pending
+from envmill.recipes.base import Recipe
 from envmill.review import Locks, find_rejected
 from envmill.upstream import Upstream
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
+from schemas.run import RunConfig
 
 _BATCH, _MOST_BUCKETS = 16, 40
 
@@ -61,7 +63,7 @@ class Walk:
         self.mill, self.lake = mill, lake
         self.line: tuple[Step, ...] = (MINE, *STEPS) if mill.config.corpus else STEPS
         """The steps of this run, in order."""
-        self.marks = mark_steps(mill, self.line)
+        self.marks = mark_steps(mill.config, mill.recipe, self.line)
         self._upstream = Upstream(lake, mill.run, self.marks, mill.config, mill.recipe)
         self._entered: dict[str, Sequence[Subject[Any]]] = {}
         self._decided: dict[str, Mapping[str, Finding]] = {}
@@ -197,13 +199,13 @@ class Walk:
         return Stamp(self.mill.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
 
 
-def mark_steps(mill: Mill, line: Sequence[Step]) -> dict[str, Mark]:
+def mark_steps(config: RunConfig, recipe: Recipe, line: Sequence[Step]) -> dict[str, Mark]:
     """Each step's fingerprint: its own settings, its prompts, and everything before it."""
     marks: dict[str, Mark] = {}
     upstream = ""
     for step in line:
-        settings = {name: getattr(mill.config, name) for name in step.settings}
-        prompts = [prompt.hash for prompt in (*step.prompts, *mill.recipe.prompts.get(step.name, ()))]
+        settings = {name: getattr(config, name) for name in step.settings}
+        prompts = [prompt.hash for prompt in (*step.prompts, *recipe.prompts.get(step.name, ()))]
         upstream = digest([step.name, settings, prompts, upstream])
         marks[step.name] = Mark(step.name, upstream)
     return marks

@@ -14,6 +14,7 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifa
 
 from envmill.exporters.base import StepCount
 from envmill.line import Step
+from envmill.report.place import find_place
 from envmill.upstream import count_exits
 from envmill.walk import Walk
 from schemas.ledger import Attrition
@@ -56,8 +57,10 @@ class Board:
     async def close(self) -> None:
         """Where to read on."""
         run = self.walk.mill.run
+        page = find_place(self.walk.mill.settings.bundles, run) / "index.html"
         text = (
-            f"`envmill report {run}` writes the report of this run; `envmill funnel {run}`, `failures`, `cost` and `show` answer at once."
+            f"`envmill report {run}` writes the report of this run to [{page}]({page.as_uri()}), a page to open from the disk.\n\n"
+            f"`envmill funnel {run}`, `failures`, `cost` and `show` answer at once."
         )
         await publish(acreate_markdown_artifact(text, key="report", description=f"Where run {run} can be read."))
 

@@ -1,6 +1,7 @@
 """The whole line, bare: what it leaves in the lake, and what interruptions must not change."""
 
 import asyncio
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from envmill import author
+from envmill import author, lacking
 from envmill.errors import Outage, SettingsError, StepFailed
 from envmill.estimate import estimate
 from envmill.gates.base import Finding, keep
+from envmill.lacking import is_finished
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
@@ -23,6 +25,7 @@ from envmill.models.prices import Prices
 from envmill.opening import open_walk
 from envmill.recipes import RECIPES
 from envmill.settings import Settings
+from envmill.walk import mark_steps
 from schemas.base import Json
 from schemas.environment import Blueprint
 from schemas.run import RunConfig
@@ -180,6 +183,23 @@ async def test_a_finished_run_asks_for_nothing_and_changes_nothing(finished: tup
     await walk_line(finished[0], answer=again)
     assert again.asked.total() == 0
     assert contents(finished[0]) == before
+
+
+def test_a_run_is_finished_when_it_says_so_and_lacks_nothing(
+    finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(finished[0].lake, tmp_path / "lake")
+    lake, steps = Lake(str(tmp_path / "lake")), [step.name for step in STEPS]
+    assert not is_finished(lake, "r1"), "it has not said so"
+    note(lake, "r1", "finished", steps[:3])
+    assert not is_finished(lake, "r1"), "that was a step of its own"
+    note(lake, "r1", "finished", steps)
+    assert is_finished(lake, "r1")
+    note(lake, "r1", "failed", "a promise is broken")
+    assert not is_finished(lake, "r1")
+    note(lake, "r1", "finished", steps)
+    monkeypatch.setattr(lacking, "mark_steps", lambda *given: mark_steps(given[0].model_copy(update={"attempts": 3}), *given[1:]))
+    assert not is_finished(lake, "r1"), "the program is another one by now"
 
 
 async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_runs_again(

@@ -21,15 +21,13 @@ from envmill.lake.lake import Lake
 from envmill.lake.sql import Limits, open_lake
 from envmill.report.columns import pack_columns
 from envmill.report.moves import list_moves
+from envmill.report.place import SAMPLE
 from envmill.report.questions import BEFORE, HEADLINE, INDEXES, OVERVIEW
 from envmill.report.rows import list_fragments
 from envmill.report.shards import Parts, write_packed, write_plain
 from envmill.report.terrain import draw_map
 from envmill.sandbox import Sandbox
 from schemas.base import Json
-
-SAMPLE = 2_000
-"""Attempts whose every turn is in a report, unless all are asked for."""
 
 _PAGE = Path(__file__).with_name("page")
 _MARK = "data/overview.js"

@@ -6,35 +6,55 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.local.home import Home
 
+if TYPE_CHECKING:
+    from schemas.run import RunConfig
+
 QUESTIONS = {
-    "Where did candidates die, and why?": "select lap, stage, outcome, reason, subjects from failures where run = ?",
-    "Which share of attempts passes, by theme and policy? (The author is offline: this shows plumbing, never difficulty.)": (
-        "select theme, policy, form, attempts, passed, round(pass_rate, 2) as pass_rate from pass_rate where run = ?"
+    "Where did candidates die, and why?": (
+        "select lap, stage, outcome, reason, sum(subjects) as subjects from failures where run = $run group by all "
+        "order by subjects desc, lap, stage, reason"
+    ),
+    "Which share of attempts passes, by policy? (The author is offline: this shows plumbing, never difficulty.)": (
+        "select policy, form, sum(attempts) as attempts, sum(passed) as passed, "
+        "round(sum(passed) / (sum(attempts) - sum(errors)), 2) as rate from pass_rate where run = $run group by all order by all"
+    ),
+    "Which scenarios would teach the policy that probed them most?": (
+        "select name as environment, scenario, attempts, passes, round(trainable, 2) as trainable from trainability "
+        "join environments using (run) where run = $run and environments.id = environment and policy = 'careless' "
+        "order by trainable desc, scenario limit 5"
     ),
 }
 """What the demo asks the lake about its own run."""
+_PLACES = "select exporter, count(*), sum(rows), list(files) from bundles where run = ? group by exporter order by exporter"
+SIZE = {"environments": 24, "scenarios": 4, "attempts": 8}
+"""What it makes unless asked for less."""
 
 
 def demo(
     context: typer.Context,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the server running afterwards.")] = False,
+    environments: Annotated[int, typer.Option(help="Candidate environments.")] = SIZE["environments"],
+    scenarios: Annotated[int, typer.Option(help="Scenarios per kept environment.")] = SIZE["scenarios"],
+    attempts: Annotated[int, typer.Option(help="Attempts per scenario.")] = SIZE["attempts"],
 ) -> None:
     """Make real environments with no key and no network: start, run, show, stop."""
     from envmill.settings import ROOT
+    from flows.cli.order import make_config
     from flows.local.service import bring_down, bring_up
 
     home = make_demo_home(context.obj.environ, ROOT / ".envmill/demo")
+    config = make_config({"environments": environments, "scenarios": scenarios, "attempts": attempts}, None, home)
     finished = False
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed `make` cleans up like Ctrl-C
     try:
         url = bring_up(home, typer.echo)
-        finished = _run_and_show(home)
+        finished = _run_and_show(home, config)
         if finished and keep:
             typer.echo(f"server   {url} (stop it with `ENVMILL_HOME={home.folder} envmill down`)")
     finally:
@@ -52,30 +72,33 @@ def make_demo_home(environ: Mapping[str, str], folder: Path) -> Home:
     return Home.read(kept | {name: str(value) for name, value in own.items()})
 
 
-def _run_and_show(home: Home) -> bool:
+def _run_and_show(home: Home, config: "RunConfig") -> bool:
     from flows.cli.order import run_factory
     from flows.cli.question import FUNNEL, ask, find_run
+    from flows.cli.report import tell_report
     from flows.cli.table import show
-    from schemas.run import RunConfig
 
-    if not run_factory(home, RunConfig.model_validate({})):
+    if not run_factory(home, config):
         return False
     run = find_run(home)
     typer.echo(f"\nfunnel of run {run}")
     show(*ask(home, FUNNEL, [run]))
     for title, question in QUESTIONS.items():
-        typer.echo(f"\n{title}\n  {question}")
-        show(*ask(home, question, [run]))
+        asked = question.replace("$run", f"'{run}'")
+        typer.echo(f"\n{title}\n  {asked}")
+        show(*ask(home, asked))
     _show_places(home, run)
+    tell_report(home, run)
     return True
 
 
 def _show_places(home: Home, run: str) -> None:
     from flows.cli.question import ask
 
-    typer.echo(f"\nlake     {home.settings.lake}")
-    for exporter, path, files, rows in ask(home, "select exporter, path, files, rows from bundles where run = ? order by path", [run])[1]:
-        sizes = json.loads(files).values()
-        typer.echo(f"{exporter:12} {home.settings.bundles / path} ({rows} rows, {len(sizes)} files, {sum(sizes)} bytes)")
+    typer.echo(f"\nlake         {home.settings.lake}")
+    for exporter, folders, rows, files in ask(home, _PLACES, [run])[1]:
+        sizes = [size for each in files for size in json.loads(each).values()]
+        held = f"{folders} folders, " if folders > 1 else ""
+        typer.echo(f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, {len(sizes)} files, {sum(sizes)} bytes)")
     envmill = Path(sys.executable).with_name("envmill")
     typer.echo(f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from envmill.report.place import SAMPLE, find_place
 from flows.cli.query import Run
 from flows.local.home import Home
 
@@ -17,7 +18,7 @@ def report(
     every: Annotated[bool, typer.Option("--all", help="Every turn of every attempt, and not of a sample.")] = False,
     sample: Annotated[
         int, typer.Option(min=0, help="How many attempts show every turn: some of each outcome, policy and environment.")
-    ] = 2000,
+    ] = SAMPLE,
     replay: Annotated[bool, typer.Option(help="Play those again in the jail, to say what each call changed.")] = True,
 ) -> None:
     """Write a report of a run: what it yielded and cost, what died and why, and every row behind each number.
@@ -26,9 +27,12 @@ def report(
     """
     from flows.cli.question import find_run
 
-    meant = find_run(context.obj, run)
-    folder = out or context.obj.settings.bundles.parent / "reports" / meant
-    written = asyncio.run(_write(context.obj, meant, folder, None if every else sample, replay))
+    tell_report(context.obj, find_run(context.obj, run), out, None if every else sample, replay)
+
+
+def tell_report(home: Home, run: str, out: Path | None = None, attempts: int | None = SAMPLE, replay: bool = True) -> None:
+    """Write it and say where it is."""
+    written = asyncio.run(_write(home, run, out or find_place(home.settings.bundles, run), attempts, replay))
     turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
     typer.echo(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
 

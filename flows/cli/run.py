@@ -79,6 +79,8 @@ def run(
     config = make_config(given, resume, context.obj)
     if dry_run:
         return _show_plan(context.obj, config)
+    if resume is not None and not remote and _is_finished(context.obj, resume):
+        return None
     if preview is not None:
         config = _look_first(context.obj, config, preview, yes)
     try:
@@ -101,6 +103,18 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
     if config.target is not None:
         typer.echo(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
     typer.echo("Nothing was started.", err=True)
+
+
+def _is_finished(home: "Home", run: str) -> bool:
+    """Nobody needs a flow run to learn that nothing is left to do."""
+    from envmill.lacking import is_finished
+    from envmill.lake.lake import Lake
+    from envmill.lake.stores import open_store
+
+    finished = is_finished(Lake(open_store(home.settings.lake)), run)
+    if finished:
+        typer.echo(f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report.")
+    return finished
 
 
 def _look_first(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunConfig":

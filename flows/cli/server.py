@@ -16,6 +16,7 @@ def up(
         bool, typer.Option("--service", help="Start nothing; write the unit file that has systemd keep this home up.")
     ] = False,
     remote: Annotated[bool, typer.Option("--remote", help="Use the server that PREFECT_API_URL names, and start none.")] = False,
+    stay: Annotated[bool, typer.Option("--stay", help="Do not return; SIGTERM or Ctrl-C brings everything down. For containers.")] = False,
 ) -> None:
     """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already runs is left alone."""
     from flows.local.service import bring_up, read_named
@@ -27,6 +28,10 @@ def up(
         return
     url = bring_up(context.obj, typer.echo, read_named(context.obj) if remote else "")
     typer.echo(f"ready: open {url} or start a run with `envmill run`")
+    if stay:
+        from flows.local.staying import stay as stay_up
+
+        stay_up(context.obj, typer.echo)
 
 
 def _check(home: Home) -> int:

@@ -15,6 +15,15 @@ def make_setup(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", "setup", f"PYTHON={python}"], cwd=folder, capture_output=True, text=True, check=False)
 
 
+def test_an_image_without_pip_is_one_clear_line(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements.lock").touch()
+    python = stand_in(tmp_path, "exit 1")
+    ended = subprocess.run(["make", "image", f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode != 0
+    assert "make image PYTHON=.venv/bin/python" in ended.stderr
+
+
 def stand_in(folder: Path, body: str) -> str:
     """A program that calls itself Python."""
     path = folder / "python3"

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from envmill.settings import ROOT
+from tests.bench.factory import measure_factory
 from tests.bench.reporting import measure_report
 
 ROUNDS = 7
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """`--help`, beside an interpreter that only starts and ends; then the report of a large run."""
+    """`--help`, beside an interpreter that only starts and ends; then the demo's run, and the report of a large one."""
     yield {
         "id": "help",
         "what": "envmill --help, beside a bare interpreter",
@@ -22,6 +23,7 @@ def rows() -> Iterator[dict[str, Any]]:
         "baseline": _median_seconds(["-c", "pass"]),
         "unit": "s",
     }
+    yield from measure_factory()
     yield from measure_report()
 
 

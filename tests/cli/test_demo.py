@@ -7,6 +7,7 @@ from envmill.settings import ROOT
 from flows.cli import demo, make_app
 from flows.local import service
 from flows.local.home import Home
+from schemas.run import RunConfig
 
 
 def test_the_users_settings_do_not_reach_the_demo(tmp_path: Path) -> None:
@@ -38,7 +39,8 @@ def test_nothing_outlives_the_demo_unasked(
 ) -> None:
     downs: list[Home] = []
 
-    def run(_home: Home) -> bool:
+    def run(_home: Home, config: RunConfig) -> bool:
+        assert (config.environments, config.scenarios, config.attempts) == (24, 4, 8)
         if isinstance(ending, BaseException):
             raise ending
         return ending

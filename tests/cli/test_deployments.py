@@ -2,10 +2,16 @@
 
 import re
 
+import pytest
+from pydantic import BaseModel
+
 from envmill.line import STEP
 from envmill.settings import ROOT
+from schemas.run import RunConfig
+from schemas.upkeep import CompactConfig, ReverifyConfig
 
 ENTRY = re.compile(r"  - name: (\S+)\n    entrypoint: (\S+)\n")
+TAGGED = re.compile(r"  - name: (\S+)\n    entrypoint: \S+\n    tags: \[(.*)\]\n")
 
 
 def test_factory_nightly_upkeep_and_every_step_are_deployed() -> None:
@@ -13,3 +19,15 @@ def test_factory_nightly_upkeep_and_every_step_are_deployed() -> None:
     wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEP.values()}
     upkeep = {"reverify-weekly": "flows/upkeep.py:reverify", "compact": "flows/upkeep.py:compact"}
     assert found == wanted | upkeep | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}
+
+
+def test_runs_can_be_told_apart_by_tag() -> None:
+    found = {name: set(tags.split(", ")) for name, tags in TAGGED.findall((ROOT / "prefect.yaml").read_text())}
+    assert {name for name, tags in found.items() if "nightly" in tags} == {"factory-nightly"}
+    assert {name: tags for name, tags in found.items() if "step" in tags} == {step.name: {"step", step.lap} for step in STEP.values()}
+
+
+@pytest.mark.parametrize("form", [RunConfig, ReverifyConfig, CompactConfig])
+def test_every_field_of_a_form_is_named_and_explained(form: type[BaseModel]) -> None:
+    fields = form.model_json_schema()["properties"]
+    assert [name for name, field in fields.items() if not (field.get("title") and field.get("description"))] == []

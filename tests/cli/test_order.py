@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from envmill import lacking
 from envmill.errors import SettingsError
 from flows.cli import main
 from flows.cli.order import make_config
@@ -67,3 +68,17 @@ def test_exit_codes(
         main()
     assert ended.value.code == code
     assert told in "".join(capsys.readouterr())
+
+
+def test_a_finished_run_is_not_resumed_and_needs_no_server(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_run(home, "first")
+    monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
+    monkeypatch.setenv("ENVMILL_LAKE", str(tmp_path / "lake"))
+    monkeypatch.setattr(sys, "argv", ["envmill", "run", "--resume", "first"])
+    for finished, code, told in ((True, 0, "nothing of it is lacking"), (False, 3, "Start it with `envmill up`")):
+        monkeypatch.setattr(lacking, "is_finished", lambda lake, run, finished=finished: finished and run == "first")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert (ended.value.code, told in "".join(capsys.readouterr())) == (code, True)

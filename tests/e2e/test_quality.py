@@ -1,8 +1,6 @@
 """Promises under Prefect: a row that breaks one is set aside and the step goes on; a sum that does not hold fails the step and says why."""
 
 import time
-from types import SimpleNamespace
-from typing import Any, cast
 
 from envmill import author
 from envmill.lake.events import note
@@ -52,8 +50,8 @@ def write_beforehand(plant: Plant, run: str, line: Line) -> None:
     lake = Lake(plant.home.settings.lake)
     lake.fix(run, "config", CONFIG.model_dump(mode="json"))
     note(lake, run, "started", {})
-    mill = SimpleNamespace(config=CONFIG, recipe=RECIPES[CONFIG.recipe](author.themes()))
-    line.write(lake, run, {name: mark.fingerprint for name, mark in mark_steps(cast(Any, mill), STEPS).items()})
+    marks = mark_steps(CONFIG, RECIPES[CONFIG.recipe](author.themes()), STEPS)
+    line.write(lake, run, {name: mark.fingerprint for name, mark in marks.items()})
 
 
 def wait_for_line(plant: Plant, flow_run: str, text: str) -> None:

@@ -40,8 +40,10 @@ def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(plant: Plant, autho
     assert again == author_server.down
     with plant.api() as api:
         pages = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["environments-build-failures"]}}, "sort": "CREATED_DESC"})
+        reports = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["report"]}}})
     named = [author_server.down <= {row["item"] for row in json.loads(one["data"])} for one in pages if one["flow_run_id"] == run]
     assert named == [False, True], "the latest page is empty, the one before names every failing item"
+    assert any(f"/reports/{run}/index.html" in one["data"] for one in reports)
     rows = plant.ask(BUILT, run)
     assert {subject for subject, outcome, _ in rows if outcome == "error"} == author_server.down
     assert sorted(subject for subject, _, _ in rows if subject in built) == sorted(built)

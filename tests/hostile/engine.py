@@ -36,18 +36,19 @@ class NoEngine(Exception):
 
 
 class Engine:
-    """A running engine."""
+    """A running engine. What is built in it wants a driver with layers: `overlay2`."""
 
-    def __init__(self) -> None:
+    def __init__(self, driver: str = "vfs") -> None:
         missing = [name for name in ("dockerd", "docker", "setpriv") if not shutil.which(name)]
         if missing or os.geteuid() != 0:
             raise NoEngine(f"{' and '.join(missing)} missing (Debian's docker.io)" if missing else "only root can start Docker's engine")
         self._folder = Path(tempfile.mkdtemp(prefix="envmill-", dir="/tmp"))
+        self.host = f"unix://{self._folder}/sock"
         self._log = (self._folder / "log").open("w")
         words = [
             "setpriv", "--pdeathsig", "TERM",  # a test run that is killed takes its engine along
-            "dockerd", f"--data-root={self._folder}/root", f"--exec-root={self._folder}/exec", f"--host=unix://{self._folder}/sock",
-            f"--pidfile={self._folder}/pid", "--bridge=none", "--iptables=false", "--storage-driver=vfs",
+            "dockerd", f"--data-root={self._folder}/root", f"--exec-root={self._folder}/exec", f"--host={self.host}",
+            f"--pidfile={self._folder}/pid", "--bridge=none", "--iptables=false", f"--storage-driver={driver}",
         ]  # fmt: skip
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True)
         try:
@@ -59,9 +60,7 @@ class Engine:
 
     def ask(self, words: list[str], given: bytes = b"") -> str:
         """What the engine's client prints; NoEngine when it fails."""
-        done = subprocess.run(
-            ["docker", f"--host=unix://{self._folder}/sock", *words], input=given, capture_output=True, timeout=480, check=False
-        )
+        done = subprocess.run(["docker", f"--host={self.host}", *words], input=given, capture_output=True, timeout=480, check=False)
         if done.returncode:
             raise NoEngine(f"docker {words[0]} failed: {done.stderr.decode()[-500:]}")
         return done.stdout.decode()

@@ -1,0 +1,28 @@
+"""Whether a run is finished, asked of the lake alone: no model, no jail, and nothing is written."""
+
+from envmill import author
+from envmill.lake.lake import Lake
+from envmill.line import STEPS
+from envmill.recipes import RECIPES
+from envmill.upstream import Upstream
+from envmill.walk import mark_steps
+from schemas.ledger import RunEvent
+from schemas.run import RunConfig
+
+
+def is_finished(lake: Lake, run: str) -> bool:
+    """Its last event says so, of the whole line, and as the program is now no step lacks anything. A run of rounds is not looked at."""
+    events = sorted(lake.read(RunEvent, run), key=lambda one: one.happened_at)
+    if not events or events[-1].event != "finished" or STEPS[-1].name not in events[-1].detail:
+        return False
+    config = RunConfig.model_validate(lake.fix(run, "config", {}))
+    if config.target is not None or config.corpus:
+        return False
+    recipe = RECIPES[config.recipe](author.themes(), config.whole)
+    marks = mark_steps(config, recipe, STEPS)
+    upstream = Upstream(lake, run, marks, config, recipe)
+    for step in STEPS:
+        settled = {key for key, outcome in lake.outcomes(run, marks[step.name]).items() if outcome != "error"}
+        if any(subject.id not in settled for subject in step.enter(upstream)):
+            return False
+    return True
