@@ -140,8 +140,7 @@ class Walk:
         return subjects
 
     def _lacking(self, step: Step, subjects: Sequence[Subject[Any]]) -> list[Subject[Any]]:
-        settled = {key for key, outcome in self.lake.outcomes(self.mill.run, self.marks[step.name]).items() if outcome != "error"}
-        return [subject for subject in subjects if subject.id not in settled]
+        return list_lacking(self.lake, self.mill.run, self.marks[step.name], subjects)
 
     def _buckets(self, step: Step, subjects: int) -> int:
         wanted = max(1, min(_MOST_BUCKETS, math.ceil(subjects / _BATCH)))
@@ -197,6 +196,12 @@ class Walk:
     def stamp(self, step: str, fingerprint: str, bucket: int, number: int) -> Stamp:
         """Whose work a file is."""
         return Stamp(self.mill.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
+
+
+def list_lacking(lake: Lake, run: str, mark: Mark, subjects: Sequence[Subject[Any]]) -> list[Subject[Any]]:
+    """Those that a step has not settled: an error is no outcome."""
+    settled = {key for key, outcome in lake.outcomes(run, mark).items() if outcome != "error"}
+    return [subject for subject in subjects if subject.id not in settled]
 
 
 def mark_steps(config: RunConfig, recipe: Recipe, line: Sequence[Step]) -> dict[str, Mark]:

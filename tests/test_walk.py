@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from envmill import author, lacking
+from envmill import author
+from envmill import finished as finishing
 from envmill.errors import Outage, SettingsError, StepFailed
 from envmill.estimate import estimate
+from envmill.finished import is_finished
 from envmill.gates.base import Finding, keep
-from envmill.lacking import is_finished
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
@@ -198,7 +199,7 @@ def test_a_run_is_finished_when_it_says_so_and_lacks_nothing(
     note(lake, "r1", "failed", "a promise is broken")
     assert not is_finished(lake, "r1")
     note(lake, "r1", "finished", steps)
-    monkeypatch.setattr(lacking, "mark_steps", lambda *given: mark_steps(given[0].model_copy(update={"attempts": 3}), *given[1:]))
+    monkeypatch.setattr(finishing, "mark_steps", lambda *given: mark_steps(given[0].model_copy(update={"attempts": 3}), *given[1:]))
     assert not is_finished(lake, "r1"), "the program is another one by now"
 
 

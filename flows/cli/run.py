@@ -107,7 +107,7 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
 
 def _is_finished(home: "Home", run: str) -> bool:
     """Nobody needs a flow run to learn that nothing is left to do."""
-    from envmill.lacking import is_finished
+    from envmill.finished import is_finished
     from envmill.lake.lake import Lake
     from envmill.lake.stores import open_store
 

@@ -11,7 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("flows",),
     ("tasks",),
     ("quality",),
-    ("envmill.opening", "envmill.quarantine", "envmill.estimate", "envmill.recall", "envmill.lacking"),
+    ("envmill.opening", "envmill.quarantine", "envmill.estimate", "envmill.recall", "envmill.finished"),
     ("envmill.walk", "envmill.keeper"),
     ("envmill.line",),
     (

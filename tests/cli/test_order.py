@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill import lacking
+from envmill import finished as finishing
 from envmill.errors import SettingsError
 from flows.cli import main
 from flows.cli.order import make_config
@@ -78,7 +78,7 @@ def test_a_finished_run_is_not_resumed_and_needs_no_server(
     monkeypatch.setenv("ENVMILL_LAKE", str(tmp_path / "lake"))
     monkeypatch.setattr(sys, "argv", ["envmill", "run", "--resume", "first"])
     for finished, code, told in ((True, 0, "nothing of it is lacking"), (False, 3, "Start it with `envmill up`")):
-        monkeypatch.setattr(lacking, "is_finished", lambda lake, run, finished=finished: finished and run == "first")
+        monkeypatch.setattr(finishing, "is_finished", lambda lake, run, finished=finished: finished and run == "first")
         with pytest.raises(SystemExit) as ended:
             main()
         assert (ended.value.code, told in "".join(capsys.readouterr())) == (code, True)

@@ -5,7 +5,7 @@ from envmill.lake.lake import Lake
 from envmill.line import STEPS
 from envmill.recipes import RECIPES
 from envmill.upstream import Upstream
-from envmill.walk import mark_steps
+from envmill.walk import list_lacking, mark_steps
 from schemas.ledger import RunEvent
 from schemas.run import RunConfig
 
@@ -21,8 +21,4 @@ def is_finished(lake: Lake, run: str) -> bool:
     recipe = RECIPES[config.recipe](author.themes(), config.whole)
     marks = mark_steps(config, recipe, STEPS)
     upstream = Upstream(lake, run, marks, config, recipe)
-    for step in STEPS:
-        settled = {key for key, outcome in lake.outcomes(run, marks[step.name]).items() if outcome != "error"}
-        if any(subject.id not in settled for subject in step.enter(upstream)):
-            return False
-    return True
+    return not any(list_lacking(lake, run, marks[step.name], step.enter(upstream)) for step in STEPS)
