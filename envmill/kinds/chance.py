@@ -77,7 +77,7 @@ async def find_chance(program: Program, steps: Sequence[Step], home: Sandbox, aw
     moved = _moved(again)
     entropy = _without(again, wall, moved)
     addresses = moved | _without(shaken, again, wall)
-    order = _without(hashed, shaken, again, wall)
+    order = _without(_elsewhere(hashed, shaken), again, wall)
     loose = (again, shaken, hashed, wall)
     drawn = "ids" if not _uses(base, "randomness") else "randomness"
     found: Mapping[Source, Differences] = {
@@ -103,6 +103,17 @@ def _without(differences: Differences, *known: Differences) -> Differences:
         for path, pair in differences.items()
         if not any(path in one for one in known) and not (named and path[-1] == "state_hash")
     }
+
+
+def _elsewhere(differences: Differences, known: Differences) -> Differences:
+    """What differs outside the lists in which something known does: an order of addresses leaves one place or another as it was."""
+    lists = {_broad(path) for path in known}
+    return _without({path: pair for path, pair in differences.items() if _broad(path) not in lists}, known)
+
+
+def _broad(path: Path) -> Path:
+    """A path at its step, whichever place in a list it names."""
+    return path[:1] + tuple("*" if part.isdigit() else part for part in path[1:])
 
 
 def _name(source: Source, differences: Differences) -> Chance:

@@ -36,6 +36,15 @@ class Chance:
             rows.append(row)
         self.seen = [row.number for row in sorted(rows, key=id)]
 
+    def id_parity(self):
+        """The same, where chance leaves many a place as it was."""
+        rows = []
+        for number in range(40):
+            row = Row()
+            row.number = number
+            rows.append(row)
+        self.seen = [row.number % 2 for row in sorted(rows, key=id)]
+
     def address(self):
         """The address of an object is kept."""
         self.seen = [repr(object())]
@@ -75,7 +84,7 @@ class Chance:
 '''
 
 NAMES = (
-    "set_order", "hash_value", "set_reply", "id_order", "address", "wall_clock", "wall_day", "unseeded_uuid", "virtual_clock",
+    "set_order", "hash_value", "set_reply", "id_order", "id_parity", "address", "wall_clock", "wall_day", "unseeded_uuid", "virtual_clock",
     "virtual_uuid", "virtual_id", "plain", "two",
 )  # fmt: skip
 

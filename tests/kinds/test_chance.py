@@ -16,6 +16,7 @@ PLANTED = {
     "hash_value": {"hash_order"},
     "set_reply": {"hash_order"},
     "id_order": {"addresses"},
+    "id_parity": {"addresses"},
     "address": {"addresses"},
     "wall_clock": {"wall_clock"},
     "wall_day": {"wall_clock"},
