@@ -132,7 +132,8 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
         _play_once(forked, [RESET, *[CALL] * 20])
 
     forked = _refuse_in_place(place)
-    whole, blind, single, fork = in_turns([play_and_look, play, play_singly, fork_and_play], 12)
+    # Long turns: a rate is of one episode after the other, and the first ones after a fork find the core's caches full of it.
+    whole, blind, single, fork = in_turns([play_and_look, play, play_singly, fork_and_play], 80, 6)
     yield _rate("episodes", "a reset, 20 calls and the end's state for the reward, in one message, one core", whole)
     yield _rate("episodes_blind", "the same without the state", blind)
     yield _rate("episodes_single", "a reset and 20 calls, a message each", single)
