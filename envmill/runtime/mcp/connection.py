@@ -12,6 +12,7 @@ from envmill.runtime.mcp.messages import (
     INTERNAL,
     INVALID,
     LIMIT,
+    MODERN,
     PARAMETERS,
     UNKNOWN,
     VERSION,
@@ -27,24 +28,27 @@ from envmill.runtime.mcp.offer import Offer
 from envmill.runtime.mcp.recording import Recorder
 from envmill.runtime.mcp.replies import tell_result
 
-_REVISION = "io.modelcontextprotocol/protocolVersion"
-"""Where a request names its revision in those that know no `initialize`."""
+_REVISION, _SERVER = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/serverInfo"
+"""Where a request names its revision, and a reply its server, where there was no `initialize`."""
+_UNKEPT = {"ttlMs": 0, "cacheScope": "private"}
+"""What is listed is not worth keeping."""
 
 
 class Connection:
     """Answers one message at a time, from any thread."""
 
-    def __init__(self, offer: Offer, session: Session, recorder: Recorder | None = None) -> None:
-        """The session stands at its start."""
-        self._offer, self._session, self._recorder = offer, session, recorder
+    def __init__(self, offer: Offer, session: Session, recorder: Recorder | None = None, *, whole: bool = False) -> None:
+        """The session stands at its start. `whole` says that nobody else is on the line, so that it needs no name."""
+        self._offer, self._session, self._recorder, self._whole = offer, session, recorder, whole
         self._turn = threading.Lock()
         self._waiting: set[Any] = set()
         self._cancelled: set[Any] = set()
         self._outage = ""
         self.version = ""
-        """The revision agreed on; empty before `initialize`."""
+        """The revision agreed on; empty before that."""
         self._methods: dict[str, Callable[[Message], Message]] = {
             "initialize": self._initialize, "ping": self._ping, "tools/list": self._list, "tools/call": self._call,
+            **({"server/discover": self._discover} if whole else {}),
         }  # fmt: skip
 
     def expect(self, content: Any) -> None:
@@ -79,7 +83,9 @@ class Connection:
                 return None
             with self._turn:
                 result = None if name in self._cancelled else self._find(message)(message.get("params", {}))
-            return None if result is None or name in self._cancelled else make_reply(name, result)
+            if result is None or name in self._cancelled:
+                return None
+            return make_reply(name, result | ({"resultType": "complete"} if self.version == MODERN else {}))
         except Fault as fault:
             return make_error(name, fault)
         finally:
@@ -95,7 +101,10 @@ class Connection:
     def _find(self, message: Message) -> Callable[[Message], Message]:
         method: str = message["method"]
         if not self.version and method not in ("initialize", "ping"):
-            raise demand_beginning(message)
+            if not self._whole or _read_revision(message) != MODERN:
+                raise demand_beginning(message, self._whole)
+            # A client that was only looking may still begin in another.
+            self.version = "" if method == "server/discover" else MODERN
         if method not in self._methods:
             raise Fault(UNKNOWN, f"There is no method {method[:80]!r} here; known: {', '.join(self._methods)}.")
         return self._methods[method]
@@ -107,15 +116,24 @@ class Connection:
         if not isinstance(asked, str):
             raise Fault(PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}.")
         self.version = asked if asked in VERSIONS else VERSIONS[-1]
-        server = {"name": "envmill", "title": self._offer.title, "version": self._offer.program["hash"]}
+        return {"protocolVersion": self.version, "serverInfo": self._introduce(), **self._tell_abilities()}
+
+    def _discover(self, params: Message) -> Message:  # noqa: ARG002
+        named = {"resultType": "complete", "_meta": {_SERVER: self._introduce()}}
+        return {"supportedVersions": [*VERSIONS, MODERN], **self._tell_abilities(), **_UNKEPT, **named}
+
+    def _introduce(self) -> Message:
+        return {"name": "envmill", "title": self._offer.title, "version": self._offer.program["hash"]}
+
+    def _tell_abilities(self) -> Message:
         more = {"instructions": self._offer.instructions} if self._offer.instructions else {}
-        return {"protocolVersion": self.version, "capabilities": {"tools": {}}, "serverInfo": server, **more}
+        return {"capabilities": {"tools": {}}, **more}
 
     def _ping(self, params: Message) -> Message:  # noqa: ARG002
         return {}
 
     def _list(self, params: Message) -> Message:
-        return self._offer.list_tools(params.get("cursor"))
+        return self._offer.list_tools(params.get("cursor")) | (_UNKEPT if self.version == MODERN else {})
 
     def _call(self, params: Message) -> Message:
         name, arguments = params.get("name"), _read_arguments(params.get("arguments"))
@@ -140,15 +158,20 @@ class Connection:
         return Fault(INTERNAL, self._outage)
 
 
-def demand_beginning(message: Message) -> Fault:
+def demand_beginning(message: Message, whole: bool = False) -> Fault:
     """What a request of no session is told, in the terms of its own revision where that knows no `initialize`."""
+    asked = _read_revision(message)
+    if asked is None and message.get("method") != "server/discover":
+        return Fault(INVALID, "Send initialize first.")
+    told = {"supported": [*VERSIONS, *([MODERN] if whole else [])], "requested": str(asked or "")[:40]}
+    return Fault(VERSION, f"An environment is a session, which begins with initialize in {VERSIONS[-1]} or earlier.", told)
+
+
+def _read_revision(message: Message) -> Json:
+    """What a request says of itself; None when it says nothing."""
     params = message.get("params")
     meta = params.get("_meta") if is_object(params) else None
-    if message.get("method") == "server/discover" or (is_object(meta) and _REVISION in meta):
-        asked = str(meta.get(_REVISION, ""))[:40] if is_object(meta) else ""
-        told = {"supported": list(VERSIONS), "requested": asked}
-        return Fault(VERSION, "An environment is a session, which begins with initialize.", told)
-    return Fault(INVALID, "Send initialize first.")
+    return meta.get(_REVISION) if is_object(meta) else None
 
 
 def _read_arguments(value: Json) -> Message:

@@ -26,7 +26,7 @@ class Host:
         self._numbers = count(1)
         self._jail = launch()
 
-    def open(self, record: Path | None = None) -> Connection:
+    def open(self, record: Path | None = None, *, whole: bool = False) -> Connection:
         """A connection whose session stands at its start, recorded where a path is given. JailError when the jail cannot be had."""
         with self._turn:
             try:
@@ -39,7 +39,7 @@ class Host:
             error = began["error"]
             raise CannotStart(f"{self.offer.title} does not take its initial state ({error['code']}): {error['message']}")
         recorder = self._record(record, began["state_hash"]) if record else None
-        return Connection(self.offer, session, recorder)
+        return Connection(self.offer, session, recorder, whole=whole)
 
     def close(self) -> None:
         """End the jail and every session."""

@@ -11,7 +11,9 @@ Message: TypeAlias = dict[str, Any]
 LIMIT = 4 * 1024 * 1024
 """Bytes of one message of a client's."""
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Revisions that begin with `initialize`, oldest first. Later ones know no sessions, and an environment is one."""
+"""Revisions that begin with `initialize`, oldest first."""
+MODERN = "2026-07-28"
+"""The revision that knows no sessions. It is spoken where the whole connection is one: over lines, and not over HTTP."""
 BATCHED = "2025-03-26"
 """The one revision that has several messages in an array."""
 

@@ -51,7 +51,7 @@ def _serve_lines(host: Host, record: Path | None) -> None:
     # Whatever else is printed in this process must not stand among the messages.
     sink = os.dup(1)
     os.dup2(2, 1)
-    connection = host.open(record)
+    connection = host.open(record, whole=True)
     try:
         serve_lines(connection, 0, sink)
     finally:

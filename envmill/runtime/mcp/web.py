@@ -152,6 +152,8 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = _PATIENCE
+    asked: Any = None
+    """The id of the request under way."""
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_POST(self) -> None:
@@ -167,6 +169,7 @@ class Handler(BaseHTTPRequestHandler):
         """Not a word: what clients do is in the recording."""
 
     def _serve(self, serve: Callable[[], None]) -> None:
+        self.asked = None
         try:
             self._check_sender()
             if urlsplit(self.path).path != PATH:
@@ -179,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
             status, fault, headers = 500, Fault(INTERNAL, str(error)), dict[str, str]()
         # What was refused may not have been read.
         self.close_connection = True
-        self._send(status, make_error(None, fault), {"Connection": "close", **headers})
+        self._send(status, make_error(self.asked, fault), {"Connection": "close", **headers})
 
     def _post(self) -> None:
         payload = self._read_body()
@@ -188,9 +191,10 @@ class Handler(BaseHTTPRequestHandler):
         except Fault as fault:
             self._send(400, make_error(None, fault))
             return
+        self.asked = find_name(content)
         begins = is_object(content) and content.get("method") == "initialize"
         if is_object(content) and not begins and not self.headers["Mcp-Session-Id"]:
-            self._send(400, make_error(find_name(content), demand_beginning(content)))
+            self._send(400, make_error(self.asked, demand_beginning(content)))
             return
         self._check_revision()
         name, connection = self.server.sessions.open() if begins else ("", self.server.sessions.find(self.headers["Mcp-Session-Id"]))
