@@ -22,7 +22,6 @@ def serve(offer: Offer, launch: Callable[[], Jail], http: str = "", record: Path
     """
     address = read_address(http) if http else None
     _check(offer)
-    signal.signal(signal.SIGTERM, _leave)
     with Host(offer, launch) as host:
         if address:
             _serve_web(host, address, bounds, record)
@@ -48,14 +47,13 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 def _serve_lines(host: Host, record: Path | None) -> None:
+    connection = host.open(record, whole=True)
+    signal.signal(signal.SIGTERM, _leave)
     # Whatever else is printed in this process must not stand among the messages.
     sink = os.dup(1)
     os.dup2(2, 1)
-    connection = host.open(record, whole=True)
-    try:
-        serve_lines(connection, 0, sink)
-    finally:
-        connection.close()
+    # Told to end in mid-call, it asks the jail nothing more: the session ends with the jail.
+    serve_lines(connection, 0, sink)
 
 
 def _serve_web(host: Host, address: tuple[str, int], bounds: Bounds, record: Path | None) -> None:
@@ -65,6 +63,7 @@ def _serve_web(host: Host, address: tuple[str, int], bounds: Bounds, record: Pat
         server = make_server(host, address, bounds, record)
     except OSError as error:
         raise CannotStart(f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address.") from None
+    signal.signal(signal.SIGTERM, _leave)
     sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")
     sys.stderr.flush()
     serve_web(server)

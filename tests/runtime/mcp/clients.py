@@ -95,7 +95,7 @@ class Web:
     def call(self, name: str, arguments: Any) -> Any:
         return self.ask("tools/call", {"name": name, "arguments": arguments})
 
-    def send(self, content: Any, verb: str = "POST", path: str = "/mcp", **headers: str) -> tuple[int, Mapping[str, str], Any]:
+    def send(self, content: Any, verb: str = "POST", path: str = "/mcp", **headers: str) -> tuple[int, http.client.HTTPMessage, Any]:
         """Status, headers, what was answered."""
         own = {"Content-Type": "application/json", **({"Mcp-Session-Id": self.session} if self.session else {})}
         body = content if isinstance(content, bytes) else b"" if content is None else json.dumps(content).encode()

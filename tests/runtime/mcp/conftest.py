@@ -1,6 +1,7 @@
 """One jail for all tests of the server."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,8 +74,8 @@ TOOLS = [
 
 def make_offer(**changes: Any) -> Offer:
     program = Program({"program.py": SOURCE}, "program:Yard", TOOLS)
-    told: dict[str, Any] = {"title": "Yard", "program": program.message, "instructions": "Be kind."}
-    return Offer(**told | {"start": {"initial_state": STATE, "clock": CLOCK, "seed": 7}} | changes)
+    start: dict[str, Any] = {"initial_state": STATE, "clock": CLOCK, "seed": 7}
+    return replace(Offer("Yard", program.message, start, instructions="Be kind."), **changes)
 
 
 @pytest.fixture(scope="package")
