@@ -217,9 +217,11 @@ def test_a_call_that_was_cancelled_in_time_is_never_made(host: Host, tmp_path: P
 
 def test_sessions_are_apart_and_begin_alike(host: Host) -> None:
     one, other = begin(host), begin(host)
-    assert call(one, "add", {"name": "axe"})["structuredContent"] == {"count": 2}
+    assert [call(one, "add", {"name": "axe"})["structuredContent"]["count"] for _ in range(2)] == [2, 3]
+    assert call(other, "add", {"name": "axe"})["structuredContent"] == {"count": 2}
     assert call(one, "vanish")["isError"] is True
-    assert len(json.loads(call(other, "names")["content"][0]["text"])) == 1
+    assert len(json.loads(call(other, "names")["content"][0]["text"])) == 2
+    assert call(other, "motto")["isError"] is False
     for opened in (one, other):
         opened.close()
 
