@@ -218,6 +218,20 @@ def test_a_client_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     assert not Path(f"/proc/{server}").exists()
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_told_to_end_in_mid_call_it_ends_in_order(number: int, code: int, tmp_path: Path) -> None:
+    hanging = make_environment(HANGING)
+    parcel = pack_environment(hanging, [make_scenario(hanging)])
+    write_parcel(parcel, tmp_path, "r")
+    with Lines([*BARE, "--scenario", "000"], tmp_path / parcel.name, {}) as client:
+        client.begin()
+        client.write(json.dumps(make_request(9, "tools/call", {"name": "get_member", "arguments": {"member_id": "M1"}})).encode() + b"\n")
+        client.process.send_signal(number)
+        assert client.process.wait(PATIENCE) == code
+        assert client.leave() == (code, "")
+    assert not wait_until_gone(client.process.pid, PATIENCE)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

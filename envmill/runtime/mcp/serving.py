@@ -48,7 +48,7 @@ def read_address(text: str) -> tuple[str, int]:
 
 def _serve_lines(host: Host, record: Path | None) -> None:
     connection = host.open(record, whole=True)
-    signal.signal(signal.SIGTERM, _leave)
+    _listen()
     # Whatever else is printed in this process must not stand among the messages.
     sink = os.dup(1)
     os.dup2(2, 1)
@@ -63,11 +63,17 @@ def _serve_web(host: Host, address: tuple[str, int], bounds: Bounds, record: Pat
         server = make_server(host, address, bounds, record)
     except OSError as error:
         raise CannotStart(f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address.") from None
-    signal.signal(signal.SIGTERM, _leave)
+    _listen()
     sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")
     sys.stderr.flush()
     serve_web(server)
 
 
+def _listen() -> None:
+    """To be told to end: the jail is then put away, and nothing is complained of."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+
+
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise SystemExit(0)
+    raise SystemExit(128 + number if number == signal.SIGINT else 0)

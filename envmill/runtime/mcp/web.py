@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import AF_INET, AF_INET6, socket
+from socketserver import TCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -126,6 +127,10 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         name, port = self.server_address[:2]
         return f"http://{f'[{name}]' if ':' in str(name) else name}:{port}{PATH}"
+
+    def server_bind(self) -> None:
+        """Without asking around for this machine's full name, which takes its time where nobody answers."""
+        TCPServer.server_bind(self)
 
     def service_actions(self) -> None:
         """Twice a second."""

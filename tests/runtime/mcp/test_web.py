@@ -23,8 +23,8 @@ PING = make_request(1, "ping")
 
 
 @contextmanager
-def serving(host: Host, bounds: Bounds = Bounds(), record: Path | None = None) -> Iterator[Server]:  # noqa: B008
-    server = make_server(host, ("127.0.0.1", 0), bounds, record)
+def serving(host: Host, bounds: Bounds = Bounds(), record: Path | None = None, place: str = "127.0.0.1") -> Iterator[Server]:  # noqa: B008
+    server = make_server(host, (place, 0), bounds, record)
     thread = threading.Thread(target=serve_web, args=(server,))
     thread.start()
     try:
@@ -160,6 +160,18 @@ def test_nonsense_on_the_socket_ends_nothing(server: Server, client: Web) -> Non
         with socket.create_connection(("127.0.0.1", place)) as line:
             line.sendall(sent)
     assert client.begin()
+
+
+@pytest.mark.parametrize("place", ["::1", "0.0.0.0"])
+def test_elsewhere_pages_are_refused_as_well(host: Host, place: str) -> None:
+    try:
+        with serving(host, place=place) as server:
+            client = Web(server.url)
+            assert client.send(BEGIN, Origin="http://evil.example", Host="evil.example")[0] == 403
+            assert client.begin()
+            client.close()
+    except OSError as error:
+        pytest.skip(f"this machine has no {place} ({error.strerror})")
 
 
 def test_an_address_is_read_or_refused() -> None:
