@@ -149,7 +149,7 @@ class Bundle:
 
     def find_id(self, name: str) -> str:
         """What a scenario is called where it was made; its name here where that is not told."""
-        told = self._read("provenance.json")["scenarios"] if (self.folder / "provenance.json").exists() else {}
+        told: dict[str, Message] = self._read("provenance.json")["scenarios"] if (self.folder / "provenance.json").exists() else {}
         return told[name]["id"] if name in told else name
 
     def begin(
