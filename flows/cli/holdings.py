@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from envmill import __version__
@@ -22,6 +22,9 @@ from schemas.environment import Environment, Test
 from schemas.quality import Reverification
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
+
+if TYPE_CHECKING:
+    from envmill.bundles.envrun.recording import Recording
 
 R = TypeVar("R", bound=Record)
 
@@ -53,6 +56,26 @@ def find_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
         states = [read(lake, Found("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
         held = [as_record(Scenario, read(lake, Found("scenarios", key, found.run, ()))) for key in scenarios]
         return Playable(environment, held, states), meant
+
+
+def read_playable(folder: Path) -> Playable:
+    """What a bundle folder holds; its own start is the state of its first test, or the first that it names."""
+    from envmill.bundles import read_folder
+
+    found = read_folder(folder)
+    states = [*(test.initial_state for test in found.tests[:1]), *found.states.values()]
+    return Playable(found.environment, list(found.scenarios), states)
+
+
+def read_recorded(path: Path) -> "Recording":
+    """What `mcp --record` wrote."""
+    from envmill.bundles.envrun.bundle import FolderError
+    from envmill.bundles.envrun.recording import read_recording
+
+    try:
+        return read_recording(path)
+    except FolderError as error:
+        raise SettingsError(str(error)) from None
 
 
 def find_tests(home: Home, environment: str, run: str) -> list[Test]:

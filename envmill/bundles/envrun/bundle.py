@@ -37,7 +37,10 @@ class Episode:
         self._said: list[str] = []
         self._dialogue: list[Message] = []
         self._misstep = ""
-        self._broken = not session.reset(scenario)["ok"]
+        began = session.reset(scenario)
+        self.state_hash: str = began["state_hash"]
+        """Hash of the state as it is now; empty when it is unknown."""
+        self._broken = not began["ok"]
 
     @property
     def messages(self) -> list[Message]:
@@ -95,6 +98,7 @@ class Episode:
 
     def _note(self, seen: Message) -> None:
         self._broken = self._broken or seen["outcome"] == "failure"
+        self.state_hash = seen["state_hash"]
 
 
 class Bundle:
@@ -107,19 +111,19 @@ class Bundle:
         self.folder = folder
         self.about: Message = self._read("bundle.json")
         self.program: Message = self._read(f"{_HERE.name}/environment.json")
-        self._kit = folder / _HERE.name
-        self._trusted, self._without = trusted, without
+        self.kit = folder / _HERE.name
+        self.trusted, self._without = trusted, without
         self._numbers = count(1)
 
     @cached_property
     def jail(self) -> Jail:
         """Where the program and generated checks run; started when first needed."""
-        return Jail(self._kit / "runtime", trusted=self._trusted, without=self._without)
+        return Jail(self.kit / "runtime", trusted=self.trusted, without=self._without)
 
     @cached_property
     def court(self) -> Court:
         """Who judges; started when first needed."""
-        return Court(self._kit / "judge", lambda: self.jail)
+        return Court(self.kit / "judge", lambda: self.jail)
 
     def tools(self) -> list[Message]:
         """The interface: name, description, parameters, effect, and the actors who may call it."""
@@ -129,15 +133,28 @@ class Bundle:
         """Names of the scenarios."""
         return sorted(path.parent.name for path in (self.folder / "scenarios").glob("*/scenario.json"))
 
+    def read_start(self) -> Message | None:
+        """Where it can begin without a scenario: the state of the first test, or the first that the folder names; None without either."""
+        tests: list[Message] = self._read("tests.json") if (self.folder / "tests.json").exists() else []
+        named = sorted(path.stem for path in (self.folder / "states").glob("*.json"))
+        found: list[Any] = [*(test["initial_state"] for test in tests), *named]
+        return self._read_state(found[0]) if found else None
+
     def read_scenario(self, name: str) -> Message:
         """A scenario with its initial state."""
         if name not in self.list_scenarios():
             raise FolderError(f"There is no scenario {name!r} here. There are: {', '.join(self.list_scenarios())}.")
         told = self._read(f"scenarios/{name}/scenario.json")
-        state = told["initial_state"]
-        return told | {"initial_state": self._read(f"states/{state}.json") if isinstance(state, str) else state}
+        return told | {"initial_state": self._read_state(told["initial_state"])}
 
-    def begin(self, name: str, seed: int | None = None, form: str = "single", person: str = "scripted") -> Episode:
+    def find_id(self, name: str) -> str:
+        """What a scenario is called where it was made; its name here where that is not told."""
+        told: dict[str, Message] = self._read("provenance.json")["scenarios"] if (self.folder / "provenance.json").exists() else {}
+        return told[name]["id"] if name in told else name
+
+    def begin(
+        self, name: str, seed: int | None = None, form: str = "single", person: str = "scripted", clock: str | None = None
+    ) -> Episode:
         """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it.
 
         In the form `conversation` the user begins with less than everything and tells the rest when asked: `scripted` as in the factory,
@@ -148,7 +165,7 @@ class Bundle:
         if form not in FORMS:
             raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
-        scenario = told | ({} if seed is None else {"seed": seed})
+        scenario = told | ({} if seed is None else {"seed": seed}) | ({} if clock is None else {"clock": clock})
         session = Session(self.jail, self.program, next(self._numbers))
         return Episode(self, scenario, self._read_verifier(name), session, form, person)
 
@@ -182,6 +199,9 @@ class Bundle:
             if "file" in check:
                 check["source"] = (self.folder / home / check.pop("file")).read_text(encoding="utf-8")
         return verifier
+
+    def _read_state(self, state: Any) -> Message:
+        return self._read(f"states/{state}.json") if isinstance(state, str) else state
 
     def _read(self, path: str) -> Any:
         try:

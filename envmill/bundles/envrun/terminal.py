@@ -1,4 +1,4 @@
-"""The command line of an exported environment: list, show, open, call, score, check."""
+"""The command line of an exported environment: list, show, open, call, score, check, mcp."""
 
 import argparse
 import json
@@ -10,6 +10,8 @@ from typing import Any
 from .bundle import FORMS, Bundle, FolderError, make_move
 from .court import JudgeError
 from .jail import JailError
+from .recording import is_recording, score_recording
+from .serving import add_options, serve
 
 
 def main(words: Sequence[str]) -> int:
@@ -40,9 +42,11 @@ def _make_parser() -> argparse.ArgumentParser:
     for name in ("scenario", "tool"):
         call.add_argument(name)
     call.add_argument("arguments", nargs="?", default="{}", help="as JSON; none when left out")
-    score = commands.add_parser("score", help="the verdict on a file of moves, one JSON object a line")
+    score = commands.add_parser("score", help="the verdict on a file of moves, one JSON object a line, or on what `mcp --record` wrote")
     score.add_argument("scenario")
     score.add_argument("moves", type=Path)
+    score.add_argument("--say", action="append", default=[], metavar="TEXT", help="what the user was told in the end")
+    add_options(commands.add_parser("mcp", help="serve it to an MCP client: over standard input and output, or HTTP"))
     commands.add_parser("check", help="every scenario: its reference path passes, and doing nothing earns nothing")
     return parser
 
@@ -79,11 +83,13 @@ def _call(bundle: Bundle, asked: argparse.Namespace) -> int:
 
 
 def _score(bundle: Bundle, asked: argparse.Namespace) -> int:
+    if is_recording(asked.moves):
+        return _write(score_recording(bundle, asked.moves, asked.scenario, asked.say))
     try:
-        lines = asked.moves.read_text(encoding="utf-8").splitlines()
+        lines = asked.moves.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise FolderError(f"{asked.moves} cannot be read ({error.strerror}). Name a file of moves, one JSON object a line.") from None
-    return _write(bundle.play(asked.scenario, [_read(line) for line in lines if line.strip()]))
+    return _write(bundle.play(asked.scenario, [*(_read(line) for line in lines if line.strip()), *({"say": text} for text in asked.say)]))
 
 
 def _check(bundle: Bundle, _: argparse.Namespace) -> int:
@@ -107,6 +113,7 @@ COMMANDS: dict[str, Callable[[Bundle, argparse.Namespace], int]] = {
     "call": _call,
     "score": _score,
     "check": _check,
+    "mcp": serve,
 }
 
 

@@ -1,0 +1,188 @@
+"""A connection: one client, one live session, and every message between them."""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from envmill.runtime.canonical import Json, NotJson, is_array, is_object, plain, spell
+from envmill.runtime.jail.client import JailError, Session
+from envmill.runtime.mcp.messages import (
+    BATCHED,
+    INTERNAL,
+    INVALID,
+    LIMIT,
+    MODERN,
+    PARAMETERS,
+    UNKNOWN,
+    VERSION,
+    VERSIONS,
+    Fault,
+    Message,
+    check,
+    find_name,
+    make_error,
+    make_reply,
+)
+from envmill.runtime.mcp.offer import Offer
+from envmill.runtime.mcp.recording import Recorder
+from envmill.runtime.mcp.replies import tell_result
+
+_REVISION, _SERVER = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/serverInfo"
+"""Where a request names its revision, and a reply its server, where there was no `initialize`."""
+_UNKEPT = {"ttlMs": 0, "cacheScope": "private"}
+"""What is listed is not worth keeping."""
+
+
+class Connection:
+    """Answers one message at a time, from any thread."""
+
+    def __init__(self, offer: Offer, session: Session, recorder: Recorder | None = None, *, whole: bool = False) -> None:
+        """The session stands at its start. `whole` says that nobody else is on the line, so that it needs no name."""
+        self._offer, self._session, self._recorder, self._whole = offer, session, recorder, whole
+        self._turn = threading.Lock()
+        self._waiting: set[Any] = set()
+        self._cancelled: set[Any] = set()
+        self._outage = ""
+        self.version = ""
+        """The revision agreed on; empty before that."""
+        self._methods: dict[str, Callable[[Message], Message]] = {
+            "initialize": self._initialize, "ping": self._ping, "tools/list": self._list, "tools/call": self._call,
+            **({"server/discover": self._discover} if whole else {}),
+        }  # fmt: skip
+
+    def expect(self, content: Any) -> None:
+        """Take note of what will be answered later: only what waits can still be cancelled, and only a note of it in time does that."""
+        for message in content if is_array(content) else [content]:
+            if (name := find_name(message)) is not None:
+                self._waiting.add(name)
+            self._hear(message)
+
+    def answer(self, content: Any) -> Any:
+        """The reply to a message, or to several in an array; None where there is none."""
+        if not is_array(content):
+            return self._answer(content)
+        if self.version != BATCHED or not content:
+            self._waiting.difference_update(map(find_name, content))
+            return make_error(None, Fault(INVALID, f"Send one message at a time: only revision {BATCHED} has several in an array."))
+        return [reply for message in content if (reply := self._answer(message)) is not None] or None
+
+    def close(self) -> None:
+        """End the session, after the call that is under way."""
+        with self._turn:
+            with contextlib.suppress(JailError):
+                self._session.close()
+            if self._recorder:
+                self._recorder.close()
+
+    def _answer(self, content: Any) -> Message | None:
+        name = find_name(content)
+        try:
+            message = check(content)
+            if name is None or "method" not in message:
+                return None
+            with self._turn:
+                result = None if name in self._cancelled else self._find(message)(message.get("params", {}))
+            if result is None or name in self._cancelled:
+                return None
+            return make_reply(name, result | ({"resultType": "complete"} if self.version == MODERN else {}))
+        except Fault as fault:
+            return make_error(name, fault)
+        finally:
+            self._waiting.discard(name)
+            self._cancelled.discard(name)
+
+    def _hear(self, message: Json) -> None:
+        if is_object(message) and message.get("method") == "notifications/cancelled" and is_object(params := message.get("params")):
+            meant = find_name({"id": params.get("requestId")})
+            if meant in self._waiting:
+                self._cancelled.add(meant)
+
+    def _find(self, message: Message) -> Callable[[Message], Message]:
+        method: str = message["method"]
+        if not self.version and method not in ("initialize", "ping"):
+            if not self._whole or _read_revision(message) != MODERN:
+                raise demand_beginning(message, self._whole)
+            # A client that was only looking may still begin in another.
+            self.version = "" if method == "server/discover" else MODERN
+        if method not in self._methods:
+            raise Fault(UNKNOWN, f"There is no method {method[:80]!r} here; known: {', '.join(self._methods)}.")
+        return self._methods[method]
+
+    def _initialize(self, params: Message) -> Message:
+        if self.version:
+            raise Fault(INVALID, "It was initialized already. A session begins once: open another connection for another.")
+        asked = params.get("protocolVersion")
+        if not isinstance(asked, str):
+            raise Fault(PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}.")
+        self.version = asked if asked in VERSIONS else VERSIONS[-1]
+        return {"protocolVersion": self.version, "serverInfo": self._introduce(), **self._tell_abilities()}
+
+    def _discover(self, params: Message) -> Message:  # noqa: ARG002
+        named = {"resultType": "complete", "_meta": {_SERVER: self._introduce()}}
+        return {"supportedVersions": [*VERSIONS, MODERN], **self._tell_abilities(), **_UNKEPT, **named}
+
+    def _introduce(self) -> Message:
+        return {"name": "envmill", "title": self._offer.title, "version": self._offer.program["hash"]}
+
+    def _tell_abilities(self) -> Message:
+        more = {"instructions": self._offer.instructions} if self._offer.instructions else {}
+        return {"capabilities": {"tools": {}}, **more}
+
+    def _ping(self, params: Message) -> Message:  # noqa: ARG002
+        return {}
+
+    def _list(self, params: Message) -> Message:
+        return self._offer.list_tools(params.get("cursor")) | (_UNKEPT if self.version == MODERN else {})
+
+    def _call(self, params: Message) -> Message:
+        name, arguments = params.get("name"), _read_arguments(params.get("arguments"))
+        if not isinstance(name, str):
+            raise Fault(PARAMETERS, "tools/call needs the name of a tool, which is a text.")
+        if self._outage:
+            raise Fault(INTERNAL, self._outage)
+        try:
+            seen = self._session.call(name, arguments, self._offer.actor)
+            if self._recorder:
+                self._recorder.note(name, arguments, self._offer.actor, seen)
+            return tell_result(seen, self._session.fetch)
+        except (JailError, OSError) as error:
+            raise self._break_off(error) from None
+
+    def _break_off(self, error: Exception) -> Fault:
+        """What broke says nothing about the client, and is never an answer of a tool."""
+        self._outage = f"The server broke, not the environment ({error}). Open another connection; this one's calls count for nothing."
+        if self._recorder:
+            with contextlib.suppress(OSError):
+                self._recorder.break_off(self._outage)
+        return Fault(INTERNAL, self._outage)
+
+
+def demand_beginning(message: Message, whole: bool = False) -> Fault:
+    """What a request of no session is told, in the terms of its own revision where that knows no `initialize`."""
+    asked = _read_revision(message)
+    if asked is None and message.get("method") != "server/discover":
+        return Fault(INVALID, "Send initialize first.")
+    told = {"supported": [*VERSIONS, *([MODERN] if whole else [])], "requested": str(asked or "")[:40]}
+    return Fault(VERSION, f"An environment is a session, which begins with initialize in {VERSIONS[-1]} or earlier.", told)
+
+
+def _read_revision(message: Message) -> Json:
+    """What a request says of itself; None when it says nothing."""
+    params = message.get("params")
+    meta = params.get("_meta") if is_object(params) else None
+    return meta.get(_REVISION) if is_object(meta) else None
+
+
+def _read_arguments(value: Json) -> Message:
+    """What can be sent to the jail: a bounded tree of plain JSON."""
+    if value is None:
+        return {}
+    if not is_object(value):
+        raise Fault(PARAMETERS, "The arguments are an object. Nothing was called.")
+    try:
+        arguments = plain(value)
+        spell(arguments, LIMIT)
+    except NotJson as fault:
+        raise Fault(PARAMETERS, f"The arguments cannot be taken {fault}. Nothing was called.") from None
+    return arguments

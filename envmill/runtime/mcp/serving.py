@@ -1,0 +1,79 @@
+"""Serving: an offer brought to its clients, over standard input and output or HTTP, until they leave or it is told to end."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from envmill.runtime.jail.client import Jail
+from envmill.runtime.mcp.host import CannotStart, Host
+from envmill.runtime.mcp.offer import Offer
+from envmill.runtime.mcp.stdio import serve_lines
+from envmill.runtime.mcp.web import Bounds, make_server, serve_web
+from envmill.runtime.world import parse_clock
+
+
+def serve(offer: Offer, launch: Callable[[], Jail], http: str = "", record: Path | None = None, bounds: Bounds = Bounds()) -> None:  # noqa: B008  frozen
+    """By lines for one client, or at an address for many. CannotStart says what to do otherwise; JailError that nothing confines.
+
+    `record` is a file, or over HTTP a folder with a file for each session id.
+    """
+    address = read_address(http) if http else None
+    _check(offer)
+    with Host(offer, launch) as host:
+        if address:
+            _serve_web(host, address, bounds, record)
+        else:
+            _serve_lines(host, record)
+
+
+def _check(offer: Offer) -> None:
+    if offer.actor not in offer.list_actors():
+        raise CannotStart(f"There is no actor {offer.actor!r} here. There are: {', '.join(offer.list_actors())}.")
+    try:
+        parse_clock(offer.start["clock"])
+    except ValueError:
+        raise CannotStart(f"{offer.start['clock']!r} is no time. Write ISO 8601, like 2026-03-02T09:00:00+00:00.") from None
+
+
+def read_address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`, `[::1]:PORT`, or a port of this machine alone."""
+    name, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        raise CannotStart(f"{text!r} is no address. Write HOST:PORT, like 127.0.0.1:8765.")
+    return name.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+def _serve_lines(host: Host, record: Path | None) -> None:
+    connection = host.open(record, whole=True)
+    _listen()
+    # Whatever else is printed in this process must not stand among the messages.
+    sink = os.dup(1)
+    os.dup2(2, 1)
+    # Told to end in mid-call, it asks the jail nothing more: the session ends with the jail.
+    serve_lines(connection, 0, sink)
+
+
+def _serve_web(host: Host, address: tuple[str, int], bounds: Bounds, record: Path | None) -> None:
+    # An environment that cannot begin is told now, and not to the first client.
+    host.open().close()
+    try:
+        server = make_server(host, address, bounds, record)
+    except OSError as error:
+        raise CannotStart(f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address.") from None
+    _listen()
+    sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")
+    sys.stderr.flush()
+    serve_web(server)
+
+
+def _listen() -> None:
+    """To be told to end: the jail is then put away, and nothing is complained of."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise SystemExit(128 + number if number == signal.SIGINT else 0)

@@ -1,0 +1,271 @@
+"""MCP over streamable HTTP: a connection per session id, replies as JSON, and no stream, since nothing is told unasked.
+
+POST initialize ─► Mcp-Session-Id ─► POST … ─► DELETE, or so long idle
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socket import AF_INET, AF_INET6, socket
+from socketserver import TCPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from envmill.runtime.canonical import is_object
+from envmill.runtime.jail.client import JailError
+from envmill.runtime.mcp.connection import Connection, demand_beginning
+from envmill.runtime.mcp.host import CannotStart, Host
+from envmill.runtime.mcp.messages import INTERNAL, INVALID, LIMIT, VERSIONS, Fault, find_name, make_error, read, spell
+
+PATH = "/mcp"
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+_CONNECTIONS = 256
+"""Sockets served at once, one thread each."""
+_PATIENCE = 60.0
+"""Seconds a socket may be silent."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much is held for clients."""
+
+    sessions: int = 64
+    """Open at once."""
+    idle: float = 1800.0
+    """Seconds without a request after which a session ends."""
+
+
+class Refusal(Exception):
+    """A request that is answered by its status."""
+
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.headers = status, message, headers or {}
+
+
+class Sessions:
+    """Connections by their session id."""
+
+    def __init__(self, host: Host, bounds: Bounds, record: Path | None) -> None:
+        self._host, self._bounds, self._record = host, bounds, record
+        self._turn = threading.Lock()
+        self._open: dict[str, Connection] = {}
+        self._last: dict[str, float] = {}
+
+    def open(self) -> tuple[str, Connection]:
+        """A new one; Refusal when there are too many."""
+        name = secrets.token_hex(16)
+        with self._turn:
+            if len(self._last) >= self._bounds.sessions:
+                raise Refusal(503, f"{self._bounds.sessions} sessions are open, and no more may be. End one by DELETE, or try again later.")
+            # Its place is taken before it is made: making it takes a while.
+            self._last[name] = time.monotonic()
+        try:
+            connection = self._host.open(self._record / f"{name}.jsonl" if self._record else None)
+        except BaseException:
+            with self._turn:
+                del self._last[name]
+            raise
+        with self._turn:
+            self._open[name] = connection
+        return name, connection
+
+    def find(self, name: str | None) -> Connection:
+        """The one a request belongs to."""
+        if not name:
+            raise Refusal(400, "The header Mcp-Session-Id is missing: initialize gives it.")
+        with self._turn:
+            if name not in self._open:
+                raise Refusal(404, "There is no such session, or no more. Begin another with initialize.")
+            self._last[name] = time.monotonic()
+            return self._open[name]
+
+    def end(self, name: str | None) -> None:
+        connection = self.find(name)
+        with self._turn:
+            self._open.pop(name or "", None)
+            self._last.pop(name or "", None)
+        connection.close()
+
+    def end_idle(self) -> None:
+        """Those nobody has asked anything for so long."""
+        due = time.monotonic() - self._bounds.idle
+        with self._turn:
+            over = [name for name in self._open if self._last[name] < due]
+            ended = [self._open.pop(name) for name in over]
+            for name in over:
+                del self._last[name]
+        for connection in ended:
+            connection.close()
+
+    def end_all(self) -> None:
+        with self._turn:
+            ended = [*self._open.values()]
+            self._open.clear()
+            self._last.clear()
+        for connection in ended:
+            connection.close()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves in the thread that calls `serve_forever`, with a thread per socket."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], sessions: Sessions) -> None:
+        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
+        self.sessions = sessions
+        self.named = address[0]
+        self._room = threading.BoundedSemaphore(_CONNECTIONS)
+        super().__init__(address, Handler)
+
+    @property
+    def url(self) -> str:
+        name, port = self.server_address[:2]
+        return f"http://{f'[{name}]' if ':' in str(name) else name}:{port}{PATH}"
+
+    def server_bind(self) -> None:
+        """Without asking around for this machine's full name, which takes its time where nobody answers."""
+        TCPServer.server_bind(self)
+
+    def service_actions(self) -> None:
+        """Twice a second."""
+        self.sessions.end_idle()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: "socket | tuple[bytes, socket]", client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves in the middle is no news."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One socket's requests."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = _PATIENCE
+    asked: Any = None
+    """The id of the request under way."""
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def do_POST(self) -> None:
+        self._serve(self._post)
+
+    def do_DELETE(self) -> None:
+        self._serve(self._delete)
+
+    def do_GET(self) -> None:
+        self._serve(self._get)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Not a word: what clients do is in the recording."""
+
+    def _serve(self, serve: Callable[[], None]) -> None:
+        self.asked = None
+        try:
+            self._check_sender()
+            if urlsplit(self.path).path != PATH:
+                raise Refusal(404, f"There is nothing but {PATH} here.")
+            serve()
+            return
+        except Refusal as refusal:
+            status, fault, headers = refusal.status, Fault(INVALID, refusal.message), refusal.headers
+        except (CannotStart, JailError) as error:
+            status, fault, headers = 500, Fault(INTERNAL, str(error)), dict[str, str]()
+        # What was refused may not have been read.
+        self.close_connection = True
+        self._send(status, make_error(self.asked, fault), {"Connection": "close", **headers})
+
+    def _post(self) -> None:
+        payload = self._read_body()
+        try:
+            content = read(payload)
+        except Fault as fault:
+            self._send(400, make_error(None, fault))
+            return
+        self.asked = find_name(content)
+        begins = is_object(content) and content.get("method") == "initialize"
+        if is_object(content) and not begins and not self.headers["Mcp-Session-Id"]:
+            self._send(400, make_error(self.asked, demand_beginning(content)))
+            return
+        self._check_revision()
+        name, connection = self.server.sessions.open() if begins else ("", self.server.sessions.find(self.headers["Mcp-Session-Id"]))
+        connection.expect(content)
+        reply = connection.answer(content)
+        if begins and (reply is None or "error" in reply):
+            self.server.sessions.end(name)
+            name = ""
+        self._send(202 if reply is None else 200, reply, {"Mcp-Session-Id": name} if name else {})
+
+    def _delete(self) -> None:
+        self.server.sessions.end(self.headers["Mcp-Session-Id"])
+        self._send(200, None)
+
+    def _get(self) -> None:
+        raise Refusal(405, "Nothing is told unasked here, so there is no stream. POST your messages.", {"Allow": "POST, DELETE"})
+
+    def _check_sender(self) -> None:
+        """A page in a browser may not reach through to this machine: neither from its own address nor under a borrowed name."""
+        own = _LOOPBACK | {self.server.named}
+        origin = self.headers["Origin"]
+        if origin is not None and _read_host(origin) not in own:
+            raise Refusal(403, "Pages from elsewhere are not served.")
+        if self.server.named in _LOOPBACK and _read_host(f"//{self.headers['Host']}") not in own:
+            raise Refusal(403, "This server answers to the names of this machine alone.")
+
+    def _check_revision(self) -> None:
+        asked = self.headers["MCP-Protocol-Version"]
+        if asked and asked not in VERSIONS:
+            raise Refusal(400, f"Revision {asked[:40]!r} is not spoken here; known: {', '.join(VERSIONS)}.")
+
+    def _read_body(self) -> bytes:
+        if self.headers.get_content_type() != "application/json":
+            raise Refusal(415, "Send application/json.")
+        size = self.headers["Content-Length"] or ""
+        if not (size.isascii() and size.isdigit()) or self.headers["Transfer-Encoding"]:
+            raise Refusal(411, "Say how long the message is, in Content-Length.")
+        if len(size) > 12 or int(size) > LIMIT:
+            raise Refusal(413, f"A message has at most {LIMIT} bytes.")
+        return self.rfile.read(int(size))
+
+    def _send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
+        payload = b"" if content is None else spell(content)
+        self.send_response_only(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(payload)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+
+def make_server(host: Host, address: tuple[str, int], bounds: Bounds, record: Path | None = None) -> Server:
+    """A server that listens, and serves nobody yet; OSError when it cannot listen there."""
+    return Server(address, Sessions(host, bounds, record))
+
+
+def serve_web(server: Server) -> None:
+    """Until it is interrupted. Every session ends with it."""
+    try:
+        server.serve_forever()
+    finally:
+        server.server_close()
+        server.sessions.end_all()
+
+
+def _read_host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,182 @@
+"""The server over HTTP: whom it serves, how many, how long, and that none of them notices another."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill.bundles.envrun.recording import read_recording
+from envmill.runtime.mcp.host import CannotStart, Host
+from envmill.runtime.mcp.messages import LIMIT, VERSIONS
+from envmill.runtime.mcp.serving import read_address
+from envmill.runtime.mcp.web import Bounds, Server, make_server, serve_web
+from tests.runtime.mcp.clients import REVISION, WHO, Web, make_request
+
+BEGIN = make_request(0, "initialize", {"protocolVersion": REVISION, **WHO})
+PING = make_request(1, "ping")
+
+
+@contextmanager
+def serving(host: Host, bounds: Bounds = Bounds(), record: Path | None = None, place: str = "127.0.0.1") -> Iterator[Server]:  # noqa: B008
+    server = make_server(host, (place, 0), bounds, record)
+    thread = threading.Thread(target=serve_web, args=(server,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def server(host: Host) -> Iterator[Server]:
+    with serving(host) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Web]:
+    opened = Web(server.url)
+    yield opened
+    opened.close()
+
+
+def test_a_client_lists_and_calls(client: Web) -> None:
+    assert client.begin()["protocolVersion"] == REVISION
+    assert client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})[::2] == (202, None)
+    assert len(client.ask("tools/list")["result"]["tools"]) == 7
+    assert client.call("add", {"name": "axe"})["result"]["structuredContent"] == {"count": 2}
+    assert client.call("find", {"name": "T9"})["result"]["isError"] is True
+    assert client.call("crash", {})["result"]["structuredContent"]["error"]["outcome"] == "failure"
+    assert client.ask("resources/list")["error"]["code"] == -32601
+
+
+def test_sessions_are_apart_and_end_when_told(server: Server, client: Web) -> None:
+    other = Web(server.url)
+    client.begin()
+    other.begin()
+    assert client.session != other.session
+    client.call("add", {"name": "axe"})
+    assert json.loads(other.call("names", {})["result"]["content"][0]["text"]) == ["T1"]
+    assert client.send(None, "DELETE")[0] == 200
+    assert client.send(PING)[0] == 404
+    assert other.ask("ping")["result"] == {}
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        pytest.param({"content": PING}, 400, id="no session"),
+        pytest.param({"content": PING, "Mcp_Session_Id": "guessed"}, 404, id="no such session"),
+        pytest.param({"content": None, "verb": "DELETE"}, 400, id="ending none"),
+        pytest.param({"content": None, "verb": "GET"}, 405, id="a stream"),
+        pytest.param({"content": BEGIN, "path": "/"}, 404, id="another path"),
+        pytest.param({"content": BEGIN, "Origin": "http://evil.example"}, 403, id="a page from elsewhere"),
+        pytest.param({"content": BEGIN, "Origin": "null"}, 403, id="a page from nowhere"),
+        pytest.param({"content": BEGIN, "Origin": "http://[x"}, 403, id="an origin that is none"),
+        pytest.param({"content": BEGIN, "Host": "evil.example"}, 403, id="a borrowed name"),
+        pytest.param({"content": BEGIN, "Content_Type": "text/plain"}, 415, id="no JSON"),
+        pytest.param({"content": BEGIN, "Content_Length": "x"}, 411, id="no length"),
+        pytest.param({"content": BEGIN, "Content_Length": str(LIMIT + 1)}, 413, id="too long"),
+        pytest.param({"content": BEGIN, "MCP_Protocol_Version": "1999-01-01"}, 400, id="an unknown revision"),
+        pytest.param({"content": b"{"}, 400, id="broken"),
+        pytest.param({"content": [BEGIN]}, 400, id="several"),
+        pytest.param({"content": make_request(1, "initialize", {})}, 200, id="a beginning of no revision"),
+    ],
+)
+def test_what_is_not_served_is_said(client: Web, sent: dict[str, Any], status: int) -> None:
+    told, headers, reply = client.send(**sent)
+    assert (told, "error" in reply, "Mcp-Session-Id" in headers) == (status, True, False)
+    assert reply["error"]["message"]
+
+
+def test_a_page_of_this_machine_is_served(client: Web) -> None:
+    for origin in ("http://localhost:6274", "http://127.0.0.1", "http://[::1]:80"):
+        assert client.send(BEGIN, Origin=origin)[0] == 200
+
+
+def test_the_revision_without_sessions_is_told_what_is_spoken(client: Web) -> None:
+    asked = make_request(1, "server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}})
+    status, _, reply = client.send(asked, MCP_Protocol_Version="2026-07-28")
+    assert (status, reply["id"], reply["error"]["data"]["supported"]) == (400, 1, [*VERSIONS])
+
+
+def test_no_more_sessions_than_are_allowed_and_none_that_nobody_uses(host: Host) -> None:
+    with serving(host, Bounds(sessions=2)) as bounded:
+        one, two, three = (Web(bounded.url) for _ in range(3))
+        one.begin()
+        two.begin()
+        status, _, reply = three.send(BEGIN)
+        assert (status, "2 sessions are open" in reply["error"]["message"]) == (503, True)
+        bounded.sessions._bounds = Bounds(sessions=2, idle=0.0)
+        end = time.monotonic() + 60
+        while three.send(BEGIN)[0] != 200 and time.monotonic() < end:
+            time.sleep(0.2)
+        assert one.send(PING)[0] == 404
+        for client in (one, two, three):
+            client.close()
+
+
+def test_each_session_has_a_recording_of_its_own(host: Host, tmp_path: Path) -> None:
+    with serving(host, record=tmp_path / "all") as recorded:
+        clients = [Web(recorded.url) for _ in range(3)]
+        for place, client in enumerate(clients):
+            client.begin()
+            for _ in range(place):
+                client.call("add", {"name": "axe"})
+            client.close()
+        kept = {path.stem: len(read_recording(path).moves) for path in (tmp_path / "all").iterdir()}
+    assert kept == {client.session: place for place, client in enumerate(clients)}
+
+
+def test_many_at_once_get_each_their_own(server: Server) -> None:
+    counts: list[int] = []
+
+    def play() -> None:
+        client = Web(server.url)
+        client.begin()
+        counts.append([client.call("add", {"name": "axe"})["result"]["structuredContent"]["count"] for _ in range(5)][-1])
+        client.send(None, "DELETE")
+        client.close()
+
+    threads = [threading.Thread(target=play) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [6] * 8
+
+
+def test_nonsense_on_the_socket_ends_nothing(server: Server, client: Web) -> None:
+    place = server.server_address[1]
+    for sent in (b"\x00\xff\n\n", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n", b"GET / HTTP/9.9\r\n\r\n", b"x" * 70_000):
+        with socket.create_connection(("127.0.0.1", place)) as line:
+            line.sendall(sent)
+    assert client.begin()
+
+
+@pytest.mark.parametrize("place", ["::1", "0.0.0.0"])
+def test_elsewhere_pages_are_refused_as_well(host: Host, place: str) -> None:
+    try:
+        with serving(host, place=place) as server:
+            client = Web(server.url)
+            assert client.send(BEGIN, Origin="http://evil.example", Host="evil.example")[0] == 403
+            assert client.begin()
+            client.close()
+    except OSError as error:
+        pytest.skip(f"this machine has no {place} ({error.strerror})")
+
+
+def test_an_address_is_read_or_refused() -> None:
+    read = [read_address(text) for text in ("8765", ":8765", "0.0.0.0:1", "[::1]:80")]
+    assert read == [("127.0.0.1", 8765), ("127.0.0.1", 8765), ("0.0.0.0", 1), ("::1", 80)]
+    for wrong in ("localhost", "x:y", "1:99999", ""):
+        with pytest.raises(CannotStart, match="Write HOST:PORT"):
+            read_address(wrong)
