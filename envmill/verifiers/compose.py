@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
-from envmill.verifiers.derive import asks_for_something, derive_verifier
+from envmill.verifiers.derive import asks_for_something
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
 from envmill.verifiers.knowledge import derive_knowledge
 from envmill.verifiers.numbers import read_number
 from envmill.verifiers.procedure import shows
 from envmill.verifiers.told import list_leaves
+from envmill.verifiers.typed import derive_end
 from envmill.verifiers.weights import balance
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Environment
@@ -49,7 +50,7 @@ class Composed:
 
 def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> Composed:
     """BuildError where nothing would be proved."""
-    base = derive_verifier(draft.initial_state, run.changes, elsewhere.changes)
+    base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes)
     refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
     facts = [_add_rivals(fact, draft, run) for fact in draft.tell if fact.name not in refused]
     told = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
