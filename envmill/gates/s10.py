@@ -68,7 +68,9 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
     if not scenario.oracle:
         return
     writes = [scenario.oracle[place] for place in list_writes(subject)]
-    used = {Decimal(str(leaf)) for call in writes for leaf in list_leaves(call.arguments) if _is_amount(leaf)}
+    stock = Stock.of(scenario.initial_state)
+    given = [(name, value) for call in writes for name, value in call.arguments.items() if not stock.find_counted(name, value)]
+    used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if _is_amount(leaf)}
     unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
