@@ -138,6 +138,7 @@ class Database:
 
     def _begin(self, seen: str = "", *, at_base: bool = True) -> None:
         self._in_call, self._at_base, self._memo = False, at_base, (-1, "")
+        self._guard.drain_touched()
         with self._guard.trust():
             self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
             self._backend.run(f"begin {MINE}")
