@@ -209,7 +209,7 @@ class Hunt:
         if not self.scenario.oracle or (await self.trials.oracle())[0].ending is None:
             return None
         wanted = (await self.trials.oracle())[0].ending
-        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final):
+        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final, self.trials.environment.tables):
             return True
         strict = await self.trials.once("strict", self._derive)
         return strict is not None and judge(strict, Ending(ending.initial, ending.final)).outcome == "pass"

@@ -12,7 +12,7 @@ from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
 from envmill.gates.trials import Trials
 from envmill.verifiers.ending import Deed, Ending
-from envmill.verifiers.pattern import ANY, ROW
+from envmill.verifiers.pattern import ANY, EXEMPT, NEAR, ROW, TEXT
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.rollout import Verdict
@@ -152,6 +152,8 @@ def fill(pattern: Json) -> Json:
     if is_object(pattern):
         if pattern.keys() == {ANY}:
             return _SAMPLES.get(str(pattern[ANY]))
+        if pattern.keys() in ({EXEMPT}, {TEXT}, {NEAR}):
+            return pattern.get(TEXT, pattern.get(NEAR, [None])[0])
         return "x" if pattern.keys() == {ROW} else {name: fill(value) for name, value in pattern.items()}
     return [fill(one) for one in pattern] if is_array(pattern) else pattern
 

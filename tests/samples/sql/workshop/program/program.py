@@ -159,7 +159,7 @@ class Workshop:
         job = self._need_open(job_id)
         if self._need_day(promised) == job["promised"]:
             raise Rejection("same_day", "It is promised for this day already.")
-        self._db.execute("update jobs set promised = ? where id = ?", (promised, job_id))
+        self._db.execute("update jobs set touched_at = current_timestamp, promised = ? where id = ?", (promised, job_id))
         return self._get("jobs", job_id)
 
     def assign_mechanic(self, job_id: int, mechanic_id: int) -> dict:
@@ -176,7 +176,9 @@ class Workshop:
             raise Rejection("busy", f"{mechanic['name']} has {MOST_JOBS} open jobs.")
         self._db.execute("update mechanics set open_jobs = open_jobs - 1 where id = ?", (job["mechanic_id"],))
         self._db.execute("update mechanics set open_jobs = open_jobs + 1 where id = ?", (mechanic_id,))
-        self._db.execute("update jobs set mechanic_id = ?, status = 'in_work' where id = ?", (mechanic_id, job_id))
+        self._db.execute(
+            "update jobs set touched_at = current_timestamp, mechanic_id = ?, status = 'in_work' where id = ?", (mechanic_id, job_id)
+        )
         return self._get("jobs", job_id)
 
     def log_hours(self, job_id: int, hours: float) -> dict:
@@ -190,7 +192,7 @@ class Workshop:
             raise Rejection("not_in_work", "Nobody works on this job.")
         if not 0.25 <= hours <= 12:
             raise Rejection("invalid_hours", "From 0.25 to 12 hours can be added at a time.")
-        self._db.execute("update jobs set hours = round(hours + ?, 2) where id = ?", (hours, job_id))
+        self._db.execute("update jobs set touched_at = current_timestamp, hours = round(hours + ?, 2) where id = ?", (hours, job_id))
         return self._get("jobs", job_id)
 
     def use_part(self, job_id: int, part_id: int, quantity: int) -> dict:
@@ -226,7 +228,7 @@ class Workshop:
             raise Rejection("not_in_work", "Nobody works on this job.")
         if not job["hours"]:
             raise Rejection("no_hours", "No hours are logged on this job.")
-        self._db.execute("update jobs set status = 'done' where id = ?", (job_id,))
+        self._db.execute("update jobs set touched_at = current_timestamp, status = 'done' where id = ?", (job_id,))
         self._db.execute("update mechanics set open_jobs = open_jobs - 1 where id = ?", (job["mechanic_id"],))
         return self._get("jobs", job_id)
 
@@ -239,7 +241,7 @@ class Workshop:
         job = self._get("jobs", job_id)
         if job["status"] != "done":
             raise Rejection("not_done", f"The job is {job['status']}.")
-        self._db.execute("update jobs set status = 'collected' where id = ?", (job_id,))
+        self._db.execute("update jobs set touched_at = current_timestamp, status = 'collected' where id = ?", (job_id,))
         return self._get("jobs", job_id)
 
     def withdraw_job(self, job_id: int) -> dict:

@@ -23,7 +23,8 @@ create table jobs (
     complaint text not null,
     promised text not null,
     hours real not null default 0 check (hours >= 0),
-    opened_at text not null default current_timestamp
+    opened_at text not null default current_timestamp,
+    touched_at text not null default current_timestamp
 );
 create table parts (
     id integer primary key,
