@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.policies import find_exempt_wish, list_chance
 from envmill.gates.s3 import plan_omissions
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
@@ -34,6 +35,10 @@ async def look(subject: Posed, means: Means) -> Finding:
     if fault := find_lack(scenario) or find_weight(scenario.verifier) or find_stranger(subject):
         parts: Json = scenario.verifier.model_dump(exclude={"frame"})
         return drop(GATE, *fault, {"polarity": scenario.polarity, "verifier": parts})
+    tables = subject.environment.tables
+    right = (await Trials.of(subject, means).oracle())[0].ending if tables and scenario.oracle else None
+    if right and (fault := find_exempt_wish(tables, scenario, right)):
+        return drop(GATE, *fault, [table.model_dump() for table in tables])
     wanted = list_criteria(scenario.verifier)
     counted: dict[Criterion, str] = {}
     async for what, verdict in list_ends(subject, means):
@@ -43,6 +48,8 @@ async def look(subject: Posed, means: Means) -> Finding:
             break
     vacuous = sorted(wanted - counted.keys())
     evidence: Json = {"vacuous": vacuous, "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())}}
+    if chance := list_chance(tables, scenario.verifier):
+        evidence["hard_by_chance"] = chance
     if vacuous:
         return drop(GATE, "vacuous_criterion", f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played", evidence)
     return keep(GATE, evidence)

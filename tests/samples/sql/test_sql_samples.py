@@ -1,6 +1,7 @@
 """The samples of kind `sql` pass every gate, replay, come back from snapshots, and are judged alike where nothing is installed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Means, Posed
+from envmill.gates.policies import list_chance
 from envmill.kinds.replay import record, replay
+from envmill.kinds.sql import derive_tables, list_policies
 from envmill.kinds.start import start
 from envmill.sandbox import Changes, Invoke, Look, Program, Reset, Restore, Sandbox, Snapshot, Touched
 from envmill.settings import Settings
@@ -97,6 +100,21 @@ async def test_tables_that_are_not_those_of_the_schema_are_seen(jail: Sandbox) -
 
 async def ask(gate: str, built: Built, jail: Sandbox) -> Finding:
     return await next(one for one in ENVIRONMENT_GATES if one.name == gate).look(built, Means(jail))
+
+
+async def test_policies_that_do_not_fit_a_scenario_are_seen(jail: Sandbox) -> None:
+    """A wish in an exempt column is dropped; a hard one that chance decides is told."""
+    environment = load("hotel").environment
+    policies = {**list_policies(environment.tables), "bookings.wishes": "exempt", "bookings.booked_at": "hard"}
+    folder = replace(load("hotel"), environment=environment.model_copy(update={"tables": derive_tables(environment.files, policies)}))
+    family = folder.scenarios[2]
+    family = family.model_copy(update={"verifier": await derive(jail, folder, family)})
+    s12 = next(gate for gate in SCENARIO_GATES if gate.name == "S12")
+    finding = await s12.look(Posed(family, folder.environment), Means(jail))
+    assert (finding.outcome, finding.reason) == ("dropped", "exempt_wish")
+    assert "'a cot for the baby' in bookings.wishes" in finding.detail
+    assert list_chance(folder.environment.tables, family.verifier) == ["bookings.booked_at"]
+    assert list_chance(environment.tables, folder.scenarios[2].verifier) == []
 
 
 def test_policies_and_tables_count_for_the_id() -> None:

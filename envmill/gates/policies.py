@@ -1,0 +1,53 @@
+"""Slips in the policies of columns, as one scenario shows them: a wish that lands in an exempt column, chance in a hard one."""
+
+from collections.abc import Iterator, Sequence
+
+from envmill.gates.sources import Knowledge, list_leaves, list_told
+from envmill.verifiers.diff import diff_states
+from envmill.verifiers.ending import Ending
+from envmill.verifiers.pattern import is_chance
+from schemas.base import Json, is_object
+from schemas.database import Column, Table
+from schemas.scenario import Change, Scenario, Verifier
+
+_SHORTEST = 3
+"""Characters of a text that nobody says by accident."""
+
+
+def find_exempt_wish(tables: Sequence[Table], scenario: Scenario, ending: Ending) -> tuple[str, str] | None:
+    """(reason code, words) when the user says a value, the reference path uses it, and it ends where nobody looks."""
+    told = Knowledge.of(list_told(scenario), int(scenario.clock[:4]))
+    used = [leaf for call in scenario.oracle for leaf in list_leaves(call.arguments)]
+    for place, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
+        if column.policy == "exempt" and _says(value) and value in used and told.holds(value):
+            return "exempt_wish", f"the request asks for {value!r} in {place}, and the column is exempt: nobody checks it"
+    return None
+
+
+def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
+    """Hard columns whose value chance decides: any value of their type passes, and `exempt` would say so."""
+    hard = {f"{table.name}.{column.name}" for table in tables for column in table.columns if column.policy == "hard"}
+    found: set[str] = set()
+    for goal in verifier.goals:
+        if len(goal.path) == 3 and is_chance(goal.value):
+            found.add(f"{goal.path[0]}.{goal.path[2]}")
+        elif is_object(goal.value) and len(goal.path) < 3:
+            found |= {f"{goal.path[0]}.{name}" for name, value in goal.value.items() if is_chance(value)}
+    return sorted(found & hard)
+
+
+def _list_cells(tables: Sequence[Table], changes: Sequence[Change]) -> Iterator[tuple[str, Column, Json]]:
+    """Every value that was written, keys left out."""
+    known = {(table.name, column.name): column for table in tables for column in table.columns if column.name not in table.key}
+    for change in changes:
+        row: Json = change.after if change.op == "add" and len(change.path) == 2 else {}
+        cells = row if is_object(row) and row else {change.path[2]: change.after} if len(change.path) == 3 else {}
+        for name, value in cells.items():
+            if column := known.get((change.path[0], name)):
+                yield f"{change.path[0]}.{name}", column, value
+
+
+def _says(value: Json) -> bool:
+    if isinstance(value, str):
+        return len(value) >= _SHORTEST
+    return isinstance(value, int | float) and not isinstance(value, bool)
