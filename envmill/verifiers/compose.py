@@ -14,6 +14,7 @@ from envmill.verifiers.derive import asks_for_something
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
 from envmill.verifiers.knowledge import derive_knowledge
+from envmill.verifiers.masking import mask_call
 from envmill.verifiers.numbers import read_number
 from envmill.verifiers.procedure import shows
 from envmill.verifiers.told import list_leaves
@@ -21,7 +22,7 @@ from envmill.verifiers.typed import derive_end
 from envmill.verifiers.weights import balance
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
-from schemas.environment import Environment
+from schemas.environment import Call, Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
 
 _MOST_KEYS = 8
@@ -87,7 +88,16 @@ def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fac
     knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, facts)
     if not knowledge:
         raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
-    return knowledge
+    return [_mask(predicate, environment) for predicate in knowledge] if environment.tables else knowledge
+
+
+def _mask(predicate: Predicate, environment: Environment) -> Predicate:
+    """A read that is required by itself, without the arguments that do not matter."""
+    tool = next((tool for tool in environment.tools if tool.name == predicate.call.name), None)
+    if predicate.op != "required" or tool is None:
+        return predicate
+    call = Call(name=tool.name, arguments=predicate.call.arguments, actor=predicate.call.actor)
+    return predicate.model_copy(update={"call": mask_call(call, tool)})
 
 
 def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: Run) -> Fact:
