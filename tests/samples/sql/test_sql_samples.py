@@ -22,6 +22,7 @@ from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call, Environment
+from schemas.scenario import Fact
 from tests.bundles.openers import ask_bare
 from tests.samples.sql import NAMES, derive, load, play_oracle
 
@@ -100,6 +101,18 @@ async def test_tables_that_are_not_those_of_the_schema_are_seen(jail: Sandbox) -
 
 async def ask(gate: str, built: Built, jail: Sandbox) -> Finding:
     return await next(one for one in ENVIRONMENT_GATES if one.name == gate).look(built, Means(jail))
+
+
+async def test_a_read_that_shows_no_row_is_asked_for_by_a_masked_call(jail: Sandbox) -> None:
+    folder = load("workshop")
+    find = Call(name="find_parts", arguments={"words": "Pedal"})
+    fact = Fact(name="how many", kind="number", value=0)
+    changed = {"oracle": [find], "say": "There are 0.", "request": "How many pedals are there?", "polarity": "answer"}
+    posed = folder.scenarios[0].model_copy(
+        update={**changed, "verifier": folder.scenarios[0].verifier.model_copy(update={"facts": [fact]})}
+    )
+    (required,) = (await derive(jail, folder, posed)).procedure
+    assert (required.op, required.call.arguments) == ("required", {"words": {"$text": "Pedal"}})
 
 
 async def test_policies_that_do_not_fit_a_scenario_are_seen(jail: Sandbox) -> None:
