@@ -48,8 +48,9 @@ def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
             return tell_row(home, fresh[home][str(value)], depth - 1)
         if column.policy == "semantic" and isinstance(value, str):
             return normalise(value).split()
-        near = column.policy == "tolerance" and isinstance(value, int | float)
-        return round(value / column.tolerance / 2) if near else value
+        if column.policy == "tolerance" and isinstance(value, int | float):
+            return round(float(value) / column.tolerance / 2)
+        return value
 
     settled: dict[str, Json] = {}
     for name, rows in final.items():
