@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from envmill.agents import find_policy
+from envmill.agents.rescore import rescore
+from envmill.agents.rollout import play_scenario
 from envmill.bundles import Folder, read_folder
 from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment
@@ -149,6 +152,21 @@ async def test_sessions_replay_and_come_back_from_snapshots(jail: Sandbox, setti
             *_, taken = await jail.play(program, [start(scenario), calls[0], Snapshot()])
             moved = await away.play(program, [Restore(taken.parts[0]["value"]), *calls[1:], Look()])
             assert moved[-1].state == look
+
+
+async def test_rollouts_are_rescored_from_what_was_stored(jail: Sandbox) -> None:
+    outcomes: set[tuple[str, str]] = set()
+    for name in NAMES:
+        environment = load(name).environment
+        for scenario in load(name).scenarios:
+            for policy in ("reference", "careless"):
+                rollout = await play_scenario(find_policy(policy), scenario, environment, jail, "probe", 0)
+                assert rollout.changes is not None
+                again = await rescore(rollout, scenario, environment, jail)
+                assert (again.basis, again.changed) == ("changes", False)
+                outcomes.add((policy, rollout.outcome))
+    assert ("reference", "fail") not in outcomes
+    assert {("reference", "pass"), ("careless", "fail")} <= outcomes
 
 
 async def test_touched_tables_are_told_once_and_ours_are_not_among_them(jail: Sandbox) -> None:
