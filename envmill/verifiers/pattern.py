@@ -51,13 +51,16 @@ def fits(value: Json, pattern: Json, keys: Keys) -> bool:
 
 
 def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
+    """A hole that is written wrongly is filled by nothing: the reference path then fails, and says by which goal."""
     if hole == ANY:
         return name_type(value) == asked
     if hole == ROW:
         return isinstance(value, str | int) and not isinstance(value, bool) and keys.get(asked, str(value)) == str(value)
     if hole == TEXT:
-        return isinstance(value, str) and is_same_text(value, asked)
-    return hole == EXEMPT or is_near(value, *asked)
+        return isinstance(value, str) and isinstance(asked, str) and is_same_text(value, asked)
+    if hole == NEAR:
+        return is_array(asked) and len(asked) == 2 and is_near(value, *asked)
+    return True
 
 
 def is_same_text(one: str, other: str) -> bool:
@@ -65,9 +68,9 @@ def is_same_text(one: str, other: str) -> bool:
     return normalise(one).split() == normalise(other).split()
 
 
-def is_near(value: Json, wanted: Json, by: float) -> bool:
+def is_near(value: Json, wanted: Json, by: Json) -> bool:
     """As the decimals they are written with: of binary fractions 1.1 is farther from 1.0 than 0.1."""
-    if name_type(value) != "number" or name_type(wanted) != "number":
+    if any(name_type(one) != "number" for one in (value, wanted, by)):
         return False
     return abs(Decimal(str(value)) - Decimal(str(wanted))) <= Decimal(str(by))
 

@@ -10,6 +10,7 @@ from envmill.kinds.sql import derive_tables
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
+from envmill.verifiers.pattern import fits
 from envmill.verifiers.typed import derive_end, derive_typed
 from schemas.rollout import Verdict
 from schemas.scenario import Verifier
@@ -205,6 +206,12 @@ def test_keys_drawn_by_chance_are_laid_beside_each_other() -> None:
     assert judge(verifier, Ending(start, other)).outcome == "pass"
     other["b"]["k"]["a"] = "a_1f"
     assert judge(verifier, Ending(start, other)).outcome == "fail"
+
+
+@pytest.mark.parametrize("hole", [{"$near": 5}, {"$near": [5]}, {"$near": ["5", 1]}, {"$near": [5, None]}, {"$text": 5}, {"$any": "float"}])
+def test_a_hole_that_is_written_wrongly_is_filled_by_nothing(hole: Any) -> None:
+    for value in (5, 5.0, "5", None):
+        assert not fits(value, hole, {})
 
 
 def test_where_state_is_json_nothing_is_typed() -> None:
