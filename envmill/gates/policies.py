@@ -1,4 +1,7 @@
-"""Slips in the policies of columns, as one scenario shows them: a wish that lands in an exempt column, chance in a hard one."""
+"""Slips in the policies of columns, as one scenario shows them.
+
+a wish that lands in an exempt column · chance in a hard one · a column that is not exempt, and the verifier does not ask for it
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +9,7 @@ from envmill.gates.sources import Knowledge, list_leaves, list_told
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.pattern import is_chance
-from schemas.base import Json, is_object
+from schemas.base import Json, canonical_json, is_object
 from schemas.database import Column, Table
 from schemas.scenario import Change, Scenario, Verifier
 
@@ -18,10 +21,20 @@ def find_exempt_wish(tables: Sequence[Table], scenario: Scenario, ending: Ending
     """(reason code, words) when the user says a value, the reference path uses it, and it ends where nobody looks."""
     told = Knowledge.of(list_told(scenario), int(scenario.clock[:4]))
     used = [leaf for call in scenario.oracle for leaf in list_leaves(call.arguments)]
-    for place, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
+    for place, _, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
         if column.policy == "exempt" and _says(value) and value in used and told.holds(value):
             return "exempt_wish", f"the request asks for {value!r} in {place}, and the column is exempt: nobody checks it"
     return None
+
+
+def list_altered(tables: Sequence[Table], right: Ending, other: Ending) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The right end with one written value another one, of each that is not exempt and that chance does not decide."""
+    again = {(place, canonical_json(value)) for place, _, _, value in _list_cells(tables, diff_states(other.initial, other.final))}
+    for place, path, column, value in _list_cells(tables, diff_states(right.initial, right.final)):
+        if column.policy != "exempt" and (place, canonical_json(value)) in again:
+            table, key, name = path
+            row = right.final[table][key] | {name: _alter(value, column.tolerance)}
+            yield ".".join(path), {**right.final, table: {**right.final[table], key: row}}
 
 
 def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
@@ -36,15 +49,21 @@ def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
     return sorted(found & hard)
 
 
-def _list_cells(tables: Sequence[Table], changes: Sequence[Change]) -> Iterator[tuple[str, Column, Json]]:
-    """Every value that was written, keys left out."""
+def _list_cells(tables: Sequence[Table], changes: Sequence[Change]) -> Iterator[tuple[str, tuple[str, str, str], Column, Json]]:
+    """Every value that was written, with its column and its place; keys left out."""
     known = {(table.name, column.name): column for table in tables for column in table.columns if column.name not in table.key}
     for change in changes:
         row: Json = change.after if change.op == "add" and len(change.path) == 2 else {}
         cells = row if is_object(row) and row else {change.path[2]: change.after} if len(change.path) == 3 else {}
         for name, value in cells.items():
             if column := known.get((change.path[0], name)):
-                yield f"{change.path[0]}.{name}", column, value
+                yield f"{change.path[0]}.{name}", (change.path[0], change.path[1], name), column, value
+
+
+def _alter(value: Json, tolerance: float) -> Json:
+    if isinstance(value, int | float):
+        return value + 1 + 2 * tolerance
+    return f"{value} (touched)"
 
 
 def _says(value: Json) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep
-from envmill.gates.policies import find_exempt_wish, list_chance
+from envmill.gates.policies import find_exempt_wish, list_altered, list_chance
 from envmill.gates.s3 import plan_omissions
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
@@ -39,6 +39,8 @@ async def look(subject: Posed, means: Means) -> Finding:
     right = (await Trials.of(subject, means).oracle())[0].ending if tables and scenario.oracle else None
     if right and (fault := find_exempt_wish(tables, scenario, right)):
         return drop(GATE, *fault, [table.model_dump() for table in tables])
+    if right and (place := await find_unasked(subject, means, right)):
+        return drop(GATE, "unasked_column", f"it passes although {place} is another value than the reference path wrote", place)
     wanted = list_criteria(scenario.verifier)
     counted: dict[Criterion, str] = {}
     async for what, verdict in list_ends(subject, means):
@@ -53,6 +55,16 @@ async def look(subject: Posed, means: Means) -> Finding:
     if vacuous:
         return drop(GATE, "vacuous_criterion", f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played", evidence)
     return keep(GATE, evidence)
+
+
+async def find_unasked(subject: Posed, means: Means, right: Ending) -> str:
+    """A place that the reference path wrote, whose column is not exempt, and where any value passes; empty where there is none."""
+    trials = Trials.of(subject, means)
+    other = (await trials.elsewhere()).ending
+    for place, final in list_altered(subject.environment.tables, right, other) if other else ():
+        if (await trials.judge(replace(right, final=final))).outcome == "pass":
+            return place
+    return ""
 
 
 def find_lack(scenario: Scenario) -> tuple[str, str] | None:

@@ -25,7 +25,7 @@ from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call, Environment
-from schemas.scenario import Fact
+from schemas.scenario import Fact, Scenario
 from tests.bundles.openers import ask_bare
 from tests.samples.sql import NAMES, derive, load, play_oracle
 
@@ -131,6 +131,20 @@ async def test_policies_that_do_not_fit_a_scenario_are_seen(jail: Sandbox) -> No
     assert "'a cot for the baby' in bookings.wishes" in finding.detail
     assert list_chance(folder.environment.tables, family.verifier) == ["bookings.booked_at"]
     assert list_chance(environment.tables, folder.scenarios[2].verifier) == []
+
+
+async def test_a_column_the_verifier_forgets_is_seen(jail: Sandbox) -> None:
+    """Each value that is asked for, in turn let go."""
+    folder = load("hotel")
+    s12 = next(gate for gate in SCENARIO_GATES if gate.name == "S12")
+    move = folder.scenarios[3]
+    assert move.verifier.goals
+    for number, goal in enumerate(move.verifier.goals):
+        goals = [goal.model_copy(update={"value": {"$exempt": True}}) if each is goal else each for each in move.verifier.goals]
+        loose = move.model_dump() | {"verifier": move.verifier.model_copy(update={"goals": goals}), "id": ""}
+        finding = await s12.look(Posed(Scenario.model_validate(loose), folder.environment), Means(jail))
+        assert (finding.outcome, finding.reason) == ("dropped", "unasked_column"), number
+        assert ".".join(goal.path) in finding.detail
 
 
 def test_policies_and_tables_count_for_the_id() -> None:
