@@ -6,6 +6,7 @@ a wish that lands in an exempt column · chance in a hard one · a column that i
 from collections.abc import Iterator, Sequence
 
 from envmill.gates.sources import Knowledge, list_leaves, list_told
+from envmill.runtime.db.changes import spell_key
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.pattern import is_chance
@@ -29,12 +30,16 @@ def find_exempt_wish(tables: Sequence[Table], scenario: Scenario, ending: Ending
 
 def list_altered(tables: Sequence[Table], right: Ending, other: Ending) -> Iterator[tuple[str, dict[str, Json]]]:
     """The right end with one written value another one, of each that is not exempt and that chance does not decide."""
-    again = {(place, canonical_json(value)) for place, _, _, value in _list_cells(tables, diff_states(other.initial, other.final))}
-    for place, path, column, value in _list_cells(tables, diff_states(right.initial, right.final)):
+    known = {table.name: table for table in tables}
+    again = {
+        (place, canonical_json(value)) for place, _, _, value in _list_cells(tables, diff_states(other.initial, other.final), keys=True)
+    }
+    for place, path, column, value in _list_cells(tables, diff_states(right.initial, right.final), keys=True):
         if column.policy != "exempt" and (place, canonical_json(value)) in again:
             table, key, name = path
             row = right.final[table][key] | {name: _alter(value, column.tolerance)}
-            yield ".".join(path), {**right.final, table: {**right.final[table], key: row}}
+            others = {each: kept for each, kept in right.final[table].items() if each != key}
+            yield ".".join(path), {**right.final, table: {**others, spell_key([row[one] for one in known[table].key]): row}}
 
 
 def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
@@ -49,9 +54,11 @@ def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
     return sorted(found & hard)
 
 
-def _list_cells(tables: Sequence[Table], changes: Sequence[Change]) -> Iterator[tuple[str, tuple[str, str, str], Column, Json]]:
-    """Every value that was written, with its column and its place; keys left out."""
-    known = {(table.name, column.name): column for table in tables for column in table.columns if column.name not in table.key}
+def _list_cells(
+    tables: Sequence[Table], changes: Sequence[Change], *, keys: bool = False
+) -> Iterator[tuple[str, tuple[str, str, str], Column, Json]]:
+    """Every value that was written, with its column and its place; keys left out unless they are asked for."""
+    known = {(table.name, one.name): one for table in tables for one in table.columns if keys or one.name not in table.key}
     for change in changes:
         row: Json = change.after if change.op == "add" and len(change.path) == 2 else {}
         cells = row if is_object(row) and row else {change.path[2]: change.after} if len(change.path) == 3 else {}
@@ -62,7 +69,7 @@ def _list_cells(tables: Sequence[Table], changes: Sequence[Change]) -> Iterator[
 
 def _alter(value: Json, tolerance: float) -> Json:
     if isinstance(value, int | float):
-        return value + 1 + 2 * tolerance
+        return value + 7 + 2 * tolerance  # a count is often only one away from where it began
     return f"{value} (touched)"
 
 
