@@ -4,12 +4,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from schemas.base import Contract, Json, Record
+from schemas.base import Contract, Json, Record, leave_out
+from schemas.database import Table
 from schemas.origin import Origin
 from schemas.seed import Brief
 
 Effect = Literal["query", "change"]
-Kind = Literal["stateful"]
+Kind = Literal["stateful", "sql"]
 Fault = Literal["none", "unknown", "code", "test", "state", "spec"]
 
 
@@ -66,10 +67,14 @@ class Tool(Contract):
     """Declared effect; gates hold the code to it."""
     actors: list[str] = ["agent"]
     """Who may call it. The agent alone is left out when written, so that ids from before actors stay what they were."""
+    reads: list[str] = []
+    """Tables it may read, where state is tables; left out when empty, as are those it writes."""
+    writes: list[str] = []
+    """Tables it may write, by triggers and cascades too."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = write(self)
+        written = leave_out(write(self), "reads", "writes")
         if self.actors == ["agent"]:
             written.pop("actors", None)
         return written
@@ -80,8 +85,11 @@ class Environment(Record):
 
     table: ClassVar[str] = "environments"
     prefix: ClassVar[str] = "env"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "files", "entry", "tools", "rules", "policy_document")
+    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "files", "entry", "tools", "rules", "policy_document", "tables")
+    late: ClassVar[tuple[str, ...]] = ("tables",)
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """What it is."""
     files: dict[str, str]
@@ -94,6 +102,8 @@ class Environment(Record):
     """Rules the tools enforce."""
     policy_document: str
     """Policy document for the agent."""
+    tables: list[Table] = []
+    """Tables of kind `sql`, read from its schema, with each column's policy."""
     name: str
     """Title for people."""
     summary: str

@@ -5,12 +5,22 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract, Json
+from schemas.database import Policy
 from schemas.environment import Call, Effect, Kind
 from schemas.origin import Origin
 from schemas.scenario import Bounds, Polarity, Split, UserContract
 
 NOWHERE = Origin(recipe="", seed="", provider="", model="", prompt="", prompt_hash="")
 """Provenance of what nobody told us about."""
+
+
+class Touch(Contract):
+    """Tables a tool may read and write."""
+
+    reads: list[str] = []
+    """Tables it may read."""
+    writes: list[str] = []
+    """Tables it may write."""
 
 
 class Manifest(Contract):
@@ -28,6 +38,10 @@ class Manifest(Contract):
     """`module:Class` under `program/` that a session constructs."""
     effects: dict[str, Effect] = {}
     """Tool → what it does; needed where there is no `tools.json`, and the interface is derived from the code."""
+    touches: dict[str, Touch] = {}
+    """Tool → tables it may read and write; needed beside `effects` where the kind is `sql`."""
+    policies: dict[str, Policy | float] = {}
+    """`table.column` → its policy, or a tolerance, where the kind is `sql`. Others are hard; a key that SQLite counts is exempt."""
     rules: list[str] = []
     """Rules the tools enforce."""
     policy_document: str = ""

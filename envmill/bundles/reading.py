@@ -6,7 +6,7 @@ scenarios/NAME/{scenario,verifier}.json, checks/*.py ─► scenarios
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import RootModel, TypeAdapter, ValidationError
@@ -15,9 +15,11 @@ from envmill.bundles.files import Files, fault, resolve
 from envmill.bundles.folder import CARRIED, MANIFEST, PAPERS, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
+from envmill.kinds.sql import add_touches
 from envmill.kinds.start import CLOCK
 from envmill.runtime.world import parse_clock
 from schemas.base import Json, is_array, is_object
+from schemas.database import Table
 from schemas.environment import Environment, Test, Tool
 from schemas.folder import FolderScenario, FolderTest, Manifest
 from schemas.scenario import Scenario, UserContract, Verifier
@@ -66,11 +68,13 @@ def _read_environment(files: Files, manifest: Manifest) -> Environment:
     home = f"{module.replace('.', '/')}.py"
     if home not in sources:
         raise fault(MANIFEST, f"{manifest.entry!r} needs {PROGRAM}/{home}, which is missing", "Add the file, or correct it.", "entry")
+    tables = _derive_tables(sources, manifest)
     return Environment(
         kind=manifest.kind,
         files=sources,
         entry=manifest.entry,
-        tools=files.read(TOOLS, _Tools).root if TOOLS in files else _derive_tools(sources[home], class_name, manifest),
+        tools=_read_tools(files, sources[home], class_name, manifest, tables),
+        tables=tables,
         rules=manifest.rules,
         policy_document=manifest.policy_document,
         name=manifest.name,
@@ -80,6 +84,24 @@ def _read_environment(files: Files, manifest: Manifest) -> Environment:
         licence=manifest.licence,
         origin=manifest.origin,
     )
+
+
+def _derive_tables(sources: Mapping[str, str], manifest: Manifest) -> list[Table]:
+    try:
+        return KINDS[manifest.kind].derive_tables(sources, manifest.policies)
+    except BuildError as error:
+        raise fault(MANIFEST, error.message.rstrip("."), "Mend it there, or in the schema.", "policies") from error
+
+
+def _read_tools(files: Files, source: str, class_name: str, manifest: Manifest, tables: Sequence[Table]) -> list[Tool]:
+    """The interface; where state is tables, with the tables of each tool."""
+    tools = files.read(TOOLS, _Tools).root if TOOLS in files else _derive_tools(source, class_name, manifest)
+    if not tables:
+        return tools
+    try:
+        return add_touches(tools, manifest.touches, tables)
+    except BuildError as error:
+        raise fault(TOOLS if TOOLS in files else MANIFEST, error.message.rstrip("."), "The jail shows later whether it is true.") from error
 
 
 def _derive_tools(source: str, class_name: str, manifest: Manifest) -> list[Tool]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from envmill.bundles.folder import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
 from envmill.errors import SettingsError
+from envmill.kinds.sql import list_policies
 from schemas.base import Json, canonical_json
 from schemas.environment import Environment, Test
 from schemas.scenario import Check, Scenario
@@ -62,7 +63,8 @@ def _tell_environment(environment: Environment) -> dict[str, Json]:
         mode="json", include={"kind", "name", "summary", "entry", "rules", "policy_document", "blueprint", "licence", "origin"}
     )
     brief = environment.brief
-    return {"bundle": 1, **kept, "theme": brief.theme, "text": brief.text, "number": brief.number}
+    policies = {"policies": list_policies(environment.tables)} if environment.tables else {}
+    return {"bundle": 1, **kept, **policies, "theme": brief.theme, "text": brief.text, "number": brief.number}
 
 
 def _tell_test(test: Test, names: dict[str, str], environment: Environment) -> dict[str, Json]:

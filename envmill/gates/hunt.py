@@ -20,10 +20,10 @@ from envmill.gates.trials import Attempt, Trials, looks_at_states_only
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Observation, Program, Step
 from envmill.verifiers.court import decide
-from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states, spell_state
 from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.judge import judge, make_error
+from envmill.verifiers.typed import derive_end
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.ledger import Attack
@@ -209,7 +209,7 @@ class Hunt:
         if not self.scenario.oracle or (await self.trials.oracle())[0].ending is None:
             return None
         wanted = (await self.trials.oracle())[0].ending
-        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final):
+        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final, self.trials.environment.tables):
             return True
         strict = await self.trials.once("strict", self._derive)
         return strict is not None and judge(strict, Ending(ending.initial, ending.final)).outcome == "pass"
@@ -220,7 +220,9 @@ class Hunt:
         if one is None or other is None:
             return None
         try:
-            return derive_verifier(one.initial, diff_states(one.initial, one.final), diff_states(other.initial, other.final))
+            return derive_end(
+                self.trials.environment.tables, one.initial, diff_states(one.initial, one.final), diff_states(other.initial, other.final)
+            )
         except BuildError:
             return None
 

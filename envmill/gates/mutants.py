@@ -18,7 +18,7 @@ _BOUNDS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
 _TURNED: Mapping[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}
-_WRITERS = ("append", "add", "pop", "remove", "update", "extend", "discard", "clear", "insert", "setdefault")
+_WRITERS = ("append", "add", "pop", "remove", "update", "extend", "discard", "clear", "insert", "setdefault", "execute", "executemany")
 
 Change: TypeAlias = tuple[str, ast.AST, ast.AST]
 """Kind of fault, node, and what comes in its place."""

@@ -35,11 +35,11 @@ def breed(subject: Posed, seed: int) -> list[Attempt]:
     return [*bred, *_add_writes(subject, stock, dice), *_overwrite(subject, stock, dice), *_misspeak(subject)]
 
 
-def find_targets(call: Call, stock: Stock) -> Iterator[tuple[str, str, list[str]]]:
+def find_targets(call: Call, stock: Stock) -> Iterator[tuple[str, str, list[Json]]]:
     """(parameter, collection, other keys) for each argument that is the key of a row."""
     for name, value in call.arguments.items():
-        if home := stock.find_home(value):
-            yield name, home, [key for key in stock.rows[home] if key != value]
+        if home := stock.find_home(value, name):
+            yield name, home, [type(value)(key) for key in stock.rows[home] if key != str(value)]
 
 
 def _mistake(call: Call, tool: Tool, stock: Stock, dice: random.Random) -> Iterator[tuple[str, Call]]:
@@ -82,12 +82,13 @@ def _add_writes(subject: Posed, stock: Stock, dice: random.Random) -> Iterator[A
 
 def _overwrite(subject: Posed, stock: Stock, dice: random.Random) -> Iterator[Attempt]:
     """The rows the oracle changed, changed again."""
-    touched = {value for place in list_writes(subject) for value in subject.scenario.oracle[place].arguments.values() if _is_text(value)}
+    calls = [subject.scenario.oracle[place] for place in list_writes(subject)]
+    touched = {value for call in calls for name, value in call.arguments.items() if _is_text(value) or stock.find_home(value, name)}
     drawn: list[Call] = []
     for tool in (each for each in subject.environment.tools if each.effect == "change"):
-        for name in tool.parameters.get("properties", {}):
+        for name, schema in tool.parameters.get("properties", {}).items():
             home = stock.find_pointed(name)
-            keys = sorted(key for key in stock.rows.get(home, ()) if key in touched)
+            keys = sorted(key for key in (stock.offer_keys(home, schema) if home else ()) if key in touched)
             drawn += [_replace(draw_call(tool, stock, dice), name, key) for key in keys]
     drawn = [call for call in drawn if call not in subject.scenario.oracle]
     dice.shuffle(drawn)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Built
 from envmill.gates.rows import Row, list_keys, list_rows
 from envmill.gates.starts import find_starts
@@ -109,6 +110,8 @@ class Offers:
         """Rows with the value by which the parameter names each: its key, or an attribute such as a name."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
         rows = [row for row in self._list_rows(state) if row.collection == collection]
+        if not attribute and _first_type(_properties(self._tools[tool]).get(parameter, {})) == "integer":
+            return [(row, int(row.key)) for row in rows if row.key.isdecimal()]
         return [(row, row.value.get(attribute) if attribute else row.key) for row in rows if not attribute or attribute in row.value]
 
     def _list_rows(self, state: Json) -> Sequence[Row]:
@@ -191,6 +194,9 @@ class Offers:
         pointed: dict[tuple[str, str], tuple[str, str]] = {}
         for parameter, values in self._known.items():
             texts = [value for value in values if isinstance(value, str)]
+            if values and not texts and (home := self._find_counted(parameter[1], values)):
+                pointed[parameter] = (home, "")
+                continue
             for count, among in ((_count_whole, columns), (_count_parts, attributes)):
                 found = {column: count(texts, held) for column, held in among.items()}
                 best = max(found, key=lambda column: (found[column], not column[1], len(columns[column])), default=("", ""))
@@ -198,6 +204,15 @@ class Offers:
                     pointed[parameter] = best
                     break
         return pointed
+
+    def _find_counted(self, parameter: str, values: Sequence[Json]) -> str:
+        """The collection of numbered rows that a parameter names by its own name and half of its values."""
+        for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
+            stock = Stock.of(state)
+            home = stock.find_counted(parameter, values[0])
+            if home and 2 * sum(bool(stock.find_home(value, parameter)) for value in values) >= len(values):
+                return home
+        return ""
 
     def _list_columns(self) -> dict[tuple[str, str], set[str]]:
         """Collection and attribute → the texts there in any test's state; no attribute stands for the keys."""

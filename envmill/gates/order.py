@@ -60,9 +60,10 @@ def order_by_words(subject: Posed) -> list[int] | None:
 
 def list_words(subject: Posed, place: int, stock: Stock) -> Iterator[str]:
     """Values of a change, and what the rows it is about are called."""
-    for value in list_leaves(subject.scenario.oracle[place].arguments):
+    arguments = subject.scenario.oracle[place].arguments
+    for name, value in ((name, leaf) for name, given in arguments.items() for leaf in list_leaves(given)):
         yield str(value)
-        if home := stock.find_home(value):
+        if home := stock.find_home(value, name):
             yield from (str(word) for _, word in describe_row(stock, home, str(value), _DEPTH))
 
 
@@ -133,7 +134,8 @@ def list_other_amounts(asked: Wishes) -> Iterator[tuple[Wish, Decimal, Decimal]]
 
 
 def list_amounts(wish: Wish) -> set[Decimal]:
-    return {Decimal(str(leaf)) for leaf in list_leaves(wish.call.arguments) if is_amount(leaf)}
+    given = [value for name, value in wish.call.arguments.items() if name not in wish.counted]
+    return {Decimal(str(leaf)) for leaf in list_leaves(given) if is_amount(leaf)}
 
 
 def is_amount(leaf: Json) -> bool:

@@ -68,7 +68,9 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
     if not scenario.oracle:
         return
     writes = [scenario.oracle[place] for place in list_writes(subject)]
-    used = {Decimal(str(leaf)) for call in writes for leaf in list_leaves(call.arguments) if _is_amount(leaf)}
+    stock = Stock.of(scenario.initial_state)
+    given = [(name, value) for call in writes for name, value in call.arguments.items() if not stock.find_counted(name, value)]
+    used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if _is_amount(leaf)}
     unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
@@ -97,7 +99,7 @@ async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[tu
     attempt = Attempt("as asked", (*reads, *(oracle[place] for place in asked)), trials.last_words())
     (trial,) = await trials.once("as_asked", lambda: trials.play([attempt]))
     right = (await trials.oracle())[0].ending
-    if trial.ending is None or right is None or is_same_end(right.initial, trial.ending.final, right.final):
+    if trial.ending is None or right is None or is_same_end(right.initial, trial.ending.final, right.final, subject.environment.tables):
         return []
     names = ", ".join(oracle[place].name for place in asked)
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.policies import find_exempt_wish, list_altered, list_chance
 from envmill.gates.s3 import plan_omissions
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
 from envmill.gates.trials import Trials
 from envmill.verifiers.ending import Deed, Ending
-from envmill.verifiers.pattern import ANY, ROW
+from envmill.verifiers.pattern import ANY, EXEMPT, NEAR, ROW, TEXT
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.rollout import Verdict
@@ -34,6 +35,12 @@ async def look(subject: Posed, means: Means) -> Finding:
     if fault := find_lack(scenario) or find_weight(scenario.verifier) or find_stranger(subject):
         parts: Json = scenario.verifier.model_dump(exclude={"frame"})
         return drop(GATE, *fault, {"polarity": scenario.polarity, "verifier": parts})
+    tables = subject.environment.tables
+    right = (await Trials.of(subject, means).oracle())[0].ending if tables and scenario.oracle else None
+    if right and (fault := find_exempt_wish(tables, scenario, right)):
+        return drop(GATE, *fault, [table.model_dump() for table in tables])
+    if right and (place := await find_unasked(subject, means, right)):
+        return drop(GATE, "unasked_column", f"it passes although {place} is another value than the reference path wrote", place)
     wanted = list_criteria(scenario.verifier)
     counted: dict[Criterion, str] = {}
     async for what, verdict in list_ends(subject, means):
@@ -43,9 +50,21 @@ async def look(subject: Posed, means: Means) -> Finding:
             break
     vacuous = sorted(wanted - counted.keys())
     evidence: Json = {"vacuous": vacuous, "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())}}
+    if chance := list_chance(tables, scenario.verifier):
+        evidence["hard_by_chance"] = chance
     if vacuous:
         return drop(GATE, "vacuous_criterion", f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played", evidence)
     return keep(GATE, evidence)
+
+
+async def find_unasked(subject: Posed, means: Means, right: Ending) -> str:
+    """A place that the reference path wrote, whose column is not exempt, and where any value passes; empty where there is none."""
+    trials = Trials.of(subject, means)
+    other = (await trials.elsewhere()).ending
+    for place, final in list_altered(subject.environment.tables, right, other) if other else ():
+        if (await trials.judge(replace(right, final=final))).outcome == "pass":
+            return place
+    return ""
 
 
 def find_lack(scenario: Scenario) -> tuple[str, str] | None:
@@ -152,6 +171,8 @@ def fill(pattern: Json) -> Json:
     if is_object(pattern):
         if pattern.keys() == {ANY}:
             return _SAMPLES.get(str(pattern[ANY]))
+        if pattern.keys() in ({EXEMPT}, {TEXT}, {NEAR}):
+            return pattern.get(TEXT, pattern.get(NEAR, [None])[0])
         return "x" if pattern.keys() == {ROW} else {name: fill(value) for name, value in pattern.items()}
     return [fill(one) for one in pattern] if is_array(pattern) else pattern
 

@@ -137,9 +137,10 @@ def is_unique(name: str, stock: Stock) -> bool:
 def reach(stock: Stock, collection: str, key: str, depth: int) -> Iterator[str]:
     """A row's key, and those of the rows it refers to."""
     yield key
-    for value in stock.rows[collection][key].values() if depth else ():
-        if isinstance(value, str) and value != key and (home := stock.find_home(value)):
-            yield from reach(stock, home, value, depth - 1)
+    row: Mapping[str, Json] = stock.rows[collection][key]
+    for field, value in row.items() if depth else ():
+        if str(value) != key and (home := stock.find_home(value, field)):
+            yield from reach(stock, home, str(value), depth - 1)
 
 
 def find_said(stock: Stock, collection: str, key: str, told: Knowledge) -> Said:
@@ -153,9 +154,9 @@ def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str 
     row: Mapping[str, Json] = stock.rows[collection][key]
     yield f"{name}key", key
     for field, value in row.items():
-        home = stock.find_home(value) if depth and value != key else ""
+        home = stock.find_home(value, field) if depth and str(value) != key else ""
         if home:
-            yield from describe_row(stock, home, value, depth - 1, f"{name}{field}.")
+            yield from describe_row(stock, home, str(value), depth - 1, f"{name}{field}.")
         elif not is_object(value) and not is_array(value):
             yield f"{name}{field}", value
 
@@ -173,7 +174,8 @@ async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[
     """Rivals that the program takes in the target's place, and whose end loses: one that passes is another right way."""
     trials, oracle = Trials.of(subject, means), subject.scenario.oracle
     words = trials.last_words()
-    attempts = [Attempt("rival", put(oracle, rival), words) for rival in rivals[:_MOST]]
+    stock, _ = read_world(subject)
+    attempts = [Attempt("rival", put(oracle, rival, stock), words) for rival in rivals[:_MOST]]
     if not attempts:
         return []
     played = await trials.once("rivals", lambda: trials.play(attempts))
@@ -184,12 +186,18 @@ async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[
     ]
 
 
-def put(oracle: list[Call], rival: Rival) -> tuple[Call, ...]:
+def put(oracle: list[Call], rival: Rival, stock: Stock) -> tuple[Call, ...]:
     """The path with the rival wherever the target was named: later steps are about the same row."""
-    target, put = rival.target.key, rival.key
+    target = rival.target
+
+    def swap(name: str, value: Json) -> Json:
+        if value == target.key:
+            return rival.key
+        named = str(value) == target.key and stock.find_home(value, name) == target.collection
+        return int(rival.key) if named else value
+
     return tuple(
-        call.model_copy(update={"arguments": {name: put if value == target else value for name, value in call.arguments.items()}})
-        for call in oracle
+        call.model_copy(update={"arguments": {name: swap(name, value) for name, value in call.arguments.items()}}) for call in oracle
     )
 
 

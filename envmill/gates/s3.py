@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.likeness import is_exempt
 from envmill.gates.sources import list_leaves
 from envmill.gates.trials import Attempt, Trials, list_writes
 from envmill.verifiers.diff import apply_changes, diff_states
@@ -55,6 +56,7 @@ async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
     changes, elsewhere = diff_states(right.initial, right.final), diff_states(other.initial, other.final)
     made = {tuple(change.path[:-1]) for change in elsewhere if change.op == "add"}
     sure = [one for one in changes if len(one.path) > 1 and (one in elsewhere or (one.op == "add" and tuple(one.path[:-1]) in made))]
+    sure = [one for one in sure if not is_exempt(trials.environment.tables, one.path)]
     ends = [apply_changes(right.initial, [each for each in changes if each is not change]) for change in sure]
     return [(change, await trials.judge(replace(right, final=end))) for change, end in zip(sure, ends, strict=True)]
 

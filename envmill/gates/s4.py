@@ -1,6 +1,7 @@
 """S4: mutants die: a verifier tells the reference path from its near misses."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ from envmill.gates.near_misses import breed
 from envmill.gates.trials import Attempt, Trials, tell_reply
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
+from schemas.database import Table
 
 GATE = "S4"
 KILLED = 0.9
@@ -53,10 +55,11 @@ async def list_mutants(subject: Posed, means: Means) -> list[Mutant]:
     attempts = breed(subject, means.seed)
     played = await trials.once("mutants", lambda: trials.play(attempts))
     right = (await trials.oracle())[0]
-    return [Mutant(attempt, trial, find_fate(attempt, trial, right)) for attempt, trial in zip(attempts, played, strict=True)]
+    tables = subject.environment.tables
+    return [Mutant(attempt, trial, find_fate(attempt, trial, right, tables)) for attempt, trial in zip(attempts, played, strict=True)]
 
 
-def find_fate(attempt: Attempt, trial: Trial, right: Trial) -> Fate:
+def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Table] = ()) -> Fate:
     """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the same end up to chance is none."""
     if trial.verdict.outcome == "error" or trial.ending is None or right.ending is None:
         return "error"
@@ -65,12 +68,12 @@ def find_fate(attempt: Attempt, trial: Trial, right: Trial) -> Fate:
             return "refused"
         # What dies is not looked at for likeness in full: that costs more than playing it.
         alike = is_same_end if trial.verdict.outcome == "pass" else is_identical_end
-        if alike(trial.ending.initial, trial.ending.final, right.ending.final):
+        if alike(trial.ending.initial, trial.ending.final, right.ending.final, tables):
             return "equivalent"
     return "survived" if trial.verdict.outcome == "pass" else "killed"
 
 
-def is_identical_end(_: Json, one: Json, other: Json) -> bool:
+def is_identical_end(_: Json, one: Json, other: Json, tables: Sequence[Table]) -> bool:  # noqa: ARG001
     return one == other
 
 

@@ -1,13 +1,15 @@
 """S5: collateral change is seen: after the right end, a change anywhere else loses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.agents.attackers.stock import read_rows
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.likeness import is_exempt
 from envmill.gates.s4 import list_mutants
 from envmill.gates.trials import Trials
 from schemas.base import Json, is_array, is_object
+from schemas.database import Table
 from schemas.rollout import Verdict
 
 GATE = "S5"
@@ -47,7 +49,10 @@ async def judge_tampered(subject: Posed, means: Means) -> list[tuple[Tampering, 
         return []
 
     async def judge_all() -> list[tuple[Tampering, Verdict]]:
-        return [(each, await trials.judge(replace(ending, final=each.final))) for each in tamper(ending.initial, ending.final)]
+        return [
+            (each, await trials.judge(replace(ending, final=each.final)))
+            for each in tamper(ending.initial, ending.final, subject.environment.tables)
+        ]
 
     return await trials.once("tampered", judge_all)
 
@@ -58,7 +63,10 @@ async def look_without_oracle(subject: Posed, means: Means) -> Finding:
     ending = (await trials.nothing()).ending
     if ending is None:
         return skip(GATE, "no_oracle", "There is no reference path, and the untouched state cannot be judged.")
-    verdicts = [(each, await trials.judge(replace(ending, final=each.final))) for each in tamper(ending.initial, ending.final)]
+    verdicts = [
+        (each, await trials.judge(replace(ending, final=each.final)))
+        for each in tamper(ending.initial, ending.final, subject.environment.tables)
+    ]
     seen = [each.what for each, verdict in verdicts if 0.0 in (verdict.components.get("guards"), verdict.components.get("frame"))]
     missed = [each.what for each, _ in verdicts if each.what not in seen]
     if verdicts and not missed:
@@ -67,7 +75,7 @@ async def look_without_oracle(subject: Posed, means: Means) -> Finding:
     return skip(GATE, "no_oracle", detail, {"seen": seen[:20], "missed": missed[:20]})
 
 
-def tamper(initial: dict[str, Json], final: dict[str, Json]) -> Iterator[Tampering]:
+def tamper(initial: dict[str, Json], final: dict[str, Json], tables: Sequence[Table] = ()) -> Iterator[Tampering]:
     """Per collection: an untouched row changed, an untouched row gone, a row more, and an untouched field of a changed row."""
     for name, value in final.items():
         rows, before = read_rows(value), read_rows(initial.get(name))
@@ -79,15 +87,17 @@ def tamper(initial: dict[str, Json], final: dict[str, Json]) -> Iterator[Tamperi
             yield Tampering(f"{name}.{key} is gone", {**final, name: _without(value, key)})
             yield Tampering(f"{name} has a row more", {**final, name: _with(value, f"{key}_again", rows[key])})
         for key in touched[:1]:
-            yield from _change_row(final, name, key, before)
+            spared = [column for column in rows[key] if is_exempt(tables, (name, key, column))]
+            yield from _change_row(final, name, key, before, spared)
         if not rows and not is_object(value) and not is_array(value):
             yield Tampering(f"{name} is another value", {**final, name: _alter(value)})
 
 
-def _change_row(final: dict[str, Json], name: str, key: str, before: dict[str, Json]) -> Iterator[Tampering]:
+def _change_row(final: dict[str, Json], name: str, key: str, before: dict[str, Json], spared: Sequence[str] = ()) -> Iterator[Tampering]:
     """The last plain field that still is what it was, altered."""
     row: Json = read_rows(final[name])[key]
-    fields = [field for field, value in row.items() if field != "id" and field in before[key] and before[key][field] == value]
+    kept = [field for field, value in row.items() if field in before[key] and before[key][field] == value]
+    fields = [field for field in kept if field != "id" and field not in spared]
     if fields:
         altered = row | {fields[-1]: _alter(row[fields[-1]])}
         yield Tampering(f"{name}.{key}.{fields[-1]} is another value", {**final, name: _with(final[name], key, altered)})

@@ -73,7 +73,7 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
     told.dates.add(scenario.clock[:10])
     apart = Knowledge.of([*map(str, list_leaves(scenario.user.facts)), subject.environment.policy_document], year)
     asked, seen = Wishes.of(subject), Knowledge(year)
-    tools = {tool.name: tool for tool in subject.environment.tools}
+    tools, stock = {tool.name: tool for tool in subject.environment.tools}, Stock.of(scenario.initial_state)
     found, rows = list[Argument](), list[Json]()
     for place, call in enumerate(scenario.oracle):
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
@@ -82,12 +82,15 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
             about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
             source = find_source(value, told, seen)
-            if source == "told" and not apart.holds(value) and asked.says_for_others(place, value):
+            if counted := stock.find_counted(top, value):
+                # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
+                source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
+            elif source == "told" and not apart.holds(value) and asked.says_for_others(place, value):
                 source = find_source(value, apart, seen)
-            if source == "unknown" and is_amount(value) and (sentence := asked.find_text(place)):
+            if source == "unknown" and is_amount(value) and not counted and (sentence := asked.find_text(place)):
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
                 source = "unknown" if is_worked_out(value, Knowledge.of([sentence], year), seen) else "nowhere"
-            if source == "seen" and is_amount(value) and not any(is_shown(value, row, about) for row in rows):
+            if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
                 source = "unknown" if is_worked_out(value, here, Knowledge(year)) else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
@@ -133,6 +136,12 @@ def is_shown(value: Json, row: Json, about: set[str]) -> bool:
     """Whether a row holds an amount and is about what the call is about: small numbers stand in rows of all kinds."""
     leaves = list(list_leaves(row))
     return value in [leaf for leaf in leaves if is_amount(leaf)] and (not about or bool(about & {str(leaf) for leaf in leaves}))
+
+
+def is_named(value: Json, name: str, home: str, row: Json) -> bool:
+    """Whether a row of a reply bears a number as its own, or as the name of the parameter."""
+    own = {name, "id", f"{home.rstrip('s')}_id"}
+    return any(field in own and leaf == value and leaf is not True for field, leaf in row.items())
 
 
 def list_rows(value: Json) -> Iterator[Json]:

@@ -6,6 +6,7 @@ from envmill.errors import BuildError
 from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.gates.plans import find_program
 from envmill.gates.starts import find_starts
+from envmill.gates.touches import find_misread
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Look, Reset
 from envmill.verifiers.diff import diff_states
@@ -31,6 +32,8 @@ async def look(built: Built, means: Means) -> Finding:
         if reset.outcome != "ok" or end.outcome != "ok":
             failed = end if reset.outcome == "ok" else reset
             return drop(GATE, "does_not_construct", f"{failed.code}: {failed.message}")
+        if built.environment.tables and (misread := find_misread(built.environment.tables, end.state)):
+            return drop(GATE, "schema_misread", misread)
         if changes := diff_states(state, end.state):
             where = ".".join(changes[0].path) or "the root"
             return drop(GATE, "state_not_kept", f"the state read back differs at {where}", [change.model_dump() for change in changes[:5]])

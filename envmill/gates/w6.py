@@ -63,7 +63,7 @@ def _find_strangers(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
             continue
         for name, value in stop.call.arguments.items():
             pointed = tour.offers.points(tool.name, name)
-            if pointed and name.endswith("id") and isinstance(value, str) and not _is_known(value, pointed, stop, tour):
+            if pointed and name.endswith("id") and isinstance(value, str | int) and not _is_known(str(value), pointed, stop, tour):
                 yield "stranger_taken", stop, f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
 
 

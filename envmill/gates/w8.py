@@ -1,8 +1,9 @@
-"""W8: every tool is seen to succeed, every declared write to change something, every query to answer."""
+"""W8: every tool is seen to succeed, every declared write to change something, every query to answer; tables are touched as declared."""
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.rows import list_rows
 from envmill.gates.stops import Tour
+from envmill.gates.touches import find_untrue
 from envmill.gates.tour import take_tour
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
@@ -23,10 +24,13 @@ async def look(built: Built, means: Means) -> Finding:
     faults = {name: fault for name, fault in silent.items() if fault != "not_exercised"}
     for name, fault in faults.items():
         return drop(GATE, fault, f"{name}: {_WORDS[fault]} in {len(tour.of(name))} calls; {_quote(tour, name)}", evidence)
+    untrue, touched = await find_untrue(built, tour, means)
+    if untrue:
+        return drop(GATE, untrue[0].reason, untrue[0].words, {"untrue": [one.words for one in untrue], "touched": touched})
     if silent:
         named = ", ".join(silent)
         return skip(GATE, "not_exercised", f"no valid arguments could be built for {named}: a test that succeeds would show how", evidence)
-    return keep(GATE, evidence)
+    return keep(GATE, evidence | ({"touched": touched} if touched else {}))
 
 
 _WORDS = {

@@ -4,8 +4,8 @@ from envmill.agents.trial import Trial
 from envmill.errors import BuildError
 from envmill.gates.trials import Trials
 from envmill.verifiers.court import decide
-from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
+from envmill.verifiers.typed import derive_end
 from schemas.scenario import Verifier
 
 
@@ -16,7 +16,7 @@ async def widen(trials: Trials, right: Trial, other: Trial) -> Verifier | None:
         return None
     old = trials.scenario.verifier
     try:
-        new = derive_verifier(one.initial, diff_states(one.initial, one.final), diff_states(two.initial, two.final))
+        new = derive_end(trials.environment.tables, one.initial, diff_states(one.initial, one.final), diff_states(two.initial, two.final))
     except BuildError:
         return None
     wider = old.model_copy(update={"goals": new.goals, "guards": new.guards, "frame": new.frame})

@@ -38,6 +38,8 @@ class Wish:
     call: Call
     signs: Mapping[Sign, float]
     """What it may be known by, with its weight."""
+    counted: frozenset[str] = frozenset()
+    """Arguments that are numbers of rows, and no amounts."""
 
     def list_shown(self, text: Question) -> set[Sign]:
         """Signs that a sentence shows."""
@@ -63,7 +65,8 @@ class Wishes:
         places = list_writes(subject)
         signs = [list_signs(oracle[place], stock) for place in places]
         found = assign([score(each, texts) for each in signs])
-        return cls(texts, [Wish(place, found[row], oracle[place], signs[row]) for row, place in enumerate(places)])
+        counted = [list_counted(oracle[place], stock) for place in places]
+        return cls(texts, [Wish(place, found[row], oracle[place], signs[row], counted[row]) for row, place in enumerate(places)])
 
     @property
     def known(self) -> list[Wish]:
@@ -101,13 +104,18 @@ def list_signs(call: Call, stock: Stock) -> dict[Sign, float]:
     """The tool's name, the values, what the rows are called, and less what these refer to."""
     verb, *nouns = cut_name(call.name) or [call.name]
     signs: dict[Sign, float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
-    for value in list_leaves(call.arguments):
-        home = stock.find_home(value)
+    for argument, value in ((name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)):
+        home = stock.find_home(value, argument)
         signs["value", value] = 1.0
         for name, word in describe_row(stock, home, str(value), _DEPTH) if home else ():
             if isinstance(word, str):
                 signs.setdefault(("value", word), _REFERRED if "." in name else 1.0)
     return signs
+
+
+def list_counted(call: Call, stock: Stock) -> frozenset[str]:
+    """Arguments that are numbers of rows."""
+    return frozenset(name for name, value in call.arguments.items() if stock.find_counted(name, value))
 
 
 def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]:

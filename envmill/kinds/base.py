@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from schemas.database import Policy, Table
 from schemas.environment import Effect, Tool
 
 FORBIDDEN_NAMES = frozenset(("reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"))
@@ -14,6 +15,10 @@ class Kind(Protocol):
 
     def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
         """Read the interface out of the source, or raise BuildError. The source is never executed."""
+        ...
+
+    def derive_tables(self, files: Mapping[str, str], policies: Mapping[str, Policy | float]) -> list[Table]:
+        """Tables of the state with each column's policy, or BuildError; none where state is JSON."""
         ...
 
 

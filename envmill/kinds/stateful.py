@@ -13,6 +13,7 @@ from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters, first_paragraph
 from envmill.runtime.actors import DEFAULT
 from envmill.runtime.schema import check_schema, find_fault
+from schemas.database import Policy, Table
 from schemas.environment import Effect, Tool
 
 MAX_SOURCE = 256 * 1024
@@ -29,6 +30,13 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
         return [_derive_tool(method, effects) for method in methods.values()]
     except RecursionError:
         raise BuildError("An annotation is nested too deeply: write it more plainly.") from None
+
+
+def derive_tables(files: Mapping[str, str], policies: Mapping[str, Policy | float]) -> list[Table]:  # noqa: ARG001
+    """None: state is JSON."""
+    if policies:
+        raise BuildError("Columns have policies where state is tables: make the kind sql, or take `policies` out.")
+    return []
 
 
 def _parse(source: str) -> ast.Module:

@@ -36,6 +36,10 @@ class Holding(Protocol):
         """What differs from the start: rows of op, path, before, after."""
         ...
 
+    def drain_touched(self) -> dict[str, list[str]]:
+        """Tables read and written since this was last asked; empty where there are none."""
+        ...
+
     def snapshot(self) -> Json:
         """What `restore` needs beside the state."""
         ...
@@ -63,6 +67,9 @@ class Attributes:
 
     def list_changes(self, start: dict[str, Json], instance: Any) -> Iterator[dict[str, Json]]:
         return list_changes(start, plain(self.read(instance)))
+
+    def drain_touched(self) -> dict[str, list[str]]:
+        return {}
 
     def snapshot(self) -> Json:
         return None
@@ -110,6 +117,9 @@ class Tables:
     def list_changes(self, start: dict[str, Json], instance: Any) -> Iterator[dict[str, Json]]:  # noqa: ARG002
         for change in self._database.changes():
             yield from change.rows()
+
+    def drain_touched(self) -> dict[str, list[str]]:
+        return self._open().drain_touched()
 
     def snapshot(self) -> Json:
         return self._database.snapshot()

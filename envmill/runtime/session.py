@@ -198,6 +198,10 @@ class Session:
         self._told = dict(now)
         return {source: now[source] - before[source] for source in now if now[source] != before[source]}
 
+    def drain_touched(self) -> dict[str, list[str]]:
+        """Tables that were read and written since this was last asked; empty where state is no database."""
+        return self._holding.drain_touched()
+
     def close(self) -> None:
         self._instance = None
 

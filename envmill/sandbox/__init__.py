@@ -1,7 +1,7 @@
 """The sandbox: the flow process's door to the jail. The processes behind the door are `envmill/runtime/jail/`."""
 
 from envmill.sandbox.hearing import Hearing, Statement
-from envmill.sandbox.plan import Advance, Changes, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Snapshot, Step
+from envmill.sandbox.plan import Advance, Changes, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Snapshot, Step, Touched
 from envmill.sandbox.sandbox import Sandbox, Session
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "Snapshot",
     "Statement",
     "Step",
+    "Touched",
 ]

@@ -19,6 +19,8 @@ from schemas.environment import Call, Environment, Tool
 Outcome = Literal["ok", "rejection", "failure"]
 _USUAL = len(EMPTY)
 """Fields of an observation that has nothing besides: the driver sends these always, and checks what else it sends."""
+_UNTOLD = {"reads", "writes"}
+"""Of a tool: what gates hold the code to, and nobody inside is told."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,11 @@ class Program:
     @cached_property
     def message(self) -> dict[str, Json]:
         """How the program travels; its hash keys the driver's templates."""
-        content = {"files": self.files, "entry": self.entry, "tools": [tool.model_dump(mode="json") for tool in self.tools]}
+        content = {
+            "files": self.files,
+            "entry": self.entry,
+            "tools": [tool.model_dump(mode="json", exclude=_UNTOLD) for tool in self.tools],
+        }
         return {"hash": digest(content), **content}
 
 
@@ -122,6 +128,14 @@ class Changes:
 
 
 @dataclass(frozen=True)
+class Touched:
+    """Ask which tables were read and written since this was last asked."""
+
+    def message(self) -> dict[str, Json]:
+        return {"op": "touched"}
+
+
+@dataclass(frozen=True)
 class Fetch:
     """Ask for the bytes of a blob a tool answered with."""
 
@@ -151,7 +165,7 @@ class Restore:
         return {"op": "restore", "snapshot": self.snapshot}
 
 
-Step: TypeAlias = Reset | Invoke | Advance | Look | Changes | Fetch | Snapshot | Restore
+Step: TypeAlias = Reset | Invoke | Advance | Look | Changes | Touched | Fetch | Snapshot | Restore
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
-from envmill.verifiers.derive import asks_for_something, derive_verifier
+from envmill.verifiers.derive import asks_for_something
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
 from envmill.verifiers.knowledge import derive_knowledge
+from envmill.verifiers.masking import mask_call
 from envmill.verifiers.numbers import read_number
 from envmill.verifiers.procedure import shows
 from envmill.verifiers.told import list_leaves
+from envmill.verifiers.typed import derive_end
 from envmill.verifiers.weights import balance
 from schemas.base import Json, is_array, is_object
-from schemas.environment import Environment
+from schemas.database import Table
+from schemas.environment import Call, Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
 
 _MOST_KEYS = 8
@@ -49,9 +52,9 @@ class Composed:
 
 def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> Composed:
     """BuildError where nothing would be proved."""
-    base = derive_verifier(draft.initial_state, run.changes, elsewhere.changes)
+    base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes)
     refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
-    facts = [_add_rivals(fact, draft, run) for fact in draft.tell if fact.name not in refused]
+    facts = [_add_rivals(fact, draft, environment.tables, run) for fact in draft.tell if fact.name not in refused]
     told = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
     if draft.polarity != "achieve" and not facts:
         raise BuildError(f"Nothing has to be said that would prove it was understood. {told}".rstrip())
@@ -85,10 +88,19 @@ def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fac
     knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, facts)
     if not knowledge:
         raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
-    return knowledge
+    return [_mask(predicate, environment) for predicate in knowledge] if environment.tables else knowledge
 
 
-def _add_rivals(fact: Fact, draft: Draft, run: Run) -> Fact:
+def _mask(predicate: Predicate, environment: Environment) -> Predicate:
+    """A read that is required by itself, without the arguments that do not matter."""
+    tool = next((tool for tool in environment.tools if tool.name == predicate.call.name), None)
+    if predicate.op != "required" or tool is None:
+        return predicate
+    call = Call(name=tool.name, arguments=predicate.call.arguments, actor=predicate.call.actor)
+    return predicate.model_copy(update={"call": mask_call(call, tool)})
+
+
+def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: Run) -> Fact:
     """What is to be told stands in some reply: who names records the oracle never met, or others' values, recites and tells nothing."""
     if draft.polarity == "achieve":
         return fact
@@ -96,7 +108,8 @@ def _add_rivals(fact: Fact, draft: Draft, run: Run) -> Fact:
     keys = [key for rows in draft.initial_state.values() if is_object(rows) for key in _list_odd_keys(rows)[:_MOST_KEYS]]
     words = f"{draft.request}\n{draft.say}"
     fresh = [key for key in keys if key not in met and key.casefold() not in words.casefold()]
-    beside = [value for value in _list_beside(fact, run) if not is_given(fact.model_copy(update={"value": value, "also": []}), words)]
+    others = [*_list_beside(fact, run), *_list_column(fact, tables, draft.initial_state, run)]
+    beside = [value for value in dict.fromkeys(others) if not is_given(fact.model_copy(update={"value": value, "also": []}), words)]
     return fact.model_copy(update={"rivals": list(dict.fromkeys([*fact.rivals, *fresh, *beside[:_MOST_KEYS]]))})
 
 
@@ -108,6 +121,19 @@ def _list_beside(fact: Fact, run: Run) -> Iterator[Json]:
         rows = list(_list_rows(list(deed.parts)))
         for name in dict.fromkeys(name for row in rows for name, value in row.items() if value == fact.value and value is not True):
             yield from (row[name] for row in rows if name in row and row[name] != fact.value and read_number(row[name]) is not None)
+
+
+def _list_column(fact: Fact, tables: Sequence[Table], state: Mapping[str, Json], run: Run) -> Iterator[Json]:
+    """Where rows have short keys, which anybody says: what other rows have in the column that a reply told the number of."""
+    if fact.kind != "number" or not isinstance(fact.value, int | float):
+        return
+    told = [row for deed in run.deeds for row in _list_rows(list(deed.parts))]
+    names = {name for row in told for name, value in row.items() if value == fact.value and value is not True}
+    for table in tables:
+        rows = [row for row in state[table.name].values() if is_object(row)]
+        for name in sorted(names & {column.name for column in table.columns} - set(table.key)):
+            held = [row[name] for row in rows if read_number(row[name]) is not None]
+            yield from (value for value in held if fact.value in held and value != fact.value)
 
 
 def _list_rows(value: Json) -> Iterator[Mapping[str, Json]]:

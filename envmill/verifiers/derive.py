@@ -18,7 +18,7 @@ def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequenc
     twins = {(*change.path, change.op): change for change in elsewhere}
     pairs = [(change, twins[*change.path, change.op]) for change in changes if (*change.path, change.op) in twins]
     known = {(*change.path, change.op) for change, _ in pairs}
-    strangers = _pair_rows([change for change in changes if (*change.path, change.op) not in known],
+    strangers = pair_rows([change for change in changes if (*change.path, change.op) not in known],
                            [change for change in elsewhere if (*change.path, change.op) not in known])  # fmt: skip
     rows = {(one.path[-1], other.path[-1]): number for number, (one, other) in enumerate(strangers)}
     present = [_expect_row(number, one, other, rows) for number, (one, other) in enumerate(strangers, 1)]
@@ -32,7 +32,7 @@ def asks_for_something(verifier: Verifier) -> bool:
     return any(goal.op == "absent" or says_something(goal.value) for goal in verifier.goals)
 
 
-def _pair_rows(ours: list[Change], theirs: list[Change]) -> list[tuple[Change, Change]]:
+def pair_rows(ours: Sequence[Change], theirs: Sequence[Change]) -> list[tuple[Change, Change]]:
     """New rows of both runs, each beside the most alike of the other run."""
     pairs: list[tuple[Change, Change]] = []
     left = list(theirs)

@@ -26,7 +26,7 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     if fault := _find_fault(verifier, said):
         return make_error(fault)
     changes = diff_states(ending.initial, ending.final, ending.spelled)
-    keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"])
+    keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"], ending.final)
     try:
         failing = list(_find_failing(verifier, ending, changes, keys, said))
     except ValueError as error:

@@ -1,19 +1,26 @@
 """A pattern: a JSON value in which parts that chance decides are holes.
 
-    {"$any": "string"}   any value of that JSON type
-    {"$row": 2}          the key of the row that goal 2 found
+    {"$any": "string"}    any value of that JSON type
+    {"$row": 2}           the key of the row that goal 2 found, a number as its text
+    {"$exempt": true}     anything, nothing included
+    {"$text": "Saw"}      the same text, but for letter case, white space and ways of writing one character
+    {"$near": [9.5, 0.1]} a number not farther off than so much
 
-Both are spelled as objects with one reserved key; a state that uses such a key has no pattern.
+They are spelled as objects with one reserved key; a state that uses such a key has no pattern.
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Literal
 
 from envmill.errors import BuildError
 from envmill.verifiers.diff import same
+from envmill.verifiers.words import normalise
 from schemas.base import Json, is_array, is_object
 
-ANY, ROW = "$any", "$row"
+ANY, ROW, EXEMPT, TEXT, NEAR = "$any", "$row", "$exempt", "$text", "$near"
+Hole = Literal["$any", "$row", "$exempt", "$text", "$near"]
+HOLES: tuple[Hole, ...] = (ANY, ROW, EXEMPT, TEXT, NEAR)
 
 Keys = Mapping[int, str]
 """Goal → key of the row it found."""
@@ -21,8 +28,8 @@ Keys = Mapping[int, str]
 
 def make_pattern(value: Json, twin: Json, rows: Mapping[tuple[str, str], int]) -> Json:
     """What two runs agree on. `rows` tells which pairs of generated keys name the same new row."""
-    if is_object(value) and (ANY in value or ROW in value):
-        raise BuildError(f"The state holds an object with the key {ANY} or {ROW}, which checks reserve. Use another key.")
+    if is_object(value) and any(hole in value for hole in HOLES):
+        raise BuildError(f"The state holds an object with the key {' or '.join(HOLES)}, which checks reserve. Use another key.")
     if isinstance(value, str) and isinstance(twin, str) and (value, twin) in rows:
         return {ROW: rows[value, twin]}
     if is_object(value) and is_object(twin) and value.keys() == twin.keys():
@@ -34,11 +41,8 @@ def make_pattern(value: Json, twin: Json, rows: Mapping[tuple[str, str], int]) -
 
 def fits(value: Json, pattern: Json, keys: Keys) -> bool:
     """Whether a value is what the pattern asks for. A row nobody has found yet may have any key."""
-    hole = _find_hole(pattern)
-    if hole == ANY:
-        return name_type(value) == pattern[ANY]
-    if hole == ROW:
-        return isinstance(value, str) and keys.get(pattern[ROW], value) == value
+    if hole := _find_hole(pattern):
+        return _fills(value, hole, pattern[hole], keys)
     if is_object(pattern) and is_object(value):
         return pattern.keys() == value.keys() and all(fits(value[key], pattern[key], keys) for key in pattern)
     if is_array(pattern) and is_array(value):
@@ -46,17 +50,42 @@ def fits(value: Json, pattern: Json, keys: Keys) -> bool:
     return same(value, pattern)
 
 
+def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
+    """A hole that is written wrongly is filled by nothing: the reference path then fails, and says by which goal."""
+    if hole == ANY:
+        return name_type(value) == asked
+    if hole == ROW:
+        return isinstance(value, str | int) and not isinstance(value, bool) and keys.get(asked, str(value)) == str(value)
+    if hole == TEXT:
+        return isinstance(value, str) and isinstance(asked, str) and is_same_text(value, asked)
+    if hole == NEAR:
+        return is_array(asked) and len(asked) == 2 and is_near(value, *asked)
+    return True
+
+
+def is_same_text(one: str, other: str) -> bool:
+    """Letter case, white space and compatibility forms aside."""
+    return normalise(one).split() == normalise(other).split()
+
+
+def is_near(value: Json, wanted: Json, by: Json) -> bool:
+    """As the decimals they are written with: of binary fractions 1.1 is farther from 1.0 than 0.1."""
+    if any(name_type(one) != "number" for one in (value, wanted, by)):
+        return False
+    return abs(Decimal(str(value)) - Decimal(str(wanted))) <= Decimal(str(by))
+
+
 def says_something(pattern: Json) -> bool:
     """Whether any part of it is not left to chance."""
-    if _find_hole(pattern):
-        return False
+    if hole := _find_hole(pattern):
+        return hole in (TEXT, NEAR)
     parts = list(pattern.values()) if is_object(pattern) else pattern if is_array(pattern) else None
     return True if not parts else any(says_something(part) for part in parts)
 
 
 def is_chance(pattern: Json) -> bool:
     """Whether the whole value is left to chance."""
-    return _find_hole(pattern) == ANY
+    return _find_hole(pattern) in (ANY, EXEMPT)
 
 
 def name_type(value: Json) -> str:
@@ -68,7 +97,12 @@ def name_type(value: Json) -> str:
     return "string" if isinstance(value, str) else "array" if is_array(value) else "object"
 
 
-def _find_hole(pattern: Json) -> Literal["$any", "$row"] | None:
+def names_row(pattern: Json) -> bool:
+    """Whether it asks for the key of a row that another goal finds."""
+    return _find_hole(pattern) == ROW
+
+
+def _find_hole(pattern: Json) -> Hole | None:
     if is_object(pattern) and len(pattern) == 1:
-        return ANY if ANY in pattern else ROW if ROW in pattern else None
+        return next((hole for hole in HOLES if hole in pattern), None)
     return None

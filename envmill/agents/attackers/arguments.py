@@ -59,6 +59,8 @@ def draw_number(name: str, schema: Schema, stock: Stock, dice: random.Random) ->
     """A number in range; half of the time one that some field of this name has."""
     low, high = read_range(schema)
     whole = first_type(schema) == "integer"
+    if whole and (home := stock.find_counted(name, 0)):
+        return dice.choice(stock.offer_keys(home, schema))
     known = [value for value in stock.namesakes(name) if isinstance(value, int if whole else int | float) and low <= value <= high]
     if known and dice.random() < 0.5:
         return dice.choice(known)

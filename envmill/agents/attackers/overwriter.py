@@ -24,7 +24,7 @@ class Overwriter(Mute):
             pointing = [(name, home) for name in tool.parameters.get("properties", {}) if (home := view.stock.find_pointed(name))]
             for name, home in pointing[:1]:
                 drawn = draw_call(tool, view.stock, dice)
-                rows = list(view.stock.rows[home])[: _MOST - len(calls)]
+                rows = view.stock.offer_keys(home, tool.parameters["properties"][name])[: _MOST - len(calls)]
                 calls += [Call(name=tool.name, arguments=drawn.arguments | {name: key}, actor=drawn.actor) for key in rows]
             if len(calls) >= _MOST:
                 break

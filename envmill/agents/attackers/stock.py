@@ -20,6 +20,7 @@ class Stock:
     fields: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
     """Field → plain values it has in any row, each once, in order of appearance."""
     _pointed: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    _counted: dict[str, bool] = field(default_factory=dict[str, bool], repr=False)
 
     @classmethod
     def of(cls, state: Mapping[str, Json]) -> "Stock":
@@ -57,9 +58,29 @@ class Stock:
                     return name
         return ""
 
-    def find_home(self, value: Json) -> str:
-        """The collection that has a row under this key; empty when none."""
-        return next((name for name, rows in self.rows.items() if isinstance(value, str) and value in rows), "")
+    def find_home(self, value: Json, name: str = "") -> str:
+        """The collection that has a row under this key; empty when none. Of a number the parameter or column says which one."""
+        if isinstance(value, str):
+            return next((home for home, rows in self.rows.items() if value in rows), "")
+        home = self.find_counted(name, value)
+        return home if home and str(value) in self.rows[home] else ""
+
+    def find_counted(self, name: str, value: Json) -> str:
+        """The collection of numbered rows that a number under this name is a key of, there or yet to come; empty for an amount."""
+        home = self.find_pointed(name) if name and isinstance(value, int) and not isinstance(value, bool) else ""
+        return home if home and self._is_counted(home) else ""
+
+    def offer_keys(self, home: str, schema: Mapping[str, Json]) -> list[Json]:
+        """Keys of a collection in the type a parameter takes."""
+        keys: list[Json] = list(self.rows[home])
+        kind: Json = schema.get("type", "string")
+        whole = "integer" in kind if is_array(kind) else kind == "integer"
+        return [int(key) for key in keys] if whole and self._is_counted(home) else keys
+
+    def _is_counted(self, home: str) -> bool:
+        if home not in self._counted:
+            self._counted[home] = all(key.isdecimal() for key in self.rows[home])
+        return self._counted[home]
 
     def namesakes(self, parameter: str) -> list[Json]:
         """Values of fields called like the parameter, or like its end: `new_status` takes a status."""

@@ -80,7 +80,7 @@ class Database:
             raise DbError(str(error)) from None
         if not self._in_call and sql.lstrip()[:6].lower() != "select":
             self._savepoint()
-        self._guard.start()
+        self._guard.start(sql)
         return self._backend.run(sql, spelled)
 
     def commit(self) -> None:
@@ -95,6 +95,14 @@ class Database:
         """What differs from the loaded rows."""
         with self._guard.trust():
             return self._backend.changes()
+
+    def drain_touched(self) -> dict[str, list[str]]:
+        """Tables that tools' statements read and wrote since this was last asked, triggers and cascades included."""
+        touched = self._guard.drain_touched()
+        return {
+            name: sorted({table for table, wrote in touched if wrote is writes and table in self.tables})
+            for name, writes in (("reads", False), ("writes", True))
+        }
 
     def state(self) -> dict[str, dict[str, dict[str, Json]]]:
         """Table → key → row."""
@@ -130,6 +138,7 @@ class Database:
 
     def _begin(self, seen: str = "", *, at_base: bool = True) -> None:
         self._in_call, self._at_base, self._memo = False, at_base, (-1, "")
+        self._guard.drain_touched()
         with self._guard.trust():
             self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
             self._backend.run(f"begin {MINE}")

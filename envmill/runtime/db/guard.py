@@ -30,6 +30,13 @@ BUDGET = 50_000_000
 """SQLite steps of one statement: about two seconds. Counted, not timed, so that the same statement ends the same way everywhere."""
 
 
+_WRITES = frozenset((_INSERT, _DELETE, _UPDATE))
+OURS = "envmill_"
+"""Begins the name of every trigger of ours."""
+_REMEMBERED = 4096
+"""Statements: SQLite asks once while one stays prepared, so what it touches is kept by its text."""
+
+
 class Guard:
     """One database's guard; it looks away while the database itself is at work."""
 
@@ -39,10 +46,26 @@ class Guard:
         """Why the last statement was refused, in words for its author."""
         self._budget = budget
         self._left = budget
+        self._known: dict[str, set[tuple[str, bool]]] = {}
+        self._played: set[str] = set()
+        self._rest: set[tuple[str, bool]] = set()
+        self._noted = self._rest
 
-    def start(self) -> None:
+    def start(self, sql: str = "") -> None:
         """A new statement: its whole budget, and nothing refused yet."""
         self._left, self.refused = self._budget, ""
+        known = self._known.get(sql)
+        if known is None:
+            known = self._known.setdefault(sql, set()) if len(self._known) < _REMEMBERED else self._rest
+        self._noted = known
+        self._played.add(sql)
+
+    def drain_touched(self) -> set[tuple[str, bool]]:
+        """Tables that statements touched since this was last asked, and whether they wrote."""
+        found = self._rest.union(*(self._known.get(sql, ()) for sql in self._played))
+        self._played.clear()
+        self._rest.clear()
+        return found
 
     @contextmanager
     def trust(self) -> Generator[None]:
@@ -55,7 +78,11 @@ class Guard:
 
     def allow(self, action: int, first: str | None, second: str | None, schema: str | None, trigger: str | None) -> int:  # noqa: ARG002
         """SQLite's authorizer."""
-        if self.trusted or action in _ALLOWED:
+        if self.trusted:
+            return OK
+        if action in _ALLOWED:
+            if first and (action == _READ or action in _WRITES) and not (trigger or "").startswith(OURS):
+                self._noted.add((first, action != _READ))
             return OK
         if action == _FUNCTION:
             forbidden = second in _FORBIDDEN or (second == TOUCH and not trigger)

@@ -54,6 +54,11 @@ def changes(session: Session, step: Message) -> Message:  # noqa: ARG001
     return {"parts": [{"type": "json", "value": session.changes()}]}
 
 
+def touched(session: Session, step: Message) -> Message:  # noqa: ARG001
+    """Tables read and written since this was last asked."""
+    return {"parts": [{"type": "json", "value": session.drain_touched()}]}
+
+
 def fetch(session: Session, step: Message) -> Message:
     """The bytes of a blob."""
     return read(session.fetch(step["hash"]))
@@ -83,6 +88,7 @@ OPERATIONS: dict[str, Operation] = {
     "advance": advance,
     "state": state,
     "changes": changes,
+    "touched": touched,
     "fetch": fetch,
     "snapshot": snapshot,
     "restore": restore,

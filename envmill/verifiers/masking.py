@@ -1,0 +1,31 @@
+"""Which arguments of a read matter when only the read itself can be asked for: the others are masked, so that any like call matches.
+
+left out: what equals its default, pages and orders · texts: the same but for spelling · everything else: as it was
+"""
+
+import re
+from collections.abc import Mapping
+
+from envmill.verifiers.pattern import TEXT
+from schemas.base import Json
+from schemas.environment import Call, Tool
+from schemas.scenario import CallPattern
+
+_PAGING = re.compile(r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|verbose)$")
+"""Arguments that choose how an answer is told, not what of."""
+
+
+def mask_call(call: Call, tool: Tool) -> CallPattern:
+    """The pattern of a call. An argument that is left out of it is free."""
+    schemas: Mapping[str, Json] = tool.parameters.get("properties", {})
+    required = tool.parameters.get("required", ())
+    kept = {
+        name: _mask(value, schemas.get(name, {}))
+        for name, value in call.arguments.items()
+        if name in required or not (_PAGING.search(name) or schemas.get(name, {}).get("default") == value)
+    }
+    return CallPattern(name=call.name, arguments=kept, actor=call.actor)
+
+
+def _mask(value: Json, schema: Mapping[str, Json]) -> Json:
+    return {TEXT: value} if isinstance(value, str) and "enum" not in schema else value
