@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from envmill.drafting.checklist import Checklist, write_checklist
+from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.repair import give_up, strive, tell_builds
 from envmill.errors import BuildError
 from envmill.gates.base import Built, Finding, Means, drop
@@ -76,7 +77,8 @@ async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, acc
     if before.fault == "test" and before.environment is not None:
         plan = await mill.recipe.write_tests(before.environment, before.failure, account)
     else:
-        program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, account)
+        locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
+        program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
     assert program is not None
     try:
         environment = _assemble(blueprint, program, account)
@@ -184,13 +186,18 @@ def _pay(verifier: Verifier, reward: Reward) -> Verifier:
 async def _ask_for_checks(placed: Placed[Draft], composed: Composed, endings: Sequence[Ending], mill: Mill, account: Account) -> Checklist:
     """The author's own checklist in place of what was derived."""
     draft, environment = placed.record, placed.environment
+    locked = mill.locks.of(draft.id).beyond(spell_facts(draft.user.facts))
+    if out_of_reach := list(locked.within(spell_checks([*composed.verifier.goals, *composed.verifier.guards])).parts):
+        detail = f"no written list can hold {out_of_reach[0]!r}, which was derived and a reviewer locked: build with --checks derived"
+        return Checklist(None, (), (REASON, detail))
     return await write_checklist(
         draft,
         composed.verifier,
         endings,
-        lambda failure, asking: mill.recipe.write_checks(environment, draft, failure, asking),
+        lambda failure, asking: mill.recipe.write_checks(environment, draft, failure, locked.tell(), asking),
         mill.sandbox,
         account,
+        locked,
     )
 
 

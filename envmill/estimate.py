@@ -170,7 +170,7 @@ async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
     ruler = _Ruler(config.seed or 0)
     texts = [recipe.find_theme(text.text, Account(ruler, "environments-mine", text.id)) for text in _read_texts(config)]
     seeds = [] if texts else recipe.pick_seeds(config)
-    for asking in (*texts, *(recipe.think_up(seed, "", Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
+    for asking in (*texts, *(recipe.think_up(seed, "", (), Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
         with suppress(_Measured):
             await asking
     calls = ruler.requests

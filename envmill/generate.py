@@ -1,9 +1,10 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.drafting.contract import find_contract_fault, make_contract
+from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.repair import give_up, strive, tell_trouble
 from envmill.drafting.state import find_state_fault
@@ -33,6 +34,7 @@ class _Idea:
 
     blueprint: Blueprint
     failure: str
+    reason: str
 
     @property
     def fault(self) -> Fault:
@@ -45,17 +47,27 @@ class _Idea:
 
 async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Account) -> Result:
     """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
-    seed = subject.record
+    seed, locks, held = subject.record, mill.locks.of(subject.id), Locked()
 
     async def write(before: _Idea | None, asking: Account) -> _Idea:
-        blueprint = await mill.recipe.think_up(seed, before.failure if before else "", asking)
-        return _Idea(blueprint, "\n".join(find_plan_faults(blueprint)))
+        nonlocal held
+        blueprint = await mill.recipe.think_up(seed, before.failure if before else "", held.tell(), asking)
+        rules = spell_rules(blueprint.rules)
+        if fault := held.find_fault(rules):
+            return _Idea(blueprint, fault, REASON)
+        held = locks.within(rules)
+        return _Idea(blueprint, "\n".join(find_plan_faults(blueprint)), "bad_plan")
 
     versions = await strive(write, account)
     builds, last = tell_trouble(seed.id, versions), versions[-1]
     if isinstance(last, _Idea) and not last.failure:
         return Result((*_save(seed), last.blueprint, *builds))
-    return Result((*_save(seed), *builds), (drop("blueprint", *give_up("bad_plan", versions)),))
+    return Result((*_save(seed), *builds), (drop("blueprint", *give_up(_last_reason(versions), versions)),))
+
+
+def _last_reason(versions: Sequence[object]) -> str:
+    """Why the last version that could be read went no further."""
+    return next((one.reason for one in reversed(versions) if isinstance(one, _Idea | _Pose)), "")
 
 
 def _save(seed: Seed) -> tuple[Seed, ...]:
@@ -101,19 +113,24 @@ class _Pose:
 
 async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
-    place = subject.record
+    place, locks, held = subject.record, mill.locks.of(subject.id), Locked()
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
 
     async def write(before: _Pose | None, asking: Account) -> _Pose:
-        reply = await mill.recipe.pose(place.environment, place.number, polarity, before.failure if before else "", asking)
+        nonlocal held
+        failure = before.failure if before else ""
+        reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
+        facts = spell_facts(reply.facts)
+        if fault := held.find_fault(facts):
+            return _Pose(reply, None, REASON, fault)
+        held = locks.within(facts)
         return await _execute(reply, place, mill, account)
 
     versions = await strive(write, account)
     builds, last = tell_trouble(place.id, versions), versions[-1]
     if isinstance(last, _Pose) and last.draft is not None:
         return Result((last.draft, *builds))
-    reasons = [one.reason for one in versions if isinstance(one, _Pose)]
-    return Result(builds, (drop("oracle", *give_up(reasons[-1] if reasons else "", versions)),))
+    return Result(builds, (drop("oracle", *give_up(_last_reason(versions), versions)),))
 
 
 async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Account) -> _Pose:

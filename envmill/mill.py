@@ -1,6 +1,6 @@
 """The mill: what every step works with, the subject it works on, and the result it gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from envmill.exporters.base import Cargo
@@ -10,6 +10,7 @@ from envmill.keepers import Keepers
 from envmill.models.door import Door
 from envmill.models.embed import Embeddings
 from envmill.recipes.base import Recipe
+from envmill.review import Locks, name_place
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.base import Record
@@ -35,6 +36,8 @@ class Mill:
     embeddings: Embeddings
     keepers: Keepers | None = None
     """Who looks where many subjects wait; without any, this process does."""
+    locks: Locks = field(default_factory=Locks)
+    """What no repair may change; read anew at each step that repairs."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Place:
 
     @property
     def id(self) -> str:
-        return f"{self.environment.id}:{self.number:03d}"
+        return name_place(self.environment.id, self.number)
 
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)

@@ -1,7 +1,7 @@
 """Review: what people say of stored things, and what follows from it.
 
 queue (riskiest first) ─► a person ─► reviews: accept, reject, note, and locks
-    rejected ─► dropped at the next filter, and never exported        locked ─► a build that changed it is dropped
+    rejected ─► dropped at the next filter, and never exported        locked ─► told to every repair; what changes it is dropped
     a bundle's sample, in an order nobody chose ─► reviewed so far ─► bound on the share of defects
 """
 
@@ -14,6 +14,7 @@ from typing import Literal
 from uuid import uuid4
 
 from envmill import __version__
+from envmill.drafting.locked import REASON, Locked, Parts, spell_checks, spell_facts, spell_rules
 from envmill.errors import SettingsError
 from envmill.gates.base import Finding, drop
 from envmill.lake.arrow import Stamp
@@ -109,13 +110,12 @@ def list_lockable(lake: Lake, run: str, subject: str) -> list[str]:
     return []
 
 
-def _spell_parts(record: Record) -> dict[str, str]:
-    """Name → content of what can be locked."""
+def _spell_parts(record: Record) -> Parts:
+    """What can be locked."""
     if isinstance(record, Environment):
-        return {rule: rule for rule in record.rules}
+        return spell_rules(record.rules)
     if isinstance(record, Scenario):
-        checks = [*record.verifier.goals, *record.verifier.guards]
-        return {name: repr(value) for name, value in record.user.facts.items()} | {one.name: one.model_dump_json() for one in checks}
+        return spell_facts(record.user.facts) | spell_checks([*record.verifier.goals, *record.verifier.guards])
     return {}
 
 
@@ -139,27 +139,26 @@ def find_rejected(lake: Lake, subjects: Iterable[str]) -> dict[str, Finding]:
 class Locks:
     """What no repair may change, by what it was made from: a rebuilt environment has another id, and the same blueprint."""
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(self, lake: Lake | None = None) -> None:
         self._held: dict[str, dict[str, str]] = {}
-        reviews = [one for one in read_reviews(lake) if one.locks]
+        reviews = [one for one in read_reviews(lake) if one.locks] if lake else []
         subjects = {one.subject for one in reviews}
-        for record in _find_records(lake, subjects) if subjects else ():
+        for record in _find_records(lake, subjects) if lake and subjects else ():
             parts = _spell_parts(record)
             for review in (one for one in reviews if one.subject == record.id):
-                self._held.setdefault(_origin(record), {}).update({name: parts[name] for name in review.locks if name in parts})
+                for origin in _list_origins(record):
+                    self._held.setdefault(origin, {}).update({name: parts[name] for name in review.locks if name in parts})
+
+    def of(self, origin: str) -> Locked:
+        """Of a blueprint or its seed: rules. Of a draft or its place: facts and checks."""
+        return Locked(self._held.get(origin, {}))
 
     def find_broken(self, records: Iterable[Record]) -> Finding | None:
         """The first locked part that a new record lacks, or has otherwise."""
         for record in records:
-            held = self._held.get(_origin(record), {})
-            parts = _spell_parts(record) if held else {}
-            if changed := [name for name, content in held.items() if parts.get(name) != content]:
-                return drop(
-                    GATE,
-                    "locked",
-                    f"{record.id} changes {changed[0]!r}, which a reviewer locked: unlock it, or keep it",
-                    {"changed": changed},
-                )
+            locked = self.of(next(_list_origins(record), ""))
+            if changed := list(locked.beyond(_spell_parts(record) if locked.parts else {}).parts):
+                return drop(GATE, REASON, f"{record.id} changes {changed[0]!r}, which a reviewer locked", {"changed": changed})
         return None
 
 
@@ -168,8 +167,17 @@ def _find_records(lake: Lake, subjects: set[str]) -> Iterator[Record]:
         yield from (one for kind in (Environment, Scenario) for one in lake.read(kind, run) if one.id in subjects)
 
 
-def _origin(record: Record) -> str:
-    return record.blueprint if isinstance(record, Environment) else record.draft if isinstance(record, Scenario) else ""
+def name_place(environment: str, number: int) -> str:
+    """The id of a scenario that is yet to be thought up."""
+    return f"{environment}:{number:03d}"
+
+
+def _list_origins(record: Record) -> Iterator[str]:
+    """What it was built from, and what that was thought up for."""
+    if isinstance(record, Environment):
+        yield from (record.blueprint, record.origin.seed)
+    elif isinstance(record, Scenario):
+        yield from (record.draft, name_place(record.environment, record.number))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ text ─► words ─► runs of n ─► share in common         (exact)
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+if TYPE_CHECKING:
+    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
 
 PERMUTATIONS = 128
 MASK = "_"
@@ -58,6 +60,9 @@ class Near:
 
     def __init__(self, threshold: float) -> None:
         """Take one well below what decides: a candidate too many costs a comparison, one too few is never seen."""
+        # Imported late: a second, of scipy and redis, that only those pay who compare.
+        from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+
         self._lsh = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS)
         self._known: set[str] = set()
 
@@ -72,7 +77,9 @@ class Near:
         return sorted(str(one) for one in found)
 
 
-def _hash(runs: Runs) -> MinHash:
+def _hash(runs: Runs) -> "MinHash":
+    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+
     hashed = MinHash(num_perm=PERMUTATIONS, seed=1)
     hashed.update_batch([run.encode() for run in runs])  # pyright: ignore[reportUnknownMemberType]
     return hashed

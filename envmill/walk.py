@@ -11,7 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -69,7 +69,6 @@ class Walk:
         self._decided: dict[str, Mapping[str, Finding]] = {}
         self._finished: set[str] = set()
         self._waiting: Counter[str] = Counter()
-        self._locks: Locks | None = None
 
     async def plan(self, step: Step) -> list[int]:
         """Buckets that lack an outcome. Their number is fixed when the step first starts."""
@@ -136,7 +135,8 @@ class Walk:
         decided: Mapping[str, Finding] = step.decide(subjects, self.mill.config) if step.decide else {}
         rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
         self._decided[step.name] = {**decided, **rejected}
-        self._locks = Locks(self.lake) if step.stage == "build" else self._locks
+        if step.stage in ("generate", "build"):
+            self.mill = replace(self.mill, locks=Locks(self.lake))
         return subjects
 
     def _lacking(self, step: Step, subjects: Sequence[Subject[Any]]) -> list[Subject[Any]]:
@@ -174,7 +174,7 @@ class Walk:
 
     def _keep_locks(self, step: Step, result: Result) -> Result:
         """What a build made against a reviewer's lock does not come to be; how it was built stays."""
-        broken = self._locks.find_broken(result.records) if self._locks and step.stage == "build" else None
+        broken = self.mill.locks.find_broken(result.records) if step.stage == "build" else None
         if broken is None:
             return result
         return Result(tuple(one for one in result.records if one.table == "builds"), (*result.findings, broken))

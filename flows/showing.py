@@ -4,7 +4,8 @@ These are views of the lake: a server that cannot take one right now costs a lin
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,24 +27,34 @@ class Board:
 
     walk: Walk
     _counts: dict[str, StepCount] = field(default_factory=dict)
+    _bar: asyncio.Task[Any] | None = None
 
-    async def begin(self, step: Step, buckets: int) -> Callable[[], Awaitable[None]]:
-        """A bar for the step; call what is returned whenever a bucket is over."""
+    def begin(self, step: Step, buckets: int) -> Callable[[], Awaitable[None]]:
+        """A bar for the step, made while it works; call what is returned whenever a bucket is over."""
         name, over = f"{step.name}-progress", 0
-        bar = await publish(
-            acreate_progress_artifact(0.0 if buckets else 100.0, key=name, description=f"Buckets of {step.name} that are over.")
+        bar = self._bar = asyncio.create_task(
+            publish(acreate_progress_artifact(0.0 if buckets else 100.0, key=name, description=f"Buckets of {step.name} that are over."))
         )
 
         async def advance() -> None:
             nonlocal over
             over += 1
-            if bar is not None:
-                await publish(aupdate_progress_artifact(artifact_id=bar, progress=100.0 * over / buckets))
+            if (made := await bar) is not None:
+                await publish(aupdate_progress_artifact(artifact_id=made, progress=100.0 * over / buckets))
 
         return advance
 
-    async def end(self, step: Step, failures: Sequence[BaseException]) -> None:
-        """The run's tables as of this step. An empty one of failures replaces that of the attempt before."""
+    @asynccontextmanager
+    async def showing(self, step: Step, failures: Sequence[BaseException]) -> AsyncGenerator[None]:
+        """The run's tables as of this step, made beside what goes on in the block; there when it is left, however it is left."""
+        bar, tables = self._bar, asyncio.create_task(self._end(step, failures))
+        try:
+            yield
+        finally:
+            await asyncio.gather(tables, *([bar] if bar else []))
+
+    async def _end(self, step: Step, failures: Sequence[BaseException]) -> None:
+        """An empty table of failures replaces that of the attempt before."""
         self._counts[step.name] = await asyncio.to_thread(self._count, step)
         about = f"Items of {step.name} that ended in error: mend the cause, then Retry."
         await publish(acreate_table_artifact(list_failures(failures), key=f"{step.name}-failures", description=about))

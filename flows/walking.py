@@ -71,7 +71,7 @@ async def walk_step(board: Board, step: Step) -> None:
     walk, task = board.walk, TASKS[step.stage]
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
-    advance = await board.begin(step, len(buckets))
+    advance = board.begin(step, len(buckets))
 
     async def work(bucket: int) -> State[Any]:
         state: State[Any] = await task(step.name, bucket, return_state=True)
@@ -81,12 +81,12 @@ async def walk_step(board: Board, step: Step) -> None:
     states = await asyncio.gather(*(work(bucket) for bucket in buckets))
     failures = [failure for state in states if (failure := await _failure_of(state))]
     pending = await walk.conclude(step)
-    await board.end(step, failures)
-    if waits := outlast(pending, failures):
-        raise waits
-    if failures:
-        raise _merge(step, failures)
-    await check_step(step.name)
+    async with board.showing(step, failures):
+        if waits := outlast(pending, failures):
+            raise waits
+        if failures:
+            raise _merge(step, failures)
+        await check_step(step.name)
 
 
 def run_name() -> str:

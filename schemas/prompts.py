@@ -44,6 +44,8 @@ class BlueprintInput(Contract):
     """What is wanted."""
     failure: str = ""
     """What was wrong with the blueprint before, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class BlueprintReply(Contract):
@@ -70,6 +72,8 @@ class ProgramInput(Contract):
     """The version that failed, when this is a repair."""
     failure: str = ""
     """The failing case, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class ProgramReply(Contract):
@@ -149,6 +153,8 @@ class ScenarioInput(Contract):
     """What success must mean here."""
     failure: str = ""
     """What was wrong with the scenario before, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class ScenarioReply(Contract):
@@ -194,6 +200,8 @@ class ChecksInput(Contract):
     """What the reference path changed."""
     failure: str = ""
     """What was wrong with the checks before, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class WrittenCheck(Contract):

@@ -61,7 +61,7 @@ class Writer:
     plans: Sequence[Sequence[PlannedTest]]
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
-    async def write_program(self, blueprint: Any, failed: str, failure: str, account: Any) -> ProgramReply:
+    async def write_program(self, blueprint: Any, failed: str, failure: str, locked: Any, account: Any) -> ProgramReply:
         source = self._next("program", self.programs, failure)
         if source is None:
             raise BadReply("no JSON in it")

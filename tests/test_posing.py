@@ -41,7 +41,7 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, failure: str, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, failure: str, locked: Any, account: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 

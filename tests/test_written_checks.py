@@ -56,7 +56,7 @@ class Writer:
     async def pose(self, *_: object) -> ScenarioReply:
         return ScenarioReply.model_validate(WISH)
 
-    async def write_checks(self, environment: Any, draft: Any, failure: str, account: Any) -> ChecksReply:
+    async def write_checks(self, environment: Any, draft: Any, failure: str, locked: Any, account: Any) -> ChecksReply:
         self.told.append(failure)
         version = self.versions[min(len(self.told), len(self.versions)) - 1]
         if version is None:

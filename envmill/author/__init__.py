@@ -79,7 +79,7 @@ def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistake
     if inputs.get("failure"):
         return _repair(prompt, case, inputs, sample, mistakes) if mistakes > 0 else None
     # An empty failure is none: a first version and the recollection of it must meet the same chance. The policy document came from here.
-    first = {name: value for name, value in inputs.items() if name not in ("failure", "policy")}
+    first = {name: value for name, value in inputs.items() if name not in ("failure", "locked", "policy")}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
     return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
 
@@ -91,7 +91,7 @@ def _lean(prompt: str, seed: int) -> float:
 
 def _repair(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
     """What is wrong with a repaired reply: nothing, what was wrong before, or something else."""
-    dice = make_dice("repair", inputs, case.seed, sample)
+    dice = make_dice("repair", {name: value for name, value in inputs.items() if name != "locked"}, case.seed, sample)
     ending = end_repair(inputs["failure"], dice)
     before = _recall(prompt, case, inputs, sample, mistakes)
     if ending == "mended" or before is None:

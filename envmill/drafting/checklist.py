@@ -8,6 +8,7 @@ write ─► goals and guards ─► right path, here and elsewhere ─► it ho
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from envmill.drafting.locked import REASON, Locked, spell_checks
 from envmill.drafting.repair import give_up, strive, tell_builds
 from envmill.errors import BuildError
 from envmill.models.door import Account
@@ -44,22 +45,26 @@ class _Heard:
     failure: str = ""
     fault: Fault = "none"
     content: Json = None
+    reason: str = "checks_do_not_hold"
 
 
 async def write_checklist(
-    draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox, account: Account
+    draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox, account: Account, locked: Locked
 ) -> Checklist:
-    """The first version that holds in place of the derived goals and guards; what was derived besides stays."""
+    """The first version that holds, locked checks among it, in place of the derived goals and guards; what was derived besides stays."""
 
     async def write_once(before: _Heard | None, asking: Account) -> _Heard:
         reply = await write(before.failure if before else "", asking)
+        if fault := locked.find_fault(spell_checks(reply.checks)):
+            return _Heard(failure=fault, fault="code", content=reply.model_dump(mode="json"), reason=REASON)
         return replace(await _hear(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
 
     versions = await strive(write_once, account)
     last = versions[-1]
     if isinstance(last, _Heard) and last.verifier is not None:
         return Checklist(last.verifier, tell_builds(draft.id, versions))
-    return Checklist(None, tell_builds(draft.id, versions), give_up("checks_do_not_hold", versions))
+    reason = next((one.reason for one in reversed(versions) if isinstance(one, _Heard)), "")
+    return Checklist(None, tell_builds(draft.id, versions), give_up(reason, versions))
 
 
 async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:

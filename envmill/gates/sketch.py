@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+if TYPE_CHECKING:
+    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
 
 from schemas.base import Json, digest
 from schemas.environment import Environment
@@ -42,8 +44,11 @@ class Sketch:
     def read(cls, told: Mapping[str, Json]) -> "Sketch":
         return cls(told["structure"], frozenset(told["shingles"]), told["guards"])
 
-    def hash_shingles(self) -> MinHash:
+    def hash_shingles(self) -> "MinHash":
         """For finding those worth comparing."""
+        # Imported late: a second, of scipy and redis, that only those pay who compare.
+        from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+
         hashed = MinHash(num_perm=PERMUTATIONS, seed=1)
         hashed.update_batch(  # pyright: ignore[reportUnknownMemberType]
             [one.encode() for one in sorted(self.shingles)]

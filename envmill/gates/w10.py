@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
-
 from envmill.gates.base import Finding, drop, keep
 from envmill.gates.sketch import PERMUTATIONS, Sketch, draw_sketch
 from schemas.environment import Environment
@@ -51,6 +49,9 @@ class _Index:
     """Sketches of what was kept."""
 
     def __init__(self) -> None:
+        # Imported late: a second, of scipy and redis, that only those pay who compare.
+        from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+
         self._sketches: dict[str, Sketch] = {}
         self._structures: dict[str, str] = {}
         self._near = MinHashLSH(threshold=_WORTH, num_perm=PERMUTATIONS)

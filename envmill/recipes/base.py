@@ -1,6 +1,6 @@
 """A recipe: how environments and scenarios are thought up. It fills hooks and never orders stages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from envmill.models.door import Account
@@ -13,7 +13,7 @@ from schemas.seed import Seed
 
 
 class Recipe(Protocol):
-    """The hooks the stages call."""
+    """The hooks the stages call. A repair is told what failed, and what of the version before a reviewer locked."""
 
     name: str
     prompts: Mapping[str, tuple[Prompt, ...]]
@@ -31,11 +31,11 @@ class Recipe(Protocol):
         """A theme that was found in a text, as what a run starts from."""
         ...
 
-    async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
+    async def think_up(self, seed: Seed, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
         """Seed → blueprint; with the failure of the one before, a repair."""
         ...
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
         """Blueprint → program; with the failed version and its failure, a repair."""
         ...
 
@@ -43,10 +43,14 @@ class Recipe(Protocol):
         """Environment → procedural tests; with the failure of the ones before, a repair."""
         ...
 
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, failure: str, account: Account) -> ScenarioReply:
+    async def pose(
+        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
+    ) -> ScenarioReply:
         """Environment → one scenario of a polarity, not yet executed; with the failure of the one before, a repair."""
         ...
 
-    async def write_checks(self, environment: Environment, draft: Draft, failure: str, account: Account) -> ChecksReply:
+    async def write_checks(
+        self, environment: Environment, draft: Draft, failure: str, locked: Sequence[str], account: Account
+    ) -> ChecksReply:
         """Draft → a checklist as functions; with the failure of the one before, a repair."""
         ...

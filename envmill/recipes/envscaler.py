@@ -84,8 +84,8 @@ class EnvScaler:
         scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}
         return Seed.model_validate({"recipe": self.name, "brief": brief, "licence": licence, "source": source} | scores)
 
-    async def think_up(self, seed: Seed, failure: str, account: Account) -> Blueprint:
-        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure), BlueprintReply)
+    async def think_up(self, seed: Seed, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
+        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure, locked=list(locked)), BlueprintReply)
         origin = Origin(
             recipe=self.name,
             seed=seed.id,
@@ -107,18 +107,19 @@ class EnvScaler:
             origin=origin,
         )
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
+        repair = {"failed_source": failed, "failure": failure, "locked": list(locked)}
+        inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED) | repair)
         if len(blueprint.tools) > self._whole:
-            return await self._write_parts(blueprint, failed, failure, account)
-        inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED) | {"failed_source": failed, "failure": failure})
+            return await self._write_parts(inputs, account)
         return await account.ask(self._program, inputs, ProgramReply)
 
-    async def _write_parts(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+    async def _write_parts(self, asked: ProgramInput, account: Account) -> ProgramReply:
         """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only what is at fault."""
-        known = blueprint.model_dump(include=_PLANNED) | {"failed_source": failed, "failure": failure}
-        names = [tool.name for tool in blueprint.tools]
-        kept = Parts.read(failed, names)
-        blamed = [name for name in names if re.search(rf"\b{name}\b", failure)]
+        known = asked.model_dump()
+        names = [tool.name for tool in asked.tools]
+        kept = Parts.read(asked.failed_source, names)
+        blamed = [name for name in names if re.search(rf"\b{name}\b", asked.failure)]
         if kept is None or not blamed:
             reply = await account.ask(self._skeleton, SkeletonInput.model_validate(known), ProgramReply)
             kept = Parts(reply.source, reply.class_name, kept.methods if kept else {})
@@ -136,7 +137,9 @@ class EnvScaler:
         )
         return await account.ask(self._tests, inputs, TestsReply)
 
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, failure: str, account: Account) -> ScenarioReply:
+    async def pose(
+        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
+    ) -> ScenarioReply:
         inputs = ScenarioInput(
             brief=environment.brief,
             name=environment.name,
@@ -147,10 +150,13 @@ class EnvScaler:
             number=number,
             polarity=polarity,
             failure=failure,
+            locked=list(locked),
         )
         return await account.ask(self._scenario, inputs, ScenarioReply)
 
-    async def write_checks(self, environment: Environment, draft: Draft, failure: str, account: Account) -> ChecksReply:
+    async def write_checks(
+        self, environment: Environment, draft: Draft, failure: str, locked: Sequence[str], account: Account
+    ) -> ChecksReply:
         known = {"number", "request", "initial_state", "changes"}
         inputs = ChecksInput(
             brief=environment.brief,
@@ -158,6 +164,7 @@ class EnvScaler:
             rules=environment.rules,
             tools=environment.tools,
             failure=failure,
+            locked=list(locked),
             **{name: getattr(draft, name) for name in known},
         )
         return await account.ask(self._checks, inputs, ChecksReply)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from envmill.errors import EnvMillError
 from flows.local.api import Api
 from flows.local.errors import NoServer, Refused
 from flows.local.home import Home
@@ -14,6 +15,8 @@ from flows.local.service import find_server, has_deployments
 _UP = "Run `envmill up`."
 _RESTART = "Run `envmill down`, then `envmill up`."
 NIGHTLY = "factory-nightly"
+_PAGE = 200
+"""Most records the server gives at once."""
 _SCHEDULED = 30.0
 """Seconds the scheduler may need to plan the next nights after a deployment."""
 
@@ -51,6 +54,7 @@ def check(home: Home) -> Iterator[Part]:
         )
         yield _check_schedule(api)
         yield _check_runs(home, api)
+        yield check_records(home, api)
 
 
 def _check_process(home: Home, name: str) -> Part:
@@ -84,3 +88,38 @@ def _check_runs(home: Home, api: Api) -> Part:
     return Part(
         "runs", f"{len(under_way)} under way" + (f", {len(idle)} of them without a process here: {', '.join(idle[:3])}" if idle else "")
     )
+
+
+def check_records(home: Home, api: Api) -> Part:
+    """A flooded or killed server drops records of tasks without a word. Nothing hangs on them; its pages show less than was done."""
+    wanted = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}}, "flows": {"name": {"any_": ["factory"]}}, "limit": 1}
+    latest = api.post("/flow_runs/filter", {**wanted, "sort": "END_TIME_DESC"})
+    if not latest:
+        return Part("records", "no run completed yet")
+    run = latest[0]["id"]
+    try:
+        published = _list_published(home, run)
+    except EnvMillError as error:
+        return Part("records", error.message, "Mend the lake, then ask again.")
+    if lost := sorted(published - _list_recorded(api, run)):
+        told = f"the server lost {len(lost)} of {len(published)} tasks of run {run}, {lost[0]} among them; the lake has all"
+        return Part("records", told)
+    return Part("records", f"all {len(published)} tasks of run {run}")
+
+
+def _list_published(home: Home, run: str) -> set[str]:
+    """Tasks that left something in the lake, by their names (tasks/policy.py)."""
+    from envmill.lake.lake import Lake  # late: DuckDB and Arrow are for those who check
+    from envmill.lake.sql import fetch
+
+    asked = "select distinct step, bucket from attrition where run = ? and gate = 'exit'"
+    return {f"{step}-b{bucket:02d}" for step, bucket in fetch(Lake(home.settings.lake), asked, [run])}
+
+
+def _list_recorded(api: Api, run: str) -> set[str]:
+    names: set[str] = set()
+    offset = 0
+    while page := api.post("/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}, "limit": _PAGE, "offset": offset}):
+        names |= {task["name"] for task in page}
+        offset += _PAGE
+    return names

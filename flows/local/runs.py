@@ -1,6 +1,7 @@
 """Flow runs whose process is gone: Prefect leaves them Running for ever, and what runs can neither be retried nor gives its place free."""
 
 import socket
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ STOPPED = "Stopped by `envmill down`."
 """How the message of a run begins that was cut off on purpose: nobody resumes it but its owner."""
 LOST = "Its process is gone. Retry goes on where it stopped."
 
+_REMEMBERED = 1000
+"""States whose first sight is remembered; to forget one makes its run seem younger."""
+
 FlowRun = dict[str, Any]
 
 
@@ -26,10 +30,26 @@ def name_worker() -> str:
     return f"local-{socket.gethostname()}"
 
 
-def close_lost_runs(home: Home, api: Api, patience: float = 0.0, why: str = LOST) -> list[str]:
+class Ages:
+    """How long runs have been in their states: by the dates these bear, or by what was seen of them. After a clock was set back states are
+    dated ahead of it, and a dead run would keep its place until the clock had caught up."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], float] = {}
+
+    def measure(self, flow_run: FlowRun) -> float:
+        entered, now = flow_run["state"]["timestamp"], time.monotonic()
+        if len(self._seen) > _REMEMBERED:
+            self._seen.clear()
+        seen = self._seen.setdefault((flow_run["id"], entered), now)
+        return max((datetime.now(UTC) - datetime.fromisoformat(entered)).total_seconds(), now - seen)
+
+
+def close_lost_runs(home: Home, api: Api, patience: float = 0.0, why: str = LOST, ages: Ages | None = None) -> list[str]:
     """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run gets the patience (seconds, twice that
     before its first breath) to get from its state to its process; none is right only while no worker is about to start one."""
-    lost = [flow_run for flow_run in list_runs(api, UNDER_WAY) if is_lost(home, flow_run, datetime.now(UTC), patience)]
+    ages = ages or Ages()
+    lost = [flow_run for flow_run in list_runs(api, UNDER_WAY) if is_lost(home, flow_run, ages, patience)]
     for flow_run in lost:
         kind = "CANCELLED" if flow_run["state_type"] == "CANCELLING" else "CRASHED"
         api.post(f"/flow_runs/{flow_run['id']}/set_state", {"state": {"type": kind, "message": why}, "force": True})
@@ -42,24 +62,19 @@ def list_runs(api: Api, states: list[str]) -> list[FlowRun]:
     return api.post("/flow_runs/filter", {**wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": 200})
 
 
-def is_lost(home: Home, flow_run: FlowRun, now: datetime, patience: float) -> bool:
+def is_lost(home: Home, flow_run: FlowRun, ages: Ages, patience: float) -> bool:
     """Whether nobody walks a run that is under way. What another host's worker started is for that host to judge."""
     if is_walked(home, flow_run["id"]):
         return False
     lease = read_lease(home.folder, flow_run["id"])
-    if lease.is_live_elsewhere(now.timestamp()) if lease else _is_elsewhere(flow_run):
+    if lease.is_live_elsewhere(time.time()) if lease else _is_elsewhere(flow_run):
         return False
-    return measure_age(flow_run, now) >= patience * (2 if flow_run["state_type"] == "PENDING" else 1)
+    return ages.measure(flow_run) >= patience * (2 if flow_run["state_type"] == "PENDING" else 1)
 
 
 def is_walked(home: Home, flow_run: str) -> bool:
     """By its lock, or by its process where that has not come to the lock yet."""
     return is_held(home.folder, flow_run) or flow_run in find_walked(home)
-
-
-def measure_age(flow_run: FlowRun, now: datetime) -> float:
-    """Seconds in its present state; a clock set back makes none of them negative."""
-    return max(0.0, (now - datetime.fromisoformat(flow_run["state"]["timestamp"])).total_seconds())
 
 
 def _is_elsewhere(flow_run: FlowRun) -> bool:

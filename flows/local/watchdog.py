@@ -17,7 +17,7 @@ from flows.local.api import Api
 from flows.local.home import Home
 from flows.local.lease import forget, list_leases
 from flows.local.process import Process
-from flows.local.runs import STOPPED, FlowRun, close_lost_runs, is_walked, list_runs, measure_age
+from flows.local.runs import STOPPED, Ages, FlowRun, close_lost_runs, is_walked, list_runs
 from flows.local.service import find_server, keep_up
 
 PACE = 3.0
@@ -42,6 +42,7 @@ class Watchdog:
     _given_up: set[str] = field(default_factory=set)
     _deaths: int = 0
     _next_start: float = 0.0
+    _ages: Ages = field(default_factory=Ages)
 
     def watch(self) -> None:
         """For ever, until its home says it is down."""
@@ -60,7 +61,7 @@ class Watchdog:
 
     def tend(self, api: Api) -> None:
         """The runs of one server."""
-        for run in close_lost_runs(self.home, api, PATIENCE):
+        for run in close_lost_runs(self.home, api, PATIENCE, ages=self._ages):
             self.say(f"run {run}: its process died; marked so, and its place is free")
         self._resume(api)
         self._forget_ended(api)
@@ -83,10 +84,13 @@ class Watchdog:
         self._next_start = time.monotonic() + min(60.0, 2.0**self._deaths)
 
     def _resume(self, api: Api) -> None:
-        now = datetime.now(UTC)
         for flow_run in list_runs(api, ["CRASHED"]):
-            if _is_ours_to_resume(flow_run, now) and not is_walked(self.home, flow_run["id"]):
+            if self._is_ours_to_resume(flow_run) and not is_walked(self.home, flow_run["id"]):
                 self._resume_one(api, flow_run)
+
+    def _is_ours_to_resume(self, flow_run: FlowRun) -> bool:
+        stopped = (flow_run["state"].get("message") or "").startswith(STOPPED)
+        return not stopped and REST <= self._ages.measure(flow_run) <= FRESH
 
     def _resume_one(self, api: Api, flow_run: FlowRun) -> None:
         times = count_resumed(api, flow_run["id"])
@@ -107,11 +111,6 @@ class Watchdog:
         for flow_run in ended:
             if not is_walked(self.home, flow_run["id"]):
                 forget(self.home.folder, flow_run["id"])
-
-
-def _is_ours_to_resume(flow_run: FlowRun, now: datetime) -> bool:
-    stopped = (flow_run["state"].get("message") or "").startswith(STOPPED)
-    return not stopped and REST <= measure_age(flow_run, now) <= FRESH
 
 
 def count_resumed(api: Api, flow_run: str) -> int:

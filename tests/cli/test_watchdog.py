@@ -103,7 +103,7 @@ def test_a_walked_run_is_left_alone_and_a_killed_one_is_crashed(home: Home, hold
     [
         pytest.param(("RUNNING", PATIENCE + 1), ["CRASHED"], id="nobody walks it"),
         pytest.param(("RUNNING", PATIENCE - 5), [], id="it has just begun"),
-        pytest.param(("RUNNING", -7200), [], id="the clock was set back"),
+        pytest.param(("RUNNING", -7200), [], id="the clock was set back, and it is seen for the first time"),
         pytest.param(("PENDING", PATIENCE + 1), [], id="its process is being started"),
         pytest.param(("PENDING", 2 * PATIENCE + 1), ["CRASHED"], id="its process never came"),
         pytest.param(("CANCELLING", PATIENCE + 1), ["CANCELLED"], id="it was being cancelled"),
@@ -119,6 +119,21 @@ def test_each_run_gets_what_its_state_and_age_ask_for(home: Home, told: tuple[An
     server = Server(tell(*told))
     tend(home, server)
     assert server.said == said
+
+
+@pytest.mark.parametrize(
+    ("state", "patience", "said"),
+    [("RUNNING", PATIENCE, "CRASHED"), ("PENDING", 2 * PATIENCE, "CRASHED"), ("CRASHED", REST, "AwaitingRetry")],
+)
+def test_a_clock_that_was_set_back_keeps_nobody_waiting(
+    home: Home, monkeypatch: pytest.MonkeyPatch, state: str, patience: float, said: str
+) -> None:
+    """States dated ahead are as old as they were seen to be."""
+    server, watchdog, now = Server(tell(state, -7200)), Watchdog(home, print), time.monotonic()
+    for later, told in ((0, []), (patience - 1, []), (patience, [said])):
+        monkeypatch.setattr("flows.local.runs.time.monotonic", lambda at=now + later: at)
+        watchdog.tend(cast(Api, server))
+        assert server.said == told
 
 
 def test_a_crashed_run_is_resumed_three_times_and_then_given_up_once(home: Home) -> None:

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from envmill.settings import ROOT
@@ -25,7 +26,15 @@ class Plant:
     home: Home
 
     @classmethod
-    def at(cls, folder: Path, author_url: str = "", port: int = 0, database: str = "", server: str = "http://127.0.0.1:1") -> "Plant":
+    def at(
+        cls,
+        folder: Path,
+        author_url: str = "",
+        port: int = 0,
+        database: str = "",
+        server: str = "http://127.0.0.1:1",
+        besides: Mapping[str, str] = MappingProxyType({}),
+    ) -> "Plant":
         """Hostile surroundings on purpose: no program on the PATH, called from elsewhere, and a user who works with another Prefect."""
         own = {
             "ENVMILL_HOME": folder,
@@ -40,7 +49,7 @@ class Plant:
             "PATH": "/nonexistent",
             "PWD": "/nonexistent",
         }
-        return cls(Home.read(os.environ | {name: str(value) for name, value in own.items()}))
+        return cls(Home.read(os.environ | {name: str(value) for name, value in own.items()} | dict(besides)))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

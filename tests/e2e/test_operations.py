@@ -33,7 +33,7 @@ def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
 def test_a_check_finds_everything_up_and_the_next_night_planned(plant: Plant) -> None:
     said = plant.envmill("up", "--check")
     assert [line.split()[:2] for line in said.splitlines()] == [
-        ["ok", name] for name in ("server", "worker", "watchdog", "pool", "deployments", "schedule", "runs")
+        ["ok", name] for name in ("server", "worker", "watchdog", "pool", "deployments", "schedule", "runs", "records")
     ]
     assert "T02:00 UTC" in said
 
@@ -78,6 +78,7 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
         (run, "finished"),
         (f"{run}-r2", "finished"),
     ]
+    wait_until(lambda: f"records      all 10 tasks of run {run}" in plant.envmill("up", "--check"), 60)  # it records in its own time
     asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
     again = start_step(plant, "scenarios-generate", run)
     without = start_step(plant, "scenarios-generate", "")

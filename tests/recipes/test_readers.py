@@ -143,7 +143,7 @@ async def test_the_world_behind_a_request_is_named_and_worth_making(playback: Pl
 @of("blueprint")
 async def test_a_program_can_be_written_from_the_blueprint(playback: Playback) -> None:
     asked = cast(BlueprintInput, playback.inputs)
-    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), "", playback.account)
+    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), "", (), playback.account)
     assert 3 <= len(blueprint.collections) <= 5
     assert 8 <= len(blueprint.tools) <= 14
     assert 6 <= len(blueprint.rules) <= 20
@@ -183,7 +183,7 @@ class KnowsRest(KnowsEdges):
         super().__init__(author.themes())
         self._part = part
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, account: Account) -> ProgramReply:
+    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
         asked: MethodsInput = example("methods")
         rest = Parts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
         assert rest
