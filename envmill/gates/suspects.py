@@ -115,21 +115,21 @@ def find_broken(heard: Sequence[Heard], alarms: Count) -> list[Broken]:
 
 
 def weigh_corner(ours: Sequence[Heard], beside: Sequence[Heard], heard: Sequence[Heard], alarms: Count) -> Broken:
-    """Flags of a corner against alarms, those on the states beside it among them."""
-    tool, outcome = Counter(one.way for one in ours if one.flagged).most_common(1)[0][0]
-    more = [one.flagged for one in beside if one.way == (tool, outcome)]
-    return _compare((tool, outcome), [one.flagged for one in ours if one.way[1] == outcome], more, heard, alarms)
+    """Flags of a corner, among calls that ended as most flagged ones did; alarms are at least the share that is flagged beside it."""
+    way = Counter(one.way for one in ours if one.flagged).most_common(1)[0][0]
+    near = [one.flagged for one in beside]
+    return _compare(way, [one.flagged for one in ours if one.way == way], heard, alarms, sum(near) / len(near) if near else 0.0)
 
 
 def _weigh(way: tuple[str, str], heard: Sequence[Heard], alarms: Count) -> Broken:
-    return _compare(way, [one.flagged for one in heard if one.way == way], [], heard, alarms)
+    return _compare(way, [one.flagged for one in heard if one.way == way], heard, alarms)
 
 
-def _compare(way: tuple[str, str], ours: Sequence[bool], beside: Sequence[bool], heard: Sequence[Heard], alarms: Count) -> Broken:
+def _compare(way: tuple[str, str], ours: Sequence[bool], heard: Sequence[Heard], alarms: Count, least: float = 0.0) -> Broken:
     tool, outcome = way
-    others = [*(one.flagged for one in heard if one.way[0] != tool and one.way[1] == outcome), *beside]
+    others = [one.flagged for one in heard if one.way[0] != tool and one.way[1] == outcome]
     known = alarms if outcome == "rejection" else Count(0, 0)
-    alarm = limit_share(sum(others) + known.hits, len(others) + known.n)
+    alarm = max(least, limit_share(sum(others) + known.hits, len(others) + known.n))
     return Broken(tool, outcome, Count(sum(ours), len(ours)), alarm, exceed(sum(ours), len(ours), alarm))
 
 
