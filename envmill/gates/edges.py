@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.gates.corners import Corner, Move, is_number, list_near, observe, take_in_turn
+from envmill.gates.corners import LEAST, Corner, Move, is_number, list_near, observe, pick, take_in_turn
 from envmill.gates.mutants import list_tools, render
 from envmill.gates.review import Asked, Case
 from envmill.sandbox import Observation, Program, Sandbox
@@ -57,12 +57,18 @@ async def find_edge(comparison: Comparison, cases: Sequence[Case], most: int, pr
     known = [*done[:_CALLS], *refused[:_CALLS]]
     sides = await _ask_sides(probe, [case.asked for case in known], sandbox)
     moves = take_in_turn([_list_moves(case, *found) for case, found in zip(known, sides, strict=True) if found], _MOVES)
-    moved = await _ask_sides(probe, [move.asked for move in moves], sandbox)
-    even = [move for move, found in zip(moves, moved, strict=True) if found and found[0] == found[1]][:most]
-    near = [asked for move in even for asked in move.beside()]
+    even = await _find_even(probe, moves, sandbox)
+    if 0 < len(even) < LEAST:
+        even += await _find_even(probe, even[0].repeat([case for case in ours if case is not even[0].case]), sandbox)
+    near = [asked for move in even[:most] for asked in move.beside()]
     beside = [asked for asked, found in zip(near, await _ask_sides(probe, near, sandbox), strict=True) if found and found[0] != found[1]]
     words = f"both sides of {comparison.text} are the same"
-    return Corner(comparison.tool, words, [move.asked for move in even], beside) if even else None
+    return Corner(comparison.tool, words, pick(even, most), beside) if even else None
+
+
+async def _find_even(probe: Program, moves: Sequence[Move], sandbox: Sandbox) -> list[Move]:
+    sides = await _ask_sides(probe, [move.asked for move in moves], sandbox)
+    return [move for move, found in zip(moves, sides, strict=True) if found and found[0] == found[1]]
 
 
 async def _ask_sides(probe: Program, asked: Sequence[Asked], sandbox: Sandbox) -> list[tuple[Json, Json] | None]:

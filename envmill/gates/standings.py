@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from envmill.gates.corners import Corner, Move, Place, is_number, list_near, observe, take_in_turn
+from envmill.gates.corners import Corner, Move, Place, is_number, list_near, observe, pick, take_in_turn
 from envmill.gates.review import Case
 from envmill.sandbox import Program, Sandbox
 from schemas.base import Json
@@ -28,7 +28,7 @@ async def find_standings(cases: Sequence[Case], most: int, program: Program, san
     for (way, move), one in zip(tried, seen, strict=True):
         if one.outcome == "ok":
             done.setdefault(way, []).append(move)
-    return [Corner(way[0], f"{way[1]} stood elsewhere before", [move.asked for move in moves[:most]]) for way, moves in done.items()]
+    return [Corner(way[0], f"{way[1]} stood elsewhere before", pick(moves, most)) for way, moves in done.items()]
 
 
 def _list_set(case: Case) -> Iterator[tuple[Place, Json]]:

@@ -23,8 +23,8 @@ _LEAST_LETTERS = 2
 _COPIED = re.compile(r"\{\s*['\"][^{}]*(?:\}|$)")
 _FIELD = re.compile(r"['\"][\w -]{1,40}['\"]\s*:")
 _LEAST_FIELDS, _FEW_FIELDS = 4, 2
-"""Of an object in a message: one of fewer may be the shape in which an answer was asked for. A pattern is for words, which are not asked for
-so: names of two fields and more are nobody's reasons."""
+"""Of an object in a message: one of fewer may be the shape in which an answer was asked for. A pattern is for words, which are not asked
+for so: names of two fields and more are nobody's reasons."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
