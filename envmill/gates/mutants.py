@@ -41,18 +41,18 @@ class Mutant:
 def draw_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
     """Every mutant, tools in turn and in an order of chance, so that the first few show many tools and kinds."""
     dice = random.Random(f"{environment.id}/{seed}")
-    queues = [list(_list_changes(path, function)) for path, function in _list_tools(environment)]
+    queues = [list(_list_changes(path, function)) for path, function in list_tools(environment)]
     for queue in queues:
         dice.shuffle(queue)
     dice.shuffle(queues)
     while any(queues):
         for queue in filter(None, queues):
             path, function, change = queue.pop()
-            if mutant := _render(environment, path, function, change):
+            if mutant := render(environment, path, function, change):
                 yield mutant
 
 
-def _list_tools(environment: Environment) -> Iterator[tuple[str, ast.FunctionDef]]:
+def list_tools(environment: Environment) -> Iterator[tuple[str, ast.FunctionDef]]:
     names = {tool.name for tool in environment.tools}
     for path, source in sorted(environment.files.items()):
         try:
@@ -92,7 +92,7 @@ def _is_refusal(node: ast.stmt) -> bool:
     return isinstance(node, ast.Raise) or (isinstance(node, ast.Return) and "'success': False" in ast.unparse(node))
 
 
-def _render(environment: Environment, path: str, function: ast.FunctionDef, change: Change) -> Mutant | None:
+def render(environment: Environment, path: str, function: ast.FunctionDef, change: Change) -> Mutant | None:
     """Only the function's own lines are written anew: a whole file takes a hundred times as long."""
     kind, node, instead = change
     try:

@@ -23,7 +23,7 @@ LEAST_DONE = 3
 """Calls of a change that were carried out: of fewer, nothing shows whether it does what the rules say."""
 FLAGS: tuple[Opinion, ...] = ("fail", "unreadable")
 """An opinion nobody can read approves of nothing."""
-_DOUBT = 0.05
+DOUBT = 0.05
 """Chance that an environment without a fault loses a tool, all its tools together."""
 _STATES, _DRAWS = 40, 6
 """States on which more calls of a change are looked for, and calls drawn on each: most of them it refuses."""
@@ -111,15 +111,25 @@ def find_broken(heard: Sequence[Heard], alarms: Count) -> list[Broken]:
     """Surest first. Alarms are what the checker raised on other tools' calls that ended the same way, right refusals among them."""
     ways = dict.fromkeys(one.way for one in heard)
     found = [_weigh(way, heard, alarms) for way in ways]
-    return sorted((one for one in found if one.chance <= _DOUBT / len(ways)), key=lambda one: one.chance)
+    return sorted((one for one in found if one.chance <= DOUBT / len(ways)), key=lambda one: one.chance)
+
+
+def weigh_corner(ours: Sequence[Heard], beside: Sequence[Heard], heard: Sequence[Heard], alarms: Count) -> Broken:
+    """Flags of a corner, among calls that ended as most flagged ones did; alarms are at least the share that is flagged beside it."""
+    way = Counter(one.way for one in ours if one.flagged).most_common(1)[0][0]
+    near = [one.flagged for one in beside]
+    return _compare(way, [one.flagged for one in ours if one.way == way], heard, alarms, sum(near) / len(near) if near else 0.0)
 
 
 def _weigh(way: tuple[str, str], heard: Sequence[Heard], alarms: Count) -> Broken:
+    return _compare(way, [one.flagged for one in heard if one.way == way], heard, alarms)
+
+
+def _compare(way: tuple[str, str], ours: Sequence[bool], heard: Sequence[Heard], alarms: Count, least: float = 0.0) -> Broken:
     tool, outcome = way
-    ours = [one.flagged for one in heard if one.way == way]
     others = [one.flagged for one in heard if one.way[0] != tool and one.way[1] == outcome]
     known = alarms if outcome == "rejection" else Count(0, 0)
-    alarm = limit_share(sum(others) + known.hits, len(others) + known.n)
+    alarm = max(least, limit_share(sum(others) + known.hits, len(others) + known.n))
     return Broken(tool, outcome, Count(sum(ours), len(ours)), alarm, exceed(sum(ours), len(ours), alarm))
 
 

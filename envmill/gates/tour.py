@@ -42,6 +42,8 @@ _PAIRS = 40
 """Pairs of texts of which the one that has most in common is taken."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
+_SHORT = 3
+"""Letters of a text that is looked for as a whole only."""
 
 _tours: Memory[Tour] = Memory()
 
@@ -220,13 +222,14 @@ class _Guide:
                 yield base.model_copy(update={"arguments": bare | {name: value}})
 
     def _plan_searches(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
-        """A text that some row bears, a part of it, and the same in the other case."""
+        """A text that some row bears, a part of it, and the same in the other case; texts of letters first, since digits have none."""
         for name in self.tour.offers.searches(tool):
-            texts = [
-                value for _, value in self.tour.offers.find_column(tool.name, name, state) if isinstance(value, str) and len(value) > 3
-            ]
+            column = [value for _, value in self.tour.offers.find_column(tool.name, name, state) if isinstance(value, str)]
+            texts = sorted((text for text in column if len(text) > 1), key=lambda text: text.swapcase() == text)
             for text in texts[:_FILTERS]:
-                for spelt in (text, text[: len(text) // 2 + 1].rstrip(), text.swapcase()):
+                # A part of few letters may be too short for a search.
+                part = text[: len(text) // 2 + 1].rstrip() if len(text) > _SHORT else text
+                for spelt in (text, part, text.swapcase()):
                     yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
 
     def _plan_shared(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:

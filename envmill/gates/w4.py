@@ -12,11 +12,14 @@ from pathlib import Path
 
 from envmill.errors import SettingsError
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.corners import Corner
+from envmill.gates.edges import find_edge, list_comparisons
 from envmill.gates.mutants import Mutant, draw_mutants
 from envmill.gates.prevalence import Count, Estimate, correct
 from envmill.gates.review import Asked, Case, Opinion, Plan, ask_checker, ask_more, make_plan, play
+from envmill.gates.standings import find_standings
 from envmill.gates.stops import Tour
-from envmill.gates.suspects import FLAGS, Heard, find_broken, find_further, find_toured, list_suspects, list_thin
+from envmill.gates.suspects import DOUBT, FLAGS, Heard, find_broken, find_further, find_toured, list_suspects, list_thin, weigh_corner
 from envmill.gates.tour import take_tour
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
@@ -39,6 +42,9 @@ _LEAST_SALT, _MOST_SALT = 8, 20
 _LEAST_CONTROLS, _MOST_CONTROLS = 8, 20
 _MORE_CALLS = 12
 """Of a tool that was flagged: enough that a fault on every second call tells itself from alarms."""
+_CORNER, _MOST_CORNERS, _BASES = 5, 4, 6
+"""Calls of one corner, corners that are looked into once one of their calls was flagged, and calls of a change that the tour adds to those
+corners are made of."""
 _GAIN = 0.5
 """What a checker must do better on faults than on right work: below, the correction is wider than what it corrects."""
 
@@ -116,6 +122,22 @@ class _Closer:
         cases += [case for tool in tools for case in await self._find_further(tool, [*(one.case for one in heard), *cases])]
         return _pair(cases, await ask_checker(environment, cases, CHECKER, self.account))
 
+    async def find_corners(self, cases: Sequence[Case]) -> list[Corner]:
+        """Where a comparison of the code is even, and where a number that is set stood elsewhere before."""
+        environment, program = self.plan.environment, Program.of(self.plan.environment)
+        changes = [name for name in self.tour.tools if not self.tour.is_query(name)]
+        toured = [one for name in changes for one in await self.find_toured(name, _BASES)]
+        ours = [case for case in cases if case.asked.call.name in changes] + (await play(program, toured, self.sandbox) if toured else [])
+        found = [await find_edge(each, ours, _CORNER, program, self.sandbox) for each in list_comparisons(environment)]
+        return [*(edge for edge in found if edge), *await find_standings(ours, _CORNER, program, self.sandbox)]
+
+    async def judge(self, asked: Sequence[Asked]) -> list[Heard | None]:
+        """An opinion on each call; none on one that crashes."""
+        cases = await play(Program.of(self.plan.environment), asked, self.sandbox) if asked else []
+        sound = _sound(cases)
+        opinions = iter(_pair(sound, await ask_checker(self.plan.environment, sound, CHECKER, self.account)))
+        return [None if case.seen.outcome == "failure" else next(opinions) for case in cases]
+
     async def _find_further(self, tool: str, cases: Sequence[Case]) -> list[Case]:
         """Of a change that hardly anything lets happen, calls that are carried out on states the tour came to."""
         done = [case.asked for case in cases if case.asked.call.name == tool and case.seen.outcome == "ok"]
@@ -128,17 +150,35 @@ async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], al
     """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and judged each on its own."""
     suspects = list_suspects(heard)
     if not suspects:
-        return finding
+        return await _look_into_corners(finding, closer, heard, alarms)
     more = await closer.hear(suspects, heard)
     broken = find_broken([*heard, *more], alarms)
     evidence: dict[str, Json] = finding.evidence | {"suspects": suspects, "more_calls": len(more), "broken": [one.tell() for one in broken]}
     if not broken:
-        return keep(GATE, evidence)
+        return await _look_into_corners(keep(GATE, evidence), closer, heard, alarms)
     first = broken[0]
     flagged = [one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)]
     failures = _list_failures([one.case for one in flagged], [(one.opinion, one.reason) for one in flagged])
     words = f"{first.tool}: {first.flagged.hits} of {first.flagged.n} calls that ended in {first.outcome} break the rules"
     return drop(GATE, "tool_broken", f"{words}; {spell_failure(failures[0])}", evidence | {"failures": failures[:10]})
+
+
+async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[Heard], alarms: Count) -> Finding:
+    """What calls hardly ever come to by themselves: one call of each corner is judged; where it is flagged, the others and those beside."""
+    corners = await closer.find_corners([one.case for one in heard])
+    first = await closer.judge([corner.asked[0] for corner in corners])
+    flagged = [(corner, one) for corner, one in zip(corners, first, strict=True) if one and one.flagged]
+    evidence: dict[str, Json] = finding.evidence | {"corners": len(corners), "corners_flagged": [corner.tell() for corner, _ in flagged]}
+    for corner, one in flagged[:_MOST_CORNERS]:
+        ours = [one, *filter(None, await closer.judge(corner.asked[1:]))]
+        beside = [*filter(None, await closer.judge(corner.beside))]
+        broken = weigh_corner(ours, beside, heard, alarms)
+        if broken.chance <= DOUBT / len(corners):
+            failures = _list_failures([each.case for each in ours], [(each.opinion, each.reason) for each in ours])
+            words = f"{corner.tool}: {broken.flagged.hits} of {broken.flagged.n} calls that ended in {broken.outcome} break the rules"
+            detail = f"{words} where {corner.what}; {spell_failure(failures[0])}"
+            return drop(GATE, "tool_broken", detail, evidence | {"broken": [broken.tell()], "failures": failures[:10]})
+    return keep(GATE, evidence)
 
 
 def _pair(cases: Sequence[Case], heard: Opinions) -> list[Heard]:

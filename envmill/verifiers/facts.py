@@ -22,8 +22,9 @@ LONGEST = 4000
 _LEAST_LETTERS = 2
 _COPIED = re.compile(r"\{\s*['\"][^{}]*(?:\}|$)")
 _FIELD = re.compile(r"['\"][\w -]{1,40}['\"]\s*:")
-_LEAST_FIELDS = 4
-"""Of an object in a message: one of fewer may be the shape in which an answer was asked for."""
+_LEAST_FIELDS, _FEW_FIELDS = 4, 2
+"""Of an object in a message: one of fewer may be the shape in which an answer was asked for. A pattern is for words, which are not asked
+for so: names of two fields and more are nobody's reasons."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
@@ -76,7 +77,7 @@ def _find_fault(fact: Fact) -> str:
 def _judge_message(fact: Fact, message: str) -> Shortfall:
     if len(message) > LONGEST:
         return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
-    told = _drop_records(message)
+    told = _drop_records(message, _FEW_FIELDS if fact.kind == "pattern" else _LEAST_FIELDS)
     if not _is_mentioned(fact, told, _read(fact, told)):
         return {"found": message[:500]}
     text = _read(fact, message)
@@ -88,9 +89,9 @@ def _read(fact: Fact, message: str) -> str:
     return normalise(_drop_numbering(message) if fact.kind == "number" else message)
 
 
-def _drop_records(message: str) -> str:
+def _drop_records(message: str, least: int) -> str:
     """Whoever copies a record as a reply had it has read something, and told nobody what of it matters."""
-    return _COPIED.sub(lambda copied: " " if len(_FIELD.findall(copied[0])) >= _LEAST_FIELDS else copied[0], message)
+    return _COPIED.sub(lambda copied: " " if len(_FIELD.findall(copied[0])) >= least else copied[0], message)
 
 
 def _drop_numbering(message: str) -> str:

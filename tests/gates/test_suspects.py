@@ -8,7 +8,7 @@ from envmill.gates.base import Means
 from envmill.gates.plans import find_program
 from envmill.gates.prevalence import Count
 from envmill.gates.review import Asked, Case
-from envmill.gates.suspects import Heard, exceed, find_broken, find_further, list_suspects
+from envmill.gates.suspects import Heard, exceed, find_broken, find_further, list_suspects, weigh_corner
 from envmill.gates.tour import take_tour
 from envmill.sandbox import Observation, Sandbox
 from envmill.sandbox.plan import Outcome
@@ -62,6 +62,16 @@ def test_a_tool_flagged_more_often_than_alarms_explain(heard: Sequence[Heard], a
 )
 def test_a_tool_that_alarms_explain(heard: Sequence[Heard], alarms: Count) -> None:
     assert find_broken(heard, alarms) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "beside", "broken"),
+    [("fffff", "..........", True), ("fff", "......", True), ("ff", "....", False), ("fffff", "fffff.....", False), ("f....", "", False)],
+)
+def test_a_corner_is_held_against_what_lies_beside_it(flags: str, beside: str, broken: bool) -> None:
+    found = weigh_corner(hear("pay", flags), hear("pay", beside), fleet(19, "..."), SILENT)
+    assert (found.tool, found.flagged.n) == ("pay", len(flags))
+    assert (found.chance < 0.002) == broken
 
 
 def test_few_are_looked_at_closer_the_most_flagged_first() -> None:

@@ -99,6 +99,27 @@ async def test_one_tool_that_breaks_its_rules_is_found_among_many(review: Any, r
     assert (await review(ground())).outcome == "kept"
 
 
+async def test_a_limit_missed_by_one_is_found_where_both_sides_are_the_same(review: Any, reviewers: Reviewers) -> None:
+    """None of the tester's calls costs exactly what a member has."""
+
+    def say(prompt: str, inputs: Any, reply: str) -> str:
+        return json.dumps({"opinion": "fail", "reason": "enough is enough"}) if prompt == "checker" and _has_enough(inputs) else reply
+
+    reviewers.say = say
+    finding = await review(vary(('if price > member["balance"]', 'if price >= member["balance"]')))
+    assert (finding.outcome, finding.reason) == ("dropped", "tool_broken"), finding
+    assert "where both sides of price >= member['balance'] are the same" in finding.detail
+    assert (await review(ground())).outcome == "kept"
+
+
+def _has_enough(inputs: Any) -> bool:
+    """Refused as too dear, though the member has what it costs."""
+    given, state = inputs["call"]["arguments"], inputs["state"]
+    if inputs["code"] != "balance_too_low":
+        return False
+    return state["members"][given["member_id"]]["balance"] >= given["seats"] * state["classes"][given["class_id"]]["price"]
+
+
 async def test_warnings_are_no_failures(review: Any, reviewers: Reviewers) -> None:
     reviewers.say = lambda _prompt, _inputs, reply: reply.replace('"pass"', '"warning"')
     finding = await review(ground())

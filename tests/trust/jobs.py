@@ -30,8 +30,8 @@ TRIES = 3
 """Attempts at a job that ends in an outage."""
 SEARCHED = 10
 """Of so many clean scenarios one is put to the search attacker, which costs as much as everything else together."""
-READERS = ("forgotten_effect", "overwritten_total", "applied_twice")
-"""Faults in what a change amounts to: nothing but the rules says how much it should be, and W4 is who reads them."""
+READERS = ("forgotten_effect", "overwritten_total", "applied_twice", "off_by_one")
+"""Faults in what a change amounts to, and on which side its limits lie: nothing but the rules says that, and W4 is who reads them."""
 ASKING = ("W4",)
 """Gates that want opinions, and are asked about these faults and a part of the honest work."""
 _LOAD = re.compile(r"time ?limit|timed? ?out|deadline|did not answer|was killed", re.IGNORECASE)
