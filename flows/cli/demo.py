@@ -32,8 +32,8 @@ QUESTIONS = {
 }
 """What the demo asks the lake about its own run."""
 _PLACES = "select exporter, count(*), sum(rows), list(files) from bundles where run = ? group by exporter order by exporter"
-SIZE = {"environments": 24, "scenarios": 4, "attempts": 8}
-"""What it makes unless asked for less."""
+SIZE = {"environments": 24, "scenarios": 4, "attempts": 8, "search": 200}
+"""What it makes unless asked for less; the search attacker tries half of what a run gives it, since nobody trains on a demo."""
 
 
 def demo(
@@ -49,7 +49,7 @@ def demo(
     from flows.local.service import bring_down, bring_up
 
     home = make_demo_home(context.obj.environ, ROOT / ".envmill/demo")
-    config = make_config({"environments": environments, "scenarios": scenarios, "attempts": attempts}, None, home)
+    config = make_config({"environments": environments, "scenarios": scenarios, "attempts": attempts, "search": SIZE["search"]}, None, home)
     finished = False
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed `make` cleans up like Ctrl-C
     try:

@@ -10,7 +10,7 @@ from flows.local.api import Api
 from flows.local.runs import AWAITING
 
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
-RECORDING = 2.0  # seconds until the server has written down the last task runs of a run that is over
+RECORDING = 1.3  # seconds until the server has written down the last task runs of a run that is over: it does so every second
 SILENCE = 90.0  # seconds after which a run that waits deserves a hint
 
 
@@ -44,7 +44,7 @@ class Progress:
             if self._state != AWAITING:
                 self._tell_silence(found["state_type"])
             self._tick()
-            time.sleep(1)
+            time.sleep(0.5)
 
     def _tell(self, text: str) -> None:
         self._heard = time.monotonic()
