@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep
-from envmill.gates.policies import find_exempt_wish, list_altered, list_chance
+from envmill.gates.column_policies import find_exempt_wish, list_altered, list_chance
 from envmill.gates.s3 import plan_omissions
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered

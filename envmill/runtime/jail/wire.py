@@ -32,17 +32,19 @@ def _read_number(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_number)
 
 
+def read_strictly(payload: bytes) -> Any:
+    """What may be read may also be written: no NaN, no endless number, no half of a character. ValueError or RecursionError else."""
+    value = _DECODER.decode(payload.decode())
+    if b"\\u" in payload:
+        # Only an escape can spell half a character, and what is written here has none.
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
 class _Codec:
     """How JSON is written and read: the standard library, until somebody hands over something faster."""
 
-    @staticmethod
-    def loads(payload: bytes) -> Any:
-        """What may be read may also be written: no NaN, no endless number, no half of a character."""
-        value = _DECODER.decode(payload.decode())
-        if b"\\u" in payload:
-            # Only an escape can spell half a character, and what is written here has none.
-            json.dumps(value, ensure_ascii=False).encode()
-        return value
+    loads = staticmethod(read_strictly)
 
     @staticmethod
     def dumps(message: Message) -> bytes:

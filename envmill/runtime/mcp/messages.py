@@ -1,10 +1,10 @@
 """JSON-RPC as MCP speaks it: bytes in, checked messages out, and the forms of what is answered."""
 
 import json
-import math
 from typing import Any, TypeAlias
 
 from envmill.runtime.canonical import is_object
+from envmill.runtime.jail.wire import read_strictly
 
 Message: TypeAlias = dict[str, Any]
 
@@ -31,13 +31,9 @@ class Fault(Exception):
 def read(payload: bytes) -> Any:
     """What a payload holds, or Fault: no NaN, no endless number, no half of a character."""
     try:
-        value = json.loads(payload.decode(), parse_constant=_refuse, parse_float=_read_number)
-        if b"\\u" in payload:
-            # Only an escape can spell half a character, and what is written here has none.
-            json.dumps(value, ensure_ascii=False).encode()
+        return read_strictly(payload)
     except (ValueError, RecursionError) as error:
         raise Fault(UNREADABLE, f"This is no JSON ({str(error)[:200]}). Write one message a line, in UTF-8.") from None
-    return value
 
 
 def spell(value: Any) -> bytes:
@@ -78,12 +74,3 @@ def make_error(name: Any, fault: Fault) -> Message:
 def find_name(message: Any) -> Any:
     """The id of what may be no message at all."""
     return message["id"] if is_object(message) and is_name(message.get("id")) else None
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
-
-
-def _read_number(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)

@@ -15,7 +15,7 @@ from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Means, Posed
-from envmill.gates.policies import list_chance
+from envmill.gates.column_policies import list_chance
 from envmill.kinds.replay import record, replay
 from envmill.kinds.sql import derive_tables, list_policies
 from envmill.kinds.start import start
