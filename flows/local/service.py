@@ -28,7 +28,7 @@ START_PATIENCE = 150.0
 """Of a server that has just begun: it compiles and makes its tables while its worker and others start beside it."""
 Say = Callable[[str], None]
 
-SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
+SERVER = ["-m", "uvicorn", "--factory", "flows.local.serving:make_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
 # No --limit: with a limit, the retry of a run whose process still lives kills the worker.
 WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name_worker()]
 WATCHDOG = ["-m", "flows.local.watchdog"]
