@@ -38,7 +38,7 @@ def measure() -> list[Row]:
         call = _measure_calls(jailed, bare, plain, server)
         rows = [
             *call,
-            *_measure_episodes(jailed),
+            *_measure_episodes(jailed, plain),
             *_measure_resets(jailed),
             *_measure_start(jailed, server),
             *_measure_memory(jailed, server),
@@ -114,7 +114,7 @@ def _tell_calls(times: Sequence[Times], batches: Sequence[Times], plain: Sequenc
     ]
 
 
-def _measure_episodes(place: Templates) -> Iterator[Row]:
+def _measure_episodes(place: Templates, plain: Plain) -> Iterator[Row]:
     seat = _take_seat(place, "none")
 
     def play() -> None:
@@ -133,11 +133,17 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
 
     forked = _refuse_in_place(place)
     # Long turns: a rate is of one episode after the other, and the first ones after a fork find the core's caches full of it.
-    whole, blind, single, fork = in_turns([play_and_look, play, play_singly, fork_and_play], 80, 6)
+    whole, blind, single, fork, unjailed = Times(), Times(), Times(), Times(), Times()
+    for _ in range(6):
+        for taken, work in ((whole, play_and_look), (blind, play), (single, play_singly), (fork, fork_and_play)):
+            taken.measure(work, 80)
+        unjailed.taken += plain.take("forked", 80)
     yield _rate("episodes", "a reset, 20 calls and the end's state for the reward, in one message, one core", whole)
     yield _rate("episodes_blind", "the same without the state", blind)
     yield _rate("episodes_single", "a reset and 20 calls, a message each", single)
-    yield _rate("episodes_forked", "a fork, a reset and 20 calls in one message, one core", fork)
+    yield _rate(
+        "episodes_forked", "a fork, a reset and 20 calls in one message, one core; beside a plain child's bare fork", fork, unjailed
+    )
     forked.prepare()
     spare = Times()
     for _ in range(30):
@@ -147,8 +153,9 @@ def _measure_episodes(place: Templates) -> Iterator[Row]:
     seat.close()
 
 
-def _rate(name: str, what: str, times: Times) -> Row:
-    return row(name, f"episodes of {what}; p99 of one {times.p99:.0f} µs", 1e6 / times.p50, unit="/s")
+def _rate(name: str, what: str, times: Times, beside: Times | None = None) -> Row:
+    baseline = 1e6 / beside.p50 if beside else None
+    return row(name, f"episodes of {what}; p99 of one {times.p99:.0f} µs", 1e6 / times.p50, baseline, unit="/s")
 
 
 def _measure_resets(place: Templates) -> Iterator[Row]:

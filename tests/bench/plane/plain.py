@@ -4,6 +4,7 @@ parent ──one word──► child: does it so many times, answers with second
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -52,10 +53,19 @@ def serve() -> None:
         for _ in range(100):
             call()
 
+    def forked() -> None:
+        child = os.fork()
+        if child == 0:
+            reset()
+            for _ in range(20):
+                call()
+            os._exit(0)
+        os.waitpid(child, 0)
+
     def bare() -> Any:
         return session._instance.find("r3")
 
-    works: dict[str, Callable[[], Any]] = {"reset": reset, "call": call, "reset_100": reset_100, "bare": bare}
+    works: dict[str, Callable[[], Any]] = {"reset": reset, "call": call, "reset_100": reset_100, "forked": forked, "bare": bare}
     reset()
     for line in sys.stdin:
         name, times = line.split()
