@@ -1,4 +1,4 @@
-"""Prefect's server as `envmill up` starts it: its garbage is collected beside the event loop, never on it.
+"""Prefect's server as `envmill up` starts it: its garbage is collected beside the event loop, never on it, and writers take turns.
 
 A cursor that dies in a cycle resets its statement, and waits for a connection on which another thread may wait for SQLite's write lock.
 Collected on the loop's own thread, that wait stops whoever holds the lock from letting go: everything stands still until SQLite gives up
@@ -15,8 +15,15 @@ FULL = 60
 
 
 def make_app() -> Any:
-    """The application that uvicorn serves."""
+    """The application that uvicorn serves. Importing it takes seconds and makes little garbage."""
     gc.disable()
+    from prefect.settings import get_current_settings
+
+    url = get_current_settings().server.database.connection_url
+    if url and (address := url.get_secret_value()).startswith("sqlite"):
+        from flows.local.writers import take_turns
+
+        take_turns(address)
     from prefect.server.api.server import create_app
 
     app = create_app()
