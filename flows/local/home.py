@@ -45,6 +45,8 @@ PREFECT = {
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",  # runs that ended 90 days ago, 200 MB per 10,000 tasks
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
     "PREFECT_WORKER_QUERY_SECONDS": "1",  # the default of 10 is what a Retry click would wait for
+    # The default of 10 s ahead is as long as a run waits for a place: whoever waits would ask again each second.
+    "PREFECT_WORKER_PREFETCH_SECONDS": "1",
     # A server that was killed still knows who holds which place; else a run that asks to keep its own would be ended.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
     "PREFECT_DEPLOYMENT_CONCURRENCY_SLOT_WAIT_SECONDS": "10",  # the default of 30 is what the next run waits after a place is free
