@@ -1,0 +1,34 @@
+"""Evidence `naming`: the same meaning by name and place in the schema, of a type that fits."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from envmill.toolgraph.evidence.base import Link, Scene
+from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.words import COMMON, Words
+
+EQUAL, BARE = 1.0, 0.9
+"""Equal with what it is said of; equal without, for a word that is not common."""
+
+
+class Naming:
+    """`order_id` takes what `get_order` gives as `id`; `sku` takes any `sku`."""
+
+    name = "naming"
+
+    async def find(self, scene: Scene) -> Iterable[Link]:
+        return self._find(scene)
+
+    def _find(self, scene: Scene) -> Iterator[Link]:
+        givers, bare = defaultdict[Words, list[Parameter]](list), defaultdict[Words, list[Parameter]](list)
+        for giver in (one for one in scene.parameters.all if one.side != "input" and not one.is_control):
+            givers[giver.words].append(giver)
+            if giver.words[-1] not in COMMON:
+                bare[giver.words[-1:]].append(giver)
+        for taker in (one for side in scene.parameters.inputs for one in side if not one.is_control):
+            for giver in givers[taker.words]:
+                yield Link(giver.index, taker.index, EQUAL, self.name)
+            if len(taker.words) == 2 and taker.words[-1] not in COMMON:
+                for giver in bare[taker.words[-1:]]:
+                    if giver.words != taker.words and len(giver.words) == 2:
+                        yield Link(giver.index, taker.index, BARE, self.name)

@@ -1,0 +1,176 @@
+"""Parameters: every value that goes into a tool, comes out of it, or stands in a column, as one flat list.
+
+JSON Schema ──► leaves: `orders[].id`, `filter.status` ──► words, type, required, whether a user can say it
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from envmill.toolgraph.words import IDENTIFIERS, Words, find_entity, find_meaning, is_control, split_name
+from schemas.base import Json, is_array, is_object
+from schemas.database import Table
+from schemas.sketch import ToolSketch
+
+DEPTH = 4
+"""Levels of names in a path; below, an object counts as one value that nobody looks into."""
+MOST = 200
+"""Parameters of one side of one tool, in order; what exceeds it is told by `Shape.left_out`."""
+NOBODY = -1
+"""Owner of a column: no tool."""
+
+_UNSAYABLE = frozenset({"uuid", "uri", "url", "byte", "binary", "blob", "uri-reference"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One value's place."""
+
+    index: int
+    """Place in the graph's list of parameters."""
+    owner: int
+    """Index of its tool; NOBODY for a column."""
+    side: Literal["input", "output", "column"]
+    path: str
+    """From the arguments' or reply's beginning; `table.column` for a column."""
+    words: Words
+    """What it means."""
+    type: str
+    """JSON type; empty where unknown."""
+    format: str
+    description: str
+    choices: tuple[str, ...]
+    """Values it may have, when they are listed."""
+    required: bool
+    told: bool
+    """Whether a user can say it."""
+
+    @property
+    def depth(self) -> int:
+        """Lists around it."""
+        return self.path.count("[]")
+
+    @property
+    def is_control(self) -> bool:
+        return is_control(self.words)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A value inside a schema, before anybody knows what it means."""
+
+    path: str
+    schema: Mapping[str, Json]
+    required: bool
+
+
+def flatten(schema: Json) -> Iterator[Leaf]:
+    """Values of an object's schema in the order they are written. A value is required when everything around it is."""
+    if is_object(schema):
+        yield from _flatten_object(schema, "", True, DEPTH)
+
+
+def _flatten_object(schema: Mapping[str, Json], path: str, required: bool, depth: int) -> Iterator[Leaf]:
+    properties, wanted = schema.get("properties"), schema.get("required", [])
+    for name, part in properties.items() if is_object(properties) else ():
+        if is_object(part):
+            yield from _flatten_any(part, f"{path}.{name}" if path else name, required and name in wanted, depth)
+
+
+def _flatten_any(schema: Mapping[str, Json], path: str, required: bool, depth: int) -> Iterator[Leaf]:
+    items = schema.get("items")
+    if find_type(schema) == "array" and is_object(items):
+        yield from _flatten_any(items, f"{path}[]", required, depth)
+    elif schema.get("properties") and depth > 1:
+        yield from _flatten_object(schema, path, required, depth - 1)
+    else:
+        yield Leaf(path, schema, required)
+
+
+def find_type(schema: Mapping[str, Json]) -> str:
+    """One type; null beside another counts for nothing, and so does a choice of several."""
+    given = schema.get("type", "")
+    types = {given} if isinstance(given, str) else {str(one) for one in given}
+    for option in schema.get("anyOf", ()):
+        types |= {find_type(option)} if is_object(option) else set()
+    types -= {"", "null"}
+    return types.pop() if len(types) == 1 else ""
+
+
+class Parameters:
+    """Every parameter of a set of tools, and of the tables behind them."""
+
+    def __init__(self, tools: Sequence[ToolSketch], tables: Sequence[Table] = ()) -> None:
+        self.all: list[Parameter] = []
+        self.left_out: dict[str, int] = {}
+        """Tool → values of it beyond MOST."""
+        self.entities = [split_name(tool.entity) if tool.entity else find_entity(tool.name) for tool in tools]
+        self.inputs = [self._add_side(index, tool, "input") for index, tool in enumerate(tools)]
+        self.outputs = [self._add_side(index, tool, "output") for index, tool in enumerate(tools)]
+        self.columns = [self._add_column(table, place) for table in tables for place in range(len(table.columns))]
+        self.by_path = [{one.path: one for one in side} for side in self.inputs]
+        self.out_by_path = [{one.path: one for one in side} for side in self.outputs]
+        self.column_by_path = {one.path: one for one in self.columns}
+        self.known = {one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"} | set(self.entities)
+        """Kinds of things that these tools tell apart."""
+
+    def _add_side(self, owner: int, tool: ToolSketch, side: Literal["input", "output"]) -> list[Parameter]:
+        leaves = list(flatten(tool.inputs if side == "input" else tool.outputs))
+        if len(leaves) > MOST:
+            # What is required stays, whatever stands before it.
+            leaves.sort(key=lambda leaf: not leaf.required)
+            self.left_out[tool.name] = self.left_out.get(tool.name, 0) + len(leaves) - MOST
+        return [self._add_leaf(owner, tool, side, leaf) for leaf in leaves[:MOST]]
+
+    def _add_leaf(self, owner: int, tool: ToolSketch, side: Literal["input", "output"], leaf: Leaf) -> Parameter:
+        words, type = find_meaning(leaf.path, self.entities[owner]), find_type(leaf.schema)
+        format, choices = str(leaf.schema.get("format", "")), leaf.schema.get("enum", ())
+        told = tool.told.get(leaf.path, can_be_said(words, type, format))
+        return self._add(
+            owner=owner,
+            side=side,
+            path=leaf.path,
+            words=words,
+            type=type,
+            format=format,
+            description=str(leaf.schema.get("description", "")),
+            choices=tuple(map(str, choices)) if is_array(choices) else (),
+            required=leaf.required,
+            told=told,
+        )
+
+    def _add_column(self, table: Table, place: int) -> Parameter:
+        column = table.columns[place]
+        type = _COLUMN_TYPES.get(column.type.split("(")[0].strip().casefold(), "")
+        words = find_meaning(column.references or column.name, split_name(table.name)) if "." in column.references else ()
+        return self._add(
+            owner=NOBODY,
+            side="column",
+            path=f"{table.name}.{column.name}",
+            words=words or find_meaning(column.name, split_name(table.name)),
+            type=type,
+            format="",
+            description="",
+            choices=(),
+            required=False,
+            told=False,
+        )
+
+    def _add(self, **fields: Json) -> Parameter:
+        parameter = Parameter(index=len(self.all), **fields)
+        self.all.append(parameter)
+        return parameter
+
+
+_COLUMN_TYPES = {
+    "text": "string", "varchar": "string", "char": "string", "date": "string", "datetime": "string", "timestamp": "string",
+    "integer": "integer", "int": "integer", "bigint": "integer", "boolean": "integer",
+    "real": "number", "float": "number", "double": "number", "numeric": "number", "decimal": "number",
+}  # fmt: skip
+
+
+def can_be_said(words: Words, type: str, format: str) -> bool:
+    """By name and type: names, texts, dates, amounts and choices can; identifiers, addresses, tokens and free objects cannot."""
+    if words[-1] in IDENTIFIERS or format in _UNSAYABLE:
+        return False
+    return type not in ("object", "array", "null")

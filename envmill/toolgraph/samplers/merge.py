@@ -1,0 +1,81 @@
+"""Sampler `merge`: two chains made one, shared tools called once, and thoughts put in where an argument can be computed from replies."""
+
+import random
+from collections.abc import Iterator
+
+from envmill.toolgraph.course import Course
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.samplers.backward import Backward
+from envmill.toolgraph.samplers.walk import Weighted
+from envmill.toolgraph.validity import Limits
+from envmill.toolgraph.words import REFERENCES
+from schemas.chain import Chain, FromNode, FromUser, Node, Reason, Rule, Source, Step
+
+SHARE = 0.5
+"""How many of the arguments that could be computed are."""
+
+
+class Merge:
+    """A DAG: what one of the two chains gives, the other one may take. At least one argument rests on a thought."""
+
+    name = "merge"
+
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+        half = Limits(2, max(2, limits.most // 2), limits.repeats)
+        course = Course(graph, chance)
+        for sampler in (Weighted(), Backward()):
+            found = sampler.draw(graph, chance, half)
+            if isinstance(found, str):
+                return found
+            for tool in (graph.index[node.tool] for node in found.nodes if isinstance(node, Step)):
+                if tool not in course.steps and (fault := course.add(tool)):
+                    return fault
+        if not limits.least <= len(course.steps) <= limits.most:
+            return "too_short"
+        chain = course.finish(self.name)
+        thought = chain.model_copy(update={"nodes": _think(graph, chain.nodes, chance)})
+        return thought if any(isinstance(node, Reason) for node in thought.nodes) else "no_reasoning"
+
+
+def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:
+    """The same nodes, with some of what the user would have said computed instead."""
+    done, tools, made = list[Node](), dict[str, int](), 0
+    for node in nodes:
+        if not isinstance(node, Step):
+            done.append(node)
+            continue
+        tool = graph.index[node.tool]
+        arguments: dict[str, Source] = dict(node.arguments)
+        for path, source in node.arguments.items():
+            taker = graph.parameters.by_path[tool][path]
+            options = list(_list_thoughts(graph, tools, taker)) if isinstance(source, FromUser) else []
+            if options and chance.random() < SHARE:
+                made += 1
+                rule, takes = chance.choice(options)
+                done.append(Reason(id=f"t{made}", rule=rule, takes=takes))
+                arguments[path] = FromNode(node=f"t{made}")
+        done.append(node.model_copy(update={"arguments": arguments}))
+        tools[node.id] = tool
+    return done
+
+
+def _list_thoughts(graph: ToolGraph, tools: dict[str, int], taker: Parameter) -> Iterator[tuple[Rule, list[Source]]]:
+    """What could be computed for an input: never a reference, never one of listed values."""
+    if taker.words[-1] in REFERENCES or taker.is_control or taker.choices or taker.format or taker.depth:
+        return
+    scalars = list[Source]()
+    for step, tool in tools.items():
+        for giver in graph.parameters.outputs[tool]:
+            fits = giver.type == taker.type and not giver.is_control and giver.words[-1] not in REFERENCES
+            if not fits:
+                continue
+            source = FromNode(node=step, path=giver.path)
+            if taker.type in ("integer", "number") and giver.depth == 1:
+                yield "total", [source]
+            if not giver.depth:
+                scalars.append(source)
+    if taker.type == "string" and scalars:
+        yield "compose", scalars[-2:]
+    if taker.type in ("integer", "number") and len(scalars) > 1:
+        yield "difference", scalars[-2:]
