@@ -15,6 +15,8 @@ GIVEN_ON = 0.7
 """How often an argument that a user could say is taken from an earlier reply where there is one."""
 OPTIONAL = 0.3
 """How often an optional input is used that an earlier reply gives."""
+MOST_OPTIONAL = 2
+"""Of one step."""
 
 
 class Course:
@@ -92,11 +94,12 @@ class Course:
 
     def _find_optional(self, tool: int, must: bool) -> Iterator[tuple[Parameter, tuple[Source, FromNode | None]]]:
         """Some of what replies give anyway; one at least where nothing else ties the tool to what was done before."""
+        left = MOST_OPTIONAL
         for taker in self.graph.parameters.inputs[tool]:
-            if taker.required and not (must and taker.told):
+            if not left or (taker.required and not (must and taker.told)):
                 continue
             if taker.index in self.graph.links and (must or self.chance.random() < OPTIONAL) and (found := self._find_flow(taker)):
-                must = False
+                must, left = False, left - 1
                 yield taker, found
 
     def _is_bound(self, tool: int) -> bool:

@@ -1,7 +1,6 @@
 """Fitting: whether a value can go into an input at all, whatever any evidence says."""
 
-from envmill.toolgraph.parameters import Parameter, Parameters
-from envmill.toolgraph.words import REFERENCES
+from envmill.toolgraph.parameters import NOBODY, Parameter, Parameters
 
 _WIDER = {("integer", "number")}
 
@@ -12,11 +11,15 @@ def find_refusal(parameters: Parameters, giver: Parameter, taker: Parameter) -> 
         return "wrong side"
     if giver.owner == taker.owner:
         return "own output"
+    if giver.owner in parameters.ending:
+        return "of what is gone"
     if giver.is_control or taker.is_control:
         return "steers a reply"
     if fault := find_type_fault(giver, taker):
         return fault
-    return "another entity" if _are_strangers(parameters, giver, taker) else ""
+    if _are_strangers(parameters, giver, taker):
+        return "another entity"
+    return "" if taker.is_reference or _are_neighbours(parameters, giver, taker) else "a mere value of another service"
 
 
 def find_type_fault(giver: Parameter, taker: Parameter) -> str:
@@ -30,10 +33,15 @@ def find_type_fault(giver: Parameter, taker: Parameter) -> str:
     return "choices" if taker.choices and giver.choices and not set(giver.choices) & set(taker.choices) else ""
 
 
+def _are_neighbours(parameters: Parameters, giver: Parameter, taker: Parameter) -> bool:
+    """Whether both belong to one service; records belong to all."""
+    return giver.owner == NOBODY or parameters.services[giver.owner] == parameters.services[taker.owner]
+
+
 def _are_strangers(parameters: Parameters, giver: Parameter, taker: Parameter) -> bool:
     """A reference is worth nothing for a thing of another kind, where both kinds are known here."""
     ends = giver.words[-1], taker.words[-1]
-    if not set(ends) & REFERENCES:
+    if not (giver.is_reference or taker.is_reference):
         return False
     mine, yours = giver.words[:-1], taker.words[:-1]
     if ends[0] != ends[1]:

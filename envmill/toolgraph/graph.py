@@ -57,7 +57,8 @@ class ToolGraph:
     def labels(self) -> dict[tuple[int, int], Label]:
         """Pair of tools → how much the second rests on the first.
 
-        Strong: only the first gives some required input. Weak: others do as well, or only an optional one. Independent: a bond alone."""
+        Strong: only the first gives some required input. Weak: it gives what selects a thing, as others do. Independent: a mere value, or a
+        bond alone."""
         labels = dict[tuple[int, int], Label]()
         for pair in self.bonds:
             if self.is_bound(*pair):
@@ -65,9 +66,10 @@ class ToolGraph:
         for taker, producers in self.producers.items():
             parameter = self.parameters.all[taker]
             only = len(producers) == 1 and parameter.required and not parameter.told
+            label: Label = "strong" if only else "weak" if parameter.is_reference else "independent"
             for producer in producers:
                 pair = (producer, parameter.owner)
-                labels[pair] = "strong" if only or labels.get(pair) == "strong" else "weak"
+                labels[pair] = max(label, labels.get(pair, label), key=WEIGHTS.__getitem__)
         for pair, bonds in self.bonds.items():
             labels.update((pair, bond.label) for bond in bonds if bond.label is not None and pair in labels)
         return labels

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from envmill.toolgraph.words import IDENTIFIERS, Words, find_entity, find_meaning, is_control, split_name
+from envmill.toolgraph.words import IDENTIFIERS, LABELS, REFERENCES, Words, find_entity, find_meaning, is_control, is_ending, split_name
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.sketch import ToolSketch
@@ -49,6 +49,16 @@ class Parameter:
     def depth(self) -> int:
         """Lists around it."""
         return self.path.count("[]")
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it selects a thing; a label put on things selects none."""
+        return self.words[-1] in REFERENCES and self.words[0] not in LABELS
+
+    @property
+    def is_one_word(self) -> bool:
+        """Whether its own name is a single word, so that all else in `words` is what it is said of."""
+        return len(split_name(self.path.rpartition(".")[2])) == 1
 
     @property
     def is_control(self) -> bool:
@@ -111,6 +121,9 @@ class Parameters:
         self.by_path = [{one.path: one for one in side} for side in self.inputs]
         self.out_by_path = [{one.path: one for one in side} for side in self.outputs]
         self.column_by_path = {one.path: one for one in self.columns}
+        self.services = [tool.service for tool in tools]
+        self.ending = frozenset(index for index, tool in enumerate(tools) if is_ending(tool.name))
+        """Tools that end what they speak of: what they give is of no further use."""
         self.known = {one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"} | set(self.entities)
         """Kinds of things that these tools tell apart."""
 

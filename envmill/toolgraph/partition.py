@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from envmill.toolgraph.graph import WEIGHTS, ToolGraph
+from envmill.toolgraph.parameters import NOBODY
+from envmill.toolgraph.words import Words
 
 RESOLUTION = 1.0
 """Above 1: more and smaller domains."""
@@ -16,7 +18,7 @@ class Domain:
     """Tools that belong together."""
 
     name: str
-    """Service and the entities most of its tools are about."""
+    """Services and the entities most of its tools are about."""
     tools: tuple[str, ...]
 
 
@@ -35,17 +37,33 @@ def find_domains(graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION
 
 
 def _weigh_pairs(graph: ToolGraph) -> dict[tuple[int, int], float]:
-    """Undirected: what goes one way and the other is added up."""
-    weights = defaultdict[tuple[int, int], float](float)
-    for (first, then), label in graph.labels.items():
-        weights[min(first, then), max(first, then)] += WEIGHTS[label]
-    return weights
+    """Undirected. What one service speaks of ties its tools; what every service speaks of (a role, a tag) ties nothing."""
+    weights, parameters = defaultdict[tuple[int, int], float](float), graph.parameters.all
+    speaking = _count_services(graph)
+    for taker, links in graph.links.items():
+        then, shared = parameters[taker].owner, speaking[parameters[taker].words]
+        for link in links:
+            if (first := parameters[link.giver].owner) != NOBODY:
+                pair = min(first, then), max(first, then)
+                weights[pair] = max(weights[pair], WEIGHTS[graph.labels[first, then]] * link.strength / shared)
+    for (first, then), bonds in graph.bonds.items():
+        weights[min(first, then), max(first, then)] += max(bond.strength for bond in bonds)
+    return {pair: weight for pair, weight in weights.items() if weight}
+
+
+def _count_services(graph: ToolGraph) -> dict[Words, int]:
+    """Meaning → services that speak of it."""
+    found = defaultdict[Words, set[str]](set)
+    for one in graph.parameters.all:
+        if one.owner != NOBODY:
+            found[one.words].add(graph.parameters.services[one.owner])
+    return {words: len(services) for words, services in found.items()}
 
 
 def _name_all(graph: ToolGraph, ordered: list[list[int]]) -> list[Domain]:
     domains, names = list[Domain](), Counter[str]()
     for members in ordered:
-        name = _name(graph, members)
+        name = _name(graph, members) or "tools"
         names[name] += 1
         told = name if names[name] == 1 else f"{name} {names[name]}"
         domains.append(Domain(told, tuple(graph.tools[index].name for index in members)))
@@ -53,12 +71,13 @@ def _name_all(graph: ToolGraph, ordered: list[list[int]]) -> list[Domain]:
 
 
 def _name(graph: ToolGraph, members: list[int]) -> str:
-    service = _most([graph.tools[index].service for index in members], 1)
+    service = _most([graph.tools[index].service for index in members], 2)
     about = _most([" ".join(graph.parameters.entities[index]) for index in members], 2)
-    return ": ".join(part for part in (" ".join(service), ", ".join(about)) if part)
+    return ": ".join(part for part in (", ".join(service), ", ".join(about)) if part)
 
 
 def _most(words: list[str], count: int) -> list[str]:
-    """The most frequent, ties by the alphabet."""
+    """The most frequent, ties by the alphabet; whatever is rare beside the first is left out."""
     counted = Counter(filter(None, words))
-    return sorted(counted, key=lambda word: (-counted[word], word))[:count]
+    ordered = sorted(counted, key=lambda word: (-counted[word], word))[:count]
+    return [word for word in ordered if counted[word] * 4 > counted[ordered[0]]]

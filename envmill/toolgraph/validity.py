@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.references import Walked, find_circular, list_references, walk_nodes
 from envmill.toolgraph.values import Scope, Value, derive, may_go, resolve
-from schemas.chain import Branch, Chain, FromNode, Loop, Node, Reason, Source, Step
+from schemas.chain import Branch, Chain, FromNode, FromUser, Loop, Node, Reason, Source, Step
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class _Judge:
             if taker is None:
                 self._blame("unknown_argument", step, path)
                 continue
+            if source in scope.gone:
+                self._blame("gone", step, f"{path} from {_spell(source)}")
             value = self._resolve(step, scope, source)
             if value is not None and (code := may_go(self._graph, value, taker)):
                 self._blame(code, step, f"{path} from {_spell(source)}")
@@ -102,6 +104,16 @@ class _Judge:
                 self._blame("unbound", step, one.path)
         self._judge_conditions(step, tool, scope)
         scope.steps[step.id] = tool
+        if tool in self._graph.parameters.ending:
+            scope.gone |= set(self._list_ended(step, tool))
+
+    def _list_ended(self, step: Step, tool: int) -> Iterator[Source]:
+        """What selects the thing that a tool ends: what it is about, not what that belongs to."""
+        entity, inputs = self._graph.parameters.entities[tool], self._graph.parameters.by_path[tool]
+        for path, source in step.arguments.items():
+            taker = inputs.get(path)
+            if taker is not None and taker.is_reference and taker.words[:-1] == entity and not isinstance(source, FromUser):
+                yield source
 
     def _judge_conditions(self, step: Step, tool: int, scope: Scope) -> None:
         sketch = self._graph.tools[tool]
@@ -128,6 +140,7 @@ class _Judge:
         self.judge_all(node.then, arms[0])
         self.judge_all(node.otherwise, arms[1])
         scope.holds = arms[0].holds & arms[1].holds
+        scope.gone = arms[0].gone | arms[1].gone
 
     def _judge_loop(self, node: Loop, scope: Scope) -> None:
         """A list may be empty, so nothing of the body can be relied on after it."""
@@ -146,6 +159,7 @@ class _Judge:
         inner.loops[node.id] = (tool, node.over.path)
         self.judge_all(node.body, inner)
         scope.holds &= inner.holds
+        scope.gone |= inner.gone
 
     def _resolve(self, node: Node, scope: Scope, source: Source) -> Value | None:
         value = resolve(self._graph, scope, source)

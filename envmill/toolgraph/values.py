@@ -44,9 +44,11 @@ class Scope:
     """Loop we are in → the tool whose reply it goes over, and the list's path."""
     holds: frozenset[str] = frozenset()
     """Statements that are true here."""
+    gone: frozenset[Source] = frozenset()
+    """Where references to things came from that an earlier step has ended."""
 
     def copy(self) -> "Scope":
-        return Scope(dict(self.steps), dict(self.reasons), dict(self.loops), self.holds)
+        return Scope(dict(self.steps), dict(self.reasons), dict(self.loops), self.holds, self.gone)
 
 
 def resolve(graph: ToolGraph, scope: Scope, source: Source) -> Value | str:

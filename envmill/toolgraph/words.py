@@ -9,6 +9,8 @@ IDENTIFIERS = frozenset({"id", "arn", "token", "uuid", "guid", "handle", "etag",
 """Last words of what a user cannot be expected to say."""
 REFERENCES = IDENTIFIERS | {"name", "key", "code", "number", "title", "email"}
 """Last words of what selects one thing: worth nothing for a thing of another kind."""
+LABELS = frozenset({"tag", "label", "annotation"})
+"""First words of what is put on things of any kind."""
 CONTROL = frozenset({"limit", "offset", "page", "cursor", "marker", "sort", "size", "format", "filter", "field"})
 """Last words of what steers a reply and says nothing about any record."""
 COMMON = REFERENCES | CONTROL | {"status", "state", "type", "kind", "value", "description", "date", "time", "version", "count", "message"}
@@ -18,9 +20,14 @@ WRAPPERS = frozenset(
 )
 """Names of objects that only hold what is meant."""
 
+ENDINGS = frozenset({"delete", "remove", "terminate", "deregister", "destroy", "drop", "purge"})
+"""Verbs after which a thing is gone."""
+
 _PART = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _STOPS = frozenset({"by", "for", "of", "from", "to", "in", "with", "on", "at", "and", "or", "into", "via"})
 _ALIKE = {"identifier": "id", "ident": "id"}
+_ODD = {"aliases": "alias", "indices": "index", "indexes": "index", "statuses": "status", "children": "child", "people": "person",
+        "analyses": "analysis", "buses": "bus", "movies": "movie", "cookies": "cookie"}  # fmt: skip
 _SINGULAR = frozenset(
     {"status", "address", "access", "dns", "alias", "sms", "sns", "sqs", "ses", "aws", "ebs", "rds", "ecs", "eks", "efs", "kms"}
 )
@@ -37,6 +44,8 @@ def make_singular(word: str) -> str:
     """By spelling alone; a word it gets wrong it gets wrong everywhere, so that the same stays the same."""
     if (len(word) < 4 and word != "ids") or word in _SINGULAR or word.endswith(("ss", "us", "is")):
         return word
+    if word in _ODD:
+        return _ODD[word]
     if word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("ches", "shes", "xes", "sses", "zes")):
@@ -47,7 +56,8 @@ def make_singular(word: str) -> str:
 def find_entity(tool: str) -> Words:
     """What a tool is about by its name: what follows the verb, up to the first preposition."""
     words = split_name(tool)
-    rest = words[1:] if len(words) > 1 else words
+    verbs = 2 if words[:1] == ("batch",) else 1
+    rest = words[verbs:] or words[1:] or words
     stop = next((place for place, word in enumerate(rest) if word in _STOPS), len(rest))
     return rest[:stop] or rest
 
@@ -61,6 +71,11 @@ def find_meaning(path: str, entity: Words) -> Words:
     holders = (found for name in reversed(around) if (found := split_name(name)) and not set(found) <= WRAPPERS)
     holder = next(holders, entity)
     return words if holder[-1:] == words else (*holder, *words)
+
+
+def is_ending(tool: str) -> bool:
+    """Whether a tool ends what it is about, by its verb; a service's name may stand before it."""
+    return bool(ENDINGS & set(split_name(tool)[:2]))
 
 
 def is_control(words: Words) -> bool:

@@ -48,6 +48,7 @@ SHOP = [
         requires=["order is open"],
         ensures=["not order is open", "order is cancelled"],
     ),
+    ToolSketch(name="delete_order", inputs=shape(order_id=TEXT), outputs=shape(order=ORDER), effect="change", writes=["orders"]),
     ToolSketch(
         name="refund_order",
         inputs=shape(order_id=TEXT, amount=NUMBER),

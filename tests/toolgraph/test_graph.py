@@ -77,11 +77,15 @@ class Claims:
         pytest.param({"size_name": {**TEXT, "enum": ["s"]}}, {"size_name": {**TEXT, "enum": ["m"]}}, "choices", id="choices"),
         pytest.param({"order_id": TEXT}, {"order_id": TEXT}, "", id="the same"),
         pytest.param({"order_id": WHOLE}, {"order_id": NUMBER}, "", id="wider"),
+        pytest.param({"tag_key": TEXT}, {"tag_key": TEXT}, "a mere value of another service", id="label of another service"),
         pytest.param({"client_id": TEXT}, {"patron_id": TEXT}, "another entity", id="both known"),
     ],
 )
 async def test_some_links_are_refused_whatever_evidence_says(output: Any, input: Any, reason: str) -> None:
-    graph = await weave([give("get_order", outputs=shape(**output)), give("cancel_order", shape(**input))], [Claims()])
+    graph = await weave(
+        [give("get_order", outputs=shape(**output)), give("cancel_order", shape(**input), service="till" if "tag_key" in input else "")],
+        [Claims()],
+    )
     assert set(graph.links) == (set() if reason else {graph.parameters.inputs[1][0].index})
     assert not reason or graph.refused[reason] == 1
 

@@ -25,6 +25,7 @@ PICK = Reason(id="r", rule="choose", takes=[of("b", "orders[].id"), SAY])
 CANCEL = step("c", "cancel_order", order_id=of("r"))
 SUM = Reason(id="t", rule="total", takes=[of("b", "orders[].total")])
 REFUND = step("d", "refund_order", order_id=of("c", "order.id"), amount=of("t"))
+DELETE = step("c", "delete_order", order_id=of("r"))
 OPEN = ["order is open"]
 STRAIGHT: list[Node] = [FIND, LIST, PICK, CANCEL, SUM, REFUND]
 EACH = Loop(
@@ -95,6 +96,7 @@ WRONG: dict[str, tuple[str, list[Node]]] = {
     "too short": ("too_short", [FIND, LIST]),
     "undone before": ("precondition", [*STRAIGHT[:4], step("e", "cancel_order", order_id=of("r"))]),
     "order of conditions": ("precondition", [FIND, LIST, PICK, SUM, step("d", "refund_order", order_id=of("r"), amount=of("t")), CANCEL]),
+    "what is gone": ("gone", [FIND, LIST, PICK, DELETE, step("e", "get_order", order_id=of("r"))]),
     "item outside": ("not_in_loop", [FIND, LIST, EACH, step("d", "get_order", order_id=FromItem(loop="each", path="orders[].id"))]),
     "body relied on": ("not_there_yet", [FIND, LIST, EACH, step("d", "get_order", order_id=of("c", "order.id"))]),
     "over one": ("no_list", around(over=of("a", "customer"))),
@@ -139,6 +141,10 @@ def _rewire(path: str) -> list[Node]:
 
 def test_the_initial_state_may_meet_a_condition_or_not(shop: ToolGraph) -> None:
     assert judge(shop, STRAIGHT, given=[]) == {"precondition"}
+
+
+def test_what_belongs_to_what_is_gone_stays(shop: ToolGraph) -> None:
+    assert judge(shop, [FIND, LIST, PICK, DELETE, step("e", "send_message", customer_id=of("a", "customer.id"), text=SAY)]) == set()
 
 
 def test_limits_are_limits(shop: ToolGraph) -> None:

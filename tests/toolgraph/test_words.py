@@ -15,6 +15,7 @@ from envmill.toolgraph.words import find_entity, find_meaning, split_name
         ("addresses", ("address",)),
         ("status", ("status",)),
         ("policies", ("policy",)),
+        ("aliases", ("alias",)),
         ("straße_nr", ("straße", "nr")),
         ("IDs", ("id",)),
     ],
@@ -30,6 +31,7 @@ def test_a_name_is_its_words(name: str, words: tuple[str, ...]) -> None:
         ("DescribeLoadBalancers", ("load", "balancer")),
         ("find_customer_by_email", ("customer",)),
         ("login", ("login",)),
+        ("BatchGetBuilds", ("build",)),
         ("add_to_cart", ("to", "cart")),
     ],
 )

@@ -7,8 +7,8 @@ from envmill.toolgraph.evidence.base import Link, Scene
 from envmill.toolgraph.parameters import Parameter
 from envmill.toolgraph.words import COMMON, Words
 
-EQUAL, BARE = 1.0, 0.9
-"""Equal with what it is said of; equal without, for a word that is not common."""
+REFERENCE, VALUE, BARE = 1.0, 0.6, 0.5
+"""What selects a thing; any other value of the same meaning; the same word said of something else, unless it is a common one."""
 
 
 class Naming:
@@ -23,12 +23,12 @@ class Naming:
         givers, bare = defaultdict[Words, list[Parameter]](list), defaultdict[Words, list[Parameter]](list)
         for giver in (one for one in scene.parameters.all if one.side != "input" and not one.is_control):
             givers[giver.words].append(giver)
-            if giver.words[-1] not in COMMON:
+            if giver.is_one_word and giver.words[-1] not in COMMON:
                 bare[giver.words[-1:]].append(giver)
         for taker in (one for side in scene.parameters.inputs for one in side if not one.is_control):
+            strength = REFERENCE if taker.is_reference else VALUE
             for giver in givers[taker.words]:
-                yield Link(giver.index, taker.index, EQUAL, self.name)
-            if len(taker.words) == 2 and taker.words[-1] not in COMMON:
-                for giver in bare[taker.words[-1:]]:
-                    if giver.words != taker.words and len(giver.words) == 2:
-                        yield Link(giver.index, taker.index, BARE, self.name)
+                yield Link(giver.index, taker.index, strength, self.name)
+            for giver in bare[taker.words[-1:]] if taker.is_one_word else ():
+                if giver.words != taker.words:
+                    yield Link(giver.index, taker.index, BARE, self.name)

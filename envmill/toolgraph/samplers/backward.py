@@ -22,20 +22,22 @@ class Backward:
     name = "backward"
 
     def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
-        goals = graph.goals
-        if not goals:
+        if not graph.goals:
             return "no_goal"
-        course, length = Course(graph, chance), chance.randint(limits.least, limits.most)
-        if fault := resolve_goal(course, chance.choice(goals), limits):
-            return fault
-        for _ in range(GOALS):
-            if len(course.steps) >= length:
-                break
-            ahead = [one for step in course.steps for one in graph.successors[step] if one not in course.steps]
-            if not ahead:
-                break
-            resolve_goal(course, chance.choice(ahead), limits)
-        return "dead_end" if len(course.steps) < limits.least else course.finish(self.name)
+        return work_back(self.name, graph, chance, limits, chance.choice(graph.goals))
+
+
+def work_back(name: str, graph: ToolGraph, chance: random.Random, limits: Limits, goal: int) -> Chain | str:
+    """A chain that ends in a goal, and in more of them where it is too short."""
+    course, length = Course(graph, chance), chance.randint(limits.least, limits.most)
+    if fault := resolve_goal(course, goal, limits):
+        return fault
+    for _ in range(GOALS):
+        ahead = [one for step in course.steps for one in graph.successors[step] if one not in course.steps]
+        if len(course.steps) >= length or not ahead:
+            break
+        resolve_goal(course, chance.choice(ahead), limits)
+    return "dead_end" if len(course.steps) < limits.least else course.finish(name)
 
 
 def resolve_goal(course: Course, goal: int, limits: Limits) -> str:

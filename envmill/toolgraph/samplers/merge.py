@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import Parameter
-from envmill.toolgraph.samplers.backward import Backward
+from envmill.toolgraph.samplers.backward import work_back
 from envmill.toolgraph.samplers.walk import Weighted
 from envmill.toolgraph.validity import Limits
 from envmill.toolgraph.words import REFERENCES
@@ -24,8 +24,8 @@ class Merge:
     def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
         half = Limits(2, max(2, limits.most // 2), limits.repeats)
         course = Course(graph, chance)
-        for sampler in (Weighted(), Backward()):
-            found = sampler.draw(graph, chance, half)
+        for begin in (_begin, _join):
+            found = begin(graph, chance, half, course)
             if isinstance(found, str):
                 return found
             for tool in (graph.index[node.tool] for node in found.nodes if isinstance(node, Step)):
@@ -36,6 +36,16 @@ class Merge:
         chain = course.finish(self.name)
         thought = chain.model_copy(update={"nodes": _think(graph, chain.nodes, chance)})
         return thought if any(isinstance(node, Reason) for node in thought.nodes) else "no_reasoning"
+
+
+def _begin(graph: ToolGraph, chance: random.Random, limits: Limits, course: Course) -> Chain | str:  # noqa: ARG001  nothing is there yet
+    return Weighted().draw(graph, chance, limits)
+
+
+def _join(graph: ToolGraph, chance: random.Random, limits: Limits, course: Course) -> Chain | str:
+    """A chain of its own towards a goal that the first one leads to as well."""
+    ahead = [one for step in course.steps for one in graph.successors[step] if one not in course.steps]
+    return work_back("merge", graph, chance, limits, chance.choice(ahead)) if ahead else "dead_end"
 
 
 def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:

@@ -32,7 +32,9 @@ class Program:
         course = Course(graph, chance)
         if fault := resolve_goal(course, tool, limits):
             return fault
-        body = _fill(course, tool, around, chance.randint(1, max(1, limits.most - len(course.steps))))
+        if len(course.steps) >= limits.most:
+            return "too_long"
+        body = _fill(course, tool, around, chance.randint(1, limits.most - len(course.steps)))
         if not body:
             return "empty_loop"
         if len(course.steps) < limits.least:
