@@ -18,6 +18,9 @@ OPTIONAL = 0.3
 MOST_OPTIONAL = 2
 """Of one step."""
 
+Bound = tuple[Source, FromNode | None]
+"""Where a value comes from, and the list that it has to be chosen from first."""
+
 
 class Course:
     """Nodes so far. `loop`: the tool and list whose items can be taken from."""
@@ -30,33 +33,44 @@ class Course:
         self.given: list[str] = []
         self.loop: tuple[str, int, str] | None = None
         """Loop we are in, the tool it goes over, and the list's path."""
+        self.prefer: frozenset[str] = frozenset()
+        """Steps that the next one must be tied to; any will do where none is named."""
         self._holds, self._undone = frozenset[str](), frozenset[str]()
         self._chosen: dict[tuple[str, str], str] = {}
+        self._gone = set[Source]()
 
-    def add(self, tool: int) -> str:
-        """The next step; empty, or why it cannot be one."""
-        made = self._make(tool)
+    def add(self, tool: int, *, loose: bool = False) -> str:
+        """The next step; empty, or why it cannot be one. A loose one need not be tied to those before: later ones will tie it."""
+        made = self._make(tool, loose)
         if isinstance(made, str):
             return made
         self.nodes += made
         self.steps[tool] = made[-1].id
         return ""
 
-    def _make(self, tool: int) -> list[Node] | str:
+    def _make(self, tool: int, loose: bool) -> list[Node] | str:
         if tool in self.steps:
             return "twice"
         requires = self.graph.tools[tool].requires
         if any(statement in self._undone for statement in requires):
             return "precondition"
-        bound = self._bind(tool)
+        bound = self._bind(tool, loose)
         if isinstance(bound, str):
             return bound
         reasons, arguments = list[Node](), dict[str, Source]()
         for path, (source, choice) in bound.items():
             arguments[path] = self._choose(choice, reasons) if choice is not None else source
         self._settle(tool)
+        self._end(tool, arguments)
         step = Step(id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments)
         return [*reasons, step]
+
+    def _end(self, tool: int, arguments: dict[str, Source]) -> None:
+        """What selected a thing that is ended now is not used again."""
+        parameters = self.graph.parameters
+        if tool in parameters.ending:
+            about = [path for path in arguments if parameters.by_path[tool][path].words[:-1] == parameters.entities[tool]]
+            self._gone.update(arguments[path] for path in about)
 
     def _settle(self, tool: int) -> None:
         sketch = self.graph.tools[tool]
@@ -65,25 +79,26 @@ class Course:
         self._holds = settle(before, sketch.ensures)
         self._undone = (self._undone | (before - self._holds)) - self._holds
 
-    def _bind(self, tool: int) -> "dict[str, tuple[Source, FromNode | None]] | str":
-        """Path → source, and the list that is to be chosen from first."""
-        bound, flows = dict[str, tuple[Source, FromNode | None]](), 0
+    def _bind(self, tool: int, loose: bool) -> dict[str, Bound] | str:
+        """Path → where its value comes from. Something must tie the tool to what was done before, unless a later one will."""
+        bound, tied = dict[str, Bound](), loose or not self.steps or self._is_bound(tool)
         for taker in self.graph.required[tool]:
             found = self._find_flow(taker) if not taker.told or self.chance.random() < GIVEN_ON else None
-            flows += found is not None
-            source = found or self._find_elsewhere(taker) or self._late_flow(taker)
+            tied |= found is not None and self._ties(found)
+            source = found or self._find_elsewhere(taker)
             if source is None:
                 return "unbound"
             bound[taker.path] = source
-        for taker, found in self._find_optional(tool, must=bool(self.steps) and not flows and not self._is_bound(tool)):
+        for taker, found in self._find_optional(tool, tied):
             bound[taker.path] = found
-            flows += 1
-        return bound if flows or not self.steps or self._is_bound(tool) else "adrift"
+            tied |= self._ties(found)
+        return bound if tied else "adrift"
 
-    def _late_flow(self, taker: Parameter) -> "tuple[Source, FromNode | None] | None":
-        return self._find_flow(taker) if taker.told else None
+    def _ties(self, bound: Bound) -> bool:
+        source = bound[1] or bound[0]
+        return not isinstance(source, FromNode) or not self.prefer or source.node in self.prefer
 
-    def _find_elsewhere(self, taker: Parameter) -> tuple[Source, FromNode | None] | None:
+    def _find_elsewhere(self, taker: Parameter) -> Bound | None:
         if taker.told:
             return FromUser(), None
         columns = [one for link in self.graph.links.get(taker.index, ()) if (one := self.graph.parameters.all[link.giver]).owner == NOBODY]
@@ -92,34 +107,48 @@ class Course:
         table, _, column = columns[0].path.partition(".")
         return FromRecord(table=table, column=column), None
 
-    def _find_optional(self, tool: int, must: bool) -> Iterator[tuple[Parameter, tuple[Source, FromNode | None]]]:
-        """Some of what replies give anyway; one at least where nothing else ties the tool to what was done before."""
+    def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[Parameter, Bound]]:
+        """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it something that a user could say."""
         left = MOST_OPTIONAL
         for taker in self.graph.parameters.inputs[tool]:
-            if not left or (taker.required and not (must and taker.told)):
+            if not left or taker.index not in self.graph.links or (taker.required and (tied or not taker.told)):
                 continue
-            if taker.index in self.graph.links and (must or self.chance.random() < OPTIONAL) and (found := self._find_flow(taker)):
-                must, left = False, left - 1
+            found = self._find_flow(taker) if not tied or self.chance.random() < OPTIONAL else None
+            if found and (tied or self._ties(found)):
+                tied, left = True, left - 1
                 yield taker, found
 
     def _is_bound(self, tool: int) -> bool:
         return any(self.graph.is_bound(earlier, tool) for earlier in self.steps)
 
-    def _find_flow(self, taker: Parameter) -> tuple[Source, FromNode | None] | None:
-        """From the item of the loop, from a reply, or from a list of a reply by choosing."""
-        choice: FromNode | None = None
+    def _find_flow(self, taker: Parameter) -> Bound | None:
+        """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and before it what is preferred."""
+        best: Bound | None = None
         for link in self.graph.links.get(taker.index, ()):
             giver = self.graph.parameters.all[link.giver]
-            if self.loop and giver.owner == self.loop[1] and giver.path.startswith(f"{self.loop[2]}.") and giver.depth == 1:
-                return FromItem(loop=self.loop[0], path=giver.path), None
             if giver.owner not in self.steps:
                 continue
-            source = FromNode(node=self.steps[giver.owner], path=giver.path)
-            if giver.depth <= taker.depth:
-                return source, None
-            if choice is None and giver.depth == taker.depth + 1:
-                choice = source
-        return None if choice is None else (choice, choice)
+            found = self._reach(giver, taker)
+            if found is None:
+                continue
+            if found[1] is None and self._ties(found):
+                return found
+            if best is None or (not self._ties(best) and self._ties(found)):
+                best = found
+        return best
+
+    def _is_free(self, choice: FromNode) -> bool:
+        """Whether what was chosen from there, if anything was, still stands."""
+        return FromNode(node=self._chosen.get((choice.node, choice.path), "")) not in self._gone
+
+    def _reach(self, giver: Parameter, taker: Parameter) -> Bound | None:
+        if self.loop and giver.owner == self.loop[1] and giver.depth == 1 and giver.path.startswith(f"{self.loop[2]}."):
+            item = FromItem(loop=self.loop[0], path=giver.path)
+            return None if item in self._gone else (item, None)
+        source = FromNode(node=self.steps[giver.owner], path=giver.path)
+        if giver.depth <= taker.depth:
+            return None if source in self._gone else (source, None)
+        return (source, source) if giver.depth == taker.depth + 1 and self._is_free(source) else None
 
     def _choose(self, of: FromNode, reasons: list[Node]) -> FromNode:
         """The same choice serves whoever needs it again."""

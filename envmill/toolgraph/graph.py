@@ -78,10 +78,13 @@ class ToolGraph:
         """Whether some evidence ties the two without a value."""
         return any(bond.strength for bond in self.bonds.get((first, then), ()))
 
-    def weigh(self, first: int, then: int) -> float:
-        """How readily a walk goes from one to the other: its label's weight, and more for a bond."""
-        label = self.labels.get((first, then))
-        return 0.0 if label is None else WEIGHTS[label] + max((bond.strength for bond in self.bonds.get((first, then), ())), default=0.0)
+    @cached_property
+    def weights(self) -> list[dict[int, float]]:
+        """Tool → successor → how readily a walk goes there: its label's weight, and more for a bond."""
+        weights: list[dict[int, float]] = [{} for _ in self.tools]
+        for (first, then), label in self.labels.items():
+            weights[first][then] = WEIGHTS[label] + max((bond.strength for bond in self.bonds.get((first, then), ())), default=0.0)
+        return weights
 
     @cached_property
     def required(self) -> list[tuple[Parameter, ...]]:

@@ -188,9 +188,9 @@ def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:
 
 
 def _find_idle(walked: Sequence[Walked]) -> Iterator[Fault]:
-    """A thought that nothing rests on is no part of the chain."""
+    """A thought that nothing rests on is no part of the chain, and a loop that never looks at its item is none."""
     used = {name for one in walked for name in list_references(one.node)}
-    yield from (Fault("idle", one.node.id) for one in walked if isinstance(one.node, Reason) and one.node.id not in used)
+    yield from (Fault("idle", one.node.id) for one in walked if isinstance(one.node, Reason | Loop) and one.node.id not in used)
 
 
 def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[Fault]:

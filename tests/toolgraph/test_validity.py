@@ -101,6 +101,7 @@ WRONG: dict[str, tuple[str, list[Node]]] = {
     "body relied on": ("not_there_yet", [FIND, LIST, EACH, step("d", "get_order", order_id=of("c", "order.id"))]),
     "over one": ("no_list", around(over=of("a", "customer"))),
     "over nobody's": ("unknown_node", around(over=of("x", "orders[]"))),
+    "the same for each": ("idle", around(body=[step("c", "search_products", query=SAY)])),
     "empty loop": ("empty", around(body=[])),
     "item of another list": ("no_output", around(body=[step("c", "cancel_order", order_id=FromItem(loop="each", path="refunds[].id"))])),
     "condition on nothing": ("no_condition", [FIND, LIST, PICK, Branch(id="if", left=SAY, op="equals", right=1, then=[CANCEL])]),

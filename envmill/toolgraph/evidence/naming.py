@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from envmill.toolgraph.evidence.base import Link, Scene
+from envmill.toolgraph.evidence.base import Link, Scene, Silence
 from envmill.toolgraph.parameters import Parameter
 from envmill.toolgraph.words import COMMON, Words
 
 REFERENCE, VALUE, BARE = 1.0, 0.6, 0.5
 """What selects a thing; any other value of the same meaning; the same word said of something else, unless it is a common one."""
+
+MOST_SAID = 8
+"""Things that a word is said of, before it says nothing: everything has a note, few things have a sku."""
 
 
 class Naming:
@@ -16,10 +19,10 @@ class Naming:
 
     name = "naming"
 
-    async def find(self, scene: Scene) -> Iterable[Link]:
+    async def find(self, scene: Scene) -> Iterable[Link | Silence]:
         return self._find(scene)
 
-    def _find(self, scene: Scene) -> Iterator[Link]:
+    def _find(self, scene: Scene) -> Iterator[Link | Silence]:
         givers, bare = defaultdict[Words, list[Parameter]](list), defaultdict[Words, list[Parameter]](list)
         for giver in (one for one in scene.parameters.all if one.side != "input" and not one.is_control):
             givers[giver.words].append(giver)
@@ -29,6 +32,11 @@ class Naming:
             strength = REFERENCE if taker.is_reference else VALUE
             for giver in givers[taker.words]:
                 yield Link(giver.index, taker.index, strength, self.name)
-            for giver in bare[taker.words[-1:]] if taker.is_one_word else ():
-                if giver.words != taker.words:
-                    yield Link(giver.index, taker.index, BARE, self.name)
+            if taker.is_one_word:
+                yield from self._link_bare(taker, bare[taker.words[-1:]])
+
+    def _link_bare(self, taker: Parameter, givers: list[Parameter]) -> Iterator[Link | Silence]:
+        if len({giver.words for giver in givers}) > MOST_SAID:
+            yield Silence(self.name, "a word said of many things")
+            return
+        yield from (Link(giver.index, taker.index, BARE, self.name) for giver in givers if giver.words != taker.words)

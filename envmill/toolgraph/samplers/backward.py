@@ -47,7 +47,8 @@ def resolve_goal(course: Course, goal: int, limits: Limits) -> str:
         return fault
     if len(course.steps) + len(order) > limits.most:
         return "too_long"
-    return next((fault for tool in order if (fault := course.add(tool))), "")
+    # What is put before the goal is tied by the goal, which has to be tied itself.
+    return next((fault for tool in order if (fault := course.add(tool, loose=tool != goal))), "")
 
 
 def _resolve(course: Course, tool: int, order: list[int], above: tuple[int, ...], depth: int) -> str:

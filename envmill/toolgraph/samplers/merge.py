@@ -24,28 +24,41 @@ class Merge:
     def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
         half = Limits(2, max(2, limits.most // 2), limits.repeats)
         course = Course(graph, chance)
-        for begin in (_begin, _join):
-            found = begin(graph, chance, half, course)
-            if isinstance(found, str):
-                return found
-            for tool in (graph.index[node.tool] for node in found.nodes if isinstance(node, Step)):
-                if tool not in course.steps and (fault := course.add(tool)):
-                    return fault
+        fault = _begin(course, half) or _join(course, half)
+        if fault:
+            return fault
         if not limits.least <= len(course.steps) <= limits.most:
-            return "too_short"
+            return "too_long" if len(course.steps) > limits.most else "too_short"
         chain = course.finish(self.name)
         thought = chain.model_copy(update={"nodes": _think(graph, chain.nodes, chance)})
         return thought if any(isinstance(node, Reason) for node in thought.nodes) else "no_reasoning"
 
 
-def _begin(graph: ToolGraph, chance: random.Random, limits: Limits, course: Course) -> Chain | str:  # noqa: ARG001  nothing is there yet
-    return Weighted().draw(graph, chance, limits)
+def _begin(course: Course, limits: Limits) -> str:
+    first = Weighted().draw(course.graph, course.chance, limits)
+    return first if isinstance(first, str) else next((fault for tool in _list_tools(course, first) if (fault := course.add(tool))), "")
 
 
-def _join(graph: ToolGraph, chance: random.Random, limits: Limits, course: Course) -> Chain | str:
-    """A chain of its own towards a goal that the first one leads to as well."""
-    ahead = [one for step in course.steps for one in graph.successors[step] if one not in course.steps]
-    return work_back("merge", graph, chance, limits, chance.choice(ahead)) if ahead else "dead_end"
+def _join(course: Course, limits: Limits) -> str:
+    """A chain of its own towards a goal that the first one leads to as well; the goal ties them."""
+    ahead = [one for step in course.steps for one in course.graph.successors[step] if one not in course.steps]
+    if not ahead:
+        return "dead_end"
+    goal, first = course.chance.choice(ahead), frozenset(course.steps.values())
+    second = work_back("merge", course.graph, course.chance, limits, goal)
+    if isinstance(second, str):
+        return second
+    loose = True
+    for tool in (one for one in _list_tools(course, second) if one not in course.steps):
+        course.prefer = first if tool == goal else frozenset()
+        loose &= tool != goal
+        if fault := course.add(tool, loose=loose):
+            return fault
+    return ""
+
+
+def _list_tools(course: Course, chain: Chain) -> list[int]:
+    return [course.graph.index[node.tool] for node in chain.nodes if isinstance(node, Step)]
 
 
 def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:

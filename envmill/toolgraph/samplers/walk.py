@@ -67,4 +67,4 @@ def _pick_any(graph: ToolGraph, at: int, ahead: Sequence[int], chance: random.Ra
 
 
 def _pick_heavy(graph: ToolGraph, at: int, ahead: Sequence[int], chance: random.Random) -> int:
-    return chance.choices(ahead, [graph.weigh(at, one) for one in ahead])[0]
+    return chance.choices(ahead, [graph.weights[at][one] for one in ahead])[0]
