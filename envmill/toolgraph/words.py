@@ -13,6 +13,8 @@ LABELS = frozenset({"tag", "label", "annotation"})
 """First words of what is put on things of any kind."""
 CONTROL = frozenset({"limit", "offset", "page", "cursor", "marker", "sort", "size", "format", "filter", "field"})
 """Last words of what steers a reply and says nothing about any record."""
+BOUNDS = frozenset({"max", "min", "maximum", "minimum"})
+"""First words of the same."""
 COMMON = REFERENCES | CONTROL | {"status", "state", "type", "kind", "value", "description", "date", "time", "version", "count", "message"}
 """Words that say nothing alone: equal only when what they are said of is equal."""
 WRAPPERS = frozenset(
@@ -80,4 +82,6 @@ def is_ending(tool: str) -> bool:
 
 def is_control(words: Words) -> bool:
     """Paging, sorting and the like, whose values say nothing of records."""
-    return words[-1] in CONTROL or (words[-1] == "token" and bool({"next", "page", "continuation", "client", "pagination"} & set(words)))
+    if words[-1] in CONTROL or (len(words) > 1 and words[0] in BOUNDS):
+        return True
+    return words[-1] == "token" and bool({"next", "page", "continuation", "client", "pagination"} & set(words))

@@ -20,7 +20,7 @@ from schemas.sketch import ToolSketch
 
 LICENCE = "Apache-2.0"
 """Of the package: its LICENSE.txt; the models are part of it."""
-READING = ("Get", "List", "Describe", "Search", "Query", "Lookup", "BatchGet", "Scan", "Head", "Select", "Check", "Count", "Filter", "View")
+READING = ("Get", "List", "Describe", "Search", "Query", "Lookup", "Scan", "Head", "Select", "Check", "Count", "Filter", "View")
 SAID = 300
 """Characters of a description: the first sentences."""
 
@@ -81,7 +81,7 @@ class _Service:
         if model.get("deprecated"):
             self._harvest.note(name, "deprecated", f"{self._name} advises against it")
         inputs, outputs = self._shape(name, model.get("input"), "arguments"), self._shape(name, model.get("output"), "reply")
-        reads = operation.startswith(READING) or model.get("http", {}).get("method") in ("GET", "HEAD")
+        reads = operation.removeprefix("Batch").startswith(READING) or model.get("http", {}).get("method") in ("GET", "HEAD")
         sketch = ToolSketch(
             name=name,
             description=make_plain(model.get("documentation", "")),
