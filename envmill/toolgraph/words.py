@@ -82,6 +82,6 @@ def is_ending(tool: str) -> bool:
 
 def is_control(words: Words) -> bool:
     """Paging, sorting and the like, whose values say nothing of records."""
-    if words[-1] in CONTROL or (len(words) > 1 and words[0] in BOUNDS):
+    if words[-1] in CONTROL or (words[0] in BOUNDS and words[1:]):
         return True
     return words[-1] == "token" and bool({"next", "page", "continuation", "client", "pagination"} & set(words))

@@ -1,28 +1,66 @@
 """Samplers: all of them make chains, all chains hold, and every try is accounted for."""
 
+import asyncio
 import random
 from collections.abc import Iterator
 
 import pytest
 
 from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.references import list_references, walk_nodes
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.validity import Limits, find_faults
 from envmill.toolgraph.weaving import weave
-from schemas.chain import Branch, Chain, FromNode, Loop, Reason, Step
+from schemas.chain import Branch, Chain, FromNode, Loop, Node, Reason, Step
+from tests.bench.toolgraph import compose_tools
+from tests.soak import count
 
-COUNT = 60
+PLACES = 20
+"""Things in the composed set: five tools each."""
+COUNT = count(60, 1_500)
 
 
+@pytest.fixture(scope="module")
+def graph() -> ToolGraph:
+    """A hundred tools, each thing with two others that it refers to."""
+    return asyncio.run(weave(compose_tools(5 * PLACES), [Naming(), Tables()]))
+
+
+@pytest.mark.soak(area="sql")
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_every_sampler_makes_chains_that_hold(shop: ToolGraph, name: str) -> None:
-    drawn = draw_chains(shop, SAMPLERS[name], COUNT)
+def test_every_sampler_makes_chains_that_hold(graph: ToolGraph, name: str) -> None:
+    drawn = draw_chains(graph, SAMPLERS[name], COUNT)
     assert (SAMPLERS[name].name, len(drawn.chains)) == (name, COUNT)
-    assert all(not find_faults(shop, chain) for chain in drawn.chains)
+    assert all(not find_faults(graph, chain) for chain in drawn.chains)
     assert drawn.tries == len(drawn.chains) + drawn.repeated + drawn.given_up.total() + drawn.refused.total()
     assert len({chain.model_dump_json() for chain in drawn.chains}) == COUNT
+
+
+@pytest.mark.soak(area="sql")
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_chain_with_a_piece_missing_is_refused(graph: ToolGraph, name: str) -> None:
+    """Every thought, and every step that another one rests on, taken out of every chain."""
+    for chain in draw_chains(graph, SAMPLERS[name], COUNT).chains:
+        walked = list(walk_nodes(chain.nodes))
+        relied = {id for one in walked for id in list_references(one.node)}
+        for id in sorted({one.node.id for one in walked if isinstance(one.node, Reason)} | relied):
+            assert find_faults(graph, chain.model_copy(update={"nodes": without(chain.nodes, id)})), (id, chain)
+
+
+def without(nodes: list[Node], id: str) -> list[Node]:
+    left = [node for node in nodes if node.id != id]
+    parts = {"each": ("body",), "if": ("then", "otherwise")}
+    return [node.model_copy(update={part: without(getattr(node, part), id) for part in parts.get(node.kind, ())}) for node in left]
+
+
+@pytest.mark.soak(area="sql")
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_chain_in_the_other_order_is_refused(graph: ToolGraph, name: str) -> None:
+    for chain in draw_chains(graph, SAMPLERS[name], COUNT).chains:
+        assert find_faults(graph, chain.model_copy(update={"nodes": chain.nodes[::-1]})), chain
 
 
 def test_the_same_seed_gives_the_same(shop: ToolGraph) -> None:
