@@ -22,6 +22,8 @@ class ToolSketch(Contract):
     """JSON Schema of the arguments object."""
     outputs: Json = {}
     """JSON Schema of the reply; empty where nobody says."""
+    about: dict[str, str] = {}
+    """Path of an input → what it is said of, where that is not the entity: the `id` of `/orders/{id}/lines` is an order's."""
     told: dict[str, bool] = {}
     """Path of an input → whether a user can say it; paths left out are judged by name and type."""
     reads: list[str] = []

@@ -136,7 +136,8 @@ class Parameters:
         return [self._add_leaf(owner, tool, side, leaf) for leaf in leaves[:MOST]]
 
     def _add_leaf(self, owner: int, tool: ToolSketch, side: Literal["input", "output"], leaf: Leaf) -> Parameter:
-        words, type = find_meaning(leaf.path, self.entities[owner]), find_type(leaf.schema)
+        about = split_name(tool.about[leaf.path]) if side == "input" and leaf.path in tool.about else self.entities[owner]
+        words, type = find_meaning(leaf.path, about), find_type(leaf.schema)
         format, choices = str(leaf.schema.get("format", "")), leaf.schema.get("enum", ())
         told = tool.told.get(leaf.path, can_be_said(words, type, format))
         return self._add(

@@ -9,6 +9,7 @@ import pytest
 from envmill.errors import SettingsError
 from envmill.importers.tools import TOOL_LISTS
 from envmill.importers.tools.base import ToolHarvest, make_name
+from envmill.importers.tools.openapi import find_route_entity, find_route_places
 from envmill.toolgraph.drawing import draw_chains
 from envmill.toolgraph.evidence.naming import Naming
 from envmill.toolgraph.partition import find_domains
@@ -164,11 +165,27 @@ def test_documents_of_the_second_and_the_newest_version(tmp_path: Path) -> None:
     order = found["place_order"]
     assert order.inputs["properties"] == {"id": {"type": "string", "description": "Which store."}, "body_id": {"type": "string"}, "day": {}}
     assert (order.inputs["required"], order.entity, order.licence) == (["id", "body_id"], "order", "unknown")
+    assert order.about == {"id": "store"}
     assert found["till_reset"].outputs == {"type": "object", "properties": {"value": {"type": ["string", "null"]}}}
     assert found["till_reset"].licence == "Apache-2.0"
     expected = {("none.json", "not_openapi"), ("broken.yaml", "unreadable"), ("post_upload", "file"), ("till", "webhook")}
     assert codes(harvest, "refused") == expected
     assert {("place_order", "two_of_a_name"), ("place_order", "type"), ("till_reset", "renamed")} <= codes(harvest, "changed")
+
+
+@pytest.mark.parametrize(
+    ("route", "entity", "places"),
+    [
+        ("/flow_runs/{id}/set_state", "flow run", {"id": "flow run"}),
+        ("/shops/{shop}/orders/{id}", "order", {"shop": "shop", "id": "order"}),
+        ("/flows/name/{name}", "flow", {"name": "flow"}),
+        ("/api/v2/health", "health", {}),
+        ("/addresses/{id}/status", "address", {"id": "address"}),
+        ("/{tenant}/", "", {}),
+    ],
+)
+def test_a_route_says_what_is_meant(route: str, entity: str, places: dict[str, str]) -> None:
+    assert (find_route_entity(route), find_route_places(route)) == (entity, places)
 
 
 @pytest.mark.parametrize(

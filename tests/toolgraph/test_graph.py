@@ -105,6 +105,12 @@ async def test_two_tools_of_one_name_are_refused() -> None:
         await weave([give("ping"), give("ping")], [])
 
 
+async def test_a_parameter_may_be_said_of_something_else() -> None:
+    lines = give("list_lines", shape(id=TEXT), shape(lines=many(shape(id=TEXT))), about={"id": "order"})
+    found = links(await weave([give("get_order", outputs=shape(id=TEXT)), lines, give("get_line", shape(id=TEXT))], [Naming()]))
+    assert found == {"get_order.id>list_lines.id", "list_lines.lines[].id>get_line.id"}
+
+
 async def test_records_supply_what_tools_do_not() -> None:
     table = Table(name="parcels", key=["id"], columns=[Column(name="id", type="TEXT"), Column(name="order_id", references="orders.id")])
     graph = await weave(SHOP, [Naming()], [table])

@@ -3,7 +3,7 @@
 paths ─► method ─► parameters and body as one arguments object, the first good JSON reply as outputs, effect by method
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -83,7 +83,8 @@ class _Document:
             name=name,
             description=" ".join(" ".join(str(one).split()) for one in said if one)[:1000],
             service=self._service,
-            entity=find_route_entity(route),
+            entity=(entity := find_route_entity(route)),
+            about={name: about for name, about in find_route_places(route).items() if about != entity and name in inputs["properties"]},
             effect=_find_effect(method, name),
             inputs=inputs,
             outputs=self._read_outputs(name, operation),
@@ -112,14 +113,30 @@ def _read_licence(info: Mapping[str, Json]) -> str:
 
 
 def find_route_entity(route: str) -> str:
-    """The last part of a route that is no parameter: `/shops/{shop}/orders/{id}` is about an order."""
-    return next(iter(_list_entities(route)), "")
+    """The last collection of a route: `/shops/{shop}/orders/{id}/cancel` is about an order; the last word of one without a collection."""
+    parts = [part for part in route.split("/") if _is_word(part)]
+    return next((one for part in reversed(parts) if (one := _read_collection(part))), " ".join(split_name(parts[-1])) if parts else "")
 
 
-def _list_entities(route: str) -> Iterator[str]:
-    for part in reversed(route.split("/")):
-        if part and "{" not in part and (words := split_name(part)) and words[0] not in ("v", "api") and not words[-1].isdigit():
-            yield " ".join(words)
+def find_route_places(route: str) -> dict[str, str]:
+    """Parameter of a route → the collection it stands behind."""
+    places, about = dict[str, str](), ""
+    for part in route.split("/"):
+        about = (_read_collection(part) or about) if _is_word(part) else about
+        if part.startswith("{") and part.endswith("}") and about:
+            places[part[1:-1]] = about
+    return places
+
+
+def _is_word(part: str) -> bool:
+    words = split_name(part)
+    return "{" not in part and bool(words) and words[0] not in ("v", "api") and not words[-1].isdigit()
+
+
+def _read_collection(part: str) -> str:
+    """Its singular, when it is a plural; else empty."""
+    words = split_name(part)
+    return " ".join(words) if part.lower().endswith("s") and not part.lower().endswith(words[-1]) else ""
 
 
 def _find_effect(method: str, name: str) -> Literal["query", "change", "unknown"]:
