@@ -4,15 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from envmill.errors import SettingsError
-from envmill.toolgraph.evidence.base import Bond, Evidence, Link, Scene, Silence
+from envmill.toolgraph.evidence.base import CROWD, Bond, Evidence, Link, Scene, Silence
 from envmill.toolgraph.fitting import find_refusal
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import NOBODY, Parameters
 from schemas.database import Table
 from schemas.sketch import ToolSketch
-
-CROWD = 48
-"""Links into one input that are kept: those of its own service, and the strongest, first."""
 
 
 async def weave(tools: Sequence[ToolSketch], evidence: Sequence[Evidence], tables: Sequence[Table] = ()) -> ToolGraph:
@@ -26,7 +23,7 @@ async def weave(tools: Sequence[ToolSketch], evidence: Sequence[Evidence], table
     for one in evidence:
         for found in await one.find(scene):
             if isinstance(found, Silence):
-                refused[f"{found.evidence}: {found.reason}"] += 1
+                refused[f"{found.evidence}: {found.reason}"] += found.count
             elif isinstance(found, Bond):
                 bonds[found.first, found.then].append(found)
             else:

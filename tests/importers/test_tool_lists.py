@@ -173,6 +173,23 @@ def test_documents_of_the_second_and_the_newest_version(tmp_path: Path) -> None:
     assert {("place_order", "two_of_a_name"), ("place_order", "type"), ("till_reset", "renamed")} <= codes(harvest, "changed")
 
 
+def test_a_document_that_asks_for_billions_is_cut(tmp_path: Path) -> None:
+    """Each schema refers to the next thirty times over; and the same by aliases of YAML."""
+    schemas = {
+        f"S{level}": {"type": "object", "properties": {f"p{n}": {"$ref": f"#/components/schemas/S{level + 1}"} for n in range(30)}}
+        for level in range(8)
+    }
+    schemas["S8"] = {"type": "string"}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+    wide = {"openapi": "3.0.0", "info": {}, "components": {"schemas": schemas}, "paths": {"/a": {"post": {"requestBody": body}}}}
+    laughs = "".join(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9 if level else ['x'])}]\n" for level in range(12))
+    bomb = f"openapi: 3.0.0\n{laughs}paths:\n  /b: {{get: {{parameters: *a11, responses: {{}}}}}}\n"
+    harvest = read("openapi", tmp_path, wide=wide, bomb=bomb, circle="openapi: &a {paths: *a}\n")
+    assert {sketch.name for sketch in harvest.sketches} == {"post_a", "get_b"}
+    assert ("post_a", "too_large") in codes(harvest, "changed")
+    assert ("circle.yaml", "unreadable") in codes(harvest, "refused")
+
+
 @pytest.mark.parametrize(
     ("route", "entity", "places"),
     [

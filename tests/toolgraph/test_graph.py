@@ -22,14 +22,14 @@ from envmill.models.retries import Retries
 from envmill.settings import ROOT
 from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.evidence import EVIDENCE
-from envmill.toolgraph.evidence.base import Bond, Link, Scene, Silence
+from envmill.toolgraph.evidence.base import CROWD, Bond, Link, Scene, Silence
 from envmill.toolgraph.evidence.label import PROMPT, Labels
 from envmill.toolgraph.evidence.likeness import Likeness
 from envmill.toolgraph.evidence.naming import Naming
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import Parameters
 from envmill.toolgraph.partition import find_domains
-from envmill.toolgraph.weaving import CROWD, weave
+from envmill.toolgraph.weaving import weave
 from schemas.database import Column, Table
 from schemas.sketch import ToolSketch
 from tests.toolgraph.shop import NUMBER, SHOP, TEXT, WHOLE, YES, many, shape

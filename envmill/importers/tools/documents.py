@@ -45,15 +45,22 @@ def _read_yaml(text: str) -> Json:
         for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     try:
-        return _spell_keys(yaml.load(text, Plain))
+        return _spell_keys(yaml.load(text, Plain), {})
     except yaml.YAMLError as error:
         raise ValueError(f"no YAML: {error}") from error
 
 
-def _spell_keys(value: Json) -> Json:
+def _spell_keys(value: Json, done: dict[int, Json]) -> Json:
+    """What an alias repeats is spelled once and stays shared: written out, nine lines can be gigabytes."""
+    if id(value) in done:
+        return done[id(value)]
     if is_object(value):
-        return {_spell(key): _spell_keys(item) for key, item in value.items()}
-    return [_spell_keys(item) for item in value] if is_array(value) else value
+        done[id(value)] = {_spell(key): _spell_keys(item, done) for key, item in value.items()}
+    elif is_array(value):
+        done[id(value)] = [_spell_keys(item, done) for item in value]
+    else:
+        return value
+    return done[id(value)]
 
 
 def _spell(key: Json) -> str:

@@ -10,6 +10,8 @@ from schemas.base import Json, is_array, is_object
 
 DEPTH = 6
 """Levels; below, a value is any object."""
+MOST = 5_000
+"""Schemas within one side of one tool: references let a small document ask for billions. Below, anything goes."""
 SILENT = frozenset(
     {"example", "examples", "xml", "externalDocs", "deprecated", "discriminator", "$schema", "$id", "$comment", "$anchor", "$defs",
      "definitions", "readOnly", "writeOnly", "collectionFormat", "in", "name", "allowEmptyValue", "contentMediaType", "contentEncoding"}
@@ -30,10 +32,15 @@ class Shaper:
     def __init__(self, document: Json, tell: Tell, leave_out: str = "") -> None:
         """`leave_out`: `readOnly` for what is sent, `writeOnly` for what comes back."""
         self._document, self._tell, self._leave_out = document, tell, leave_out
+        self._left = MOST
 
     def shape(self, schema: Json, trail: tuple[str, ...] = (), depth: int = DEPTH) -> dict[str, Json]:
         """A schema without references, of the subset."""
         if not is_object(schema):
+            return {}
+        self._left -= 1
+        if self._left < 0:
+            self._tell("too_large", "")
             return {}
         if "$ref" in schema:
             return self._shape_reference(schema, str(schema["$ref"]), trail, depth)

@@ -7,6 +7,8 @@ from typing import Literal, Protocol
 from envmill.toolgraph.parameters import Parameters
 from schemas.sketch import ToolSketch
 
+CROWD = 48
+"""Links into one input that are kept: those of its own service, and the strongest, first."""
 Label = Literal["strong", "weak", "independent"]
 
 
@@ -48,6 +50,7 @@ class Silence:
 
     evidence: str
     reason: str
+    count: int = 1
 
 
 class Evidence(Protocol):
