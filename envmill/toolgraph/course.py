@@ -114,9 +114,22 @@ class Course:
             if not left or taker.index not in self.graph.links or (taker.required and (tied or not taker.told)):
                 continue
             found = self._find_flow(taker) if not tied or self.chance.random() < OPTIONAL else None
-            if found and (tied or self._ties(found)):
+            beside = self._find_beside(tool, taker) if found and (tied or self._ties(found)) else None
+            if found and beside is not None:
                 tied, left = True, left - 1
                 yield taker, found
+                yield from beside
+
+    def _find_beside(self, tool: int, taker: Parameter) -> list[tuple[Parameter, Bound]] | None:
+        """What an optional input brings with it, since the part that it stands in cannot do without; None where that has no source."""
+        found = list[tuple[Parameter, Bound]]()
+        for one in self.graph.find_needed(tool, [taker.path]):
+            if not one.required and one != taker:
+                source = self._find_elsewhere(one) or self._find_flow(one)
+                if source is None:
+                    return None
+                found.append((one, source))
+        return found
 
     def _is_bound(self, tool: int) -> bool:
         return any(self.graph.is_bound(earlier, tool) for earlier in self.steps)

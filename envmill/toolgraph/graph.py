@@ -5,11 +5,11 @@ tool A ──► output `orders[].id` ──Link──► input `order_id` ─�
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from envmill.toolgraph.evidence.base import Bond, Label, Link
-from envmill.toolgraph.parameters import NOBODY, Parameter, Parameters
+from envmill.toolgraph.parameters import NOBODY, Parameter, Parameters, list_around
 from schemas.sketch import ToolSketch
 
 WEIGHTS: Mapping[Label, float] = {"strong": 3.0, "weak": 2.0, "independent": 1.0}
@@ -90,6 +90,21 @@ class ToolGraph:
     def required(self) -> list[tuple[Parameter, ...]]:
         """Tool → inputs that must have a value."""
         return [tuple(one for one in side if one.required) for side in self.parameters.inputs]
+
+    @cached_property
+    def companions(self) -> list[dict[str, tuple[Parameter, ...]]]:
+        """Tool → optional part of its arguments → inputs that must have a value as soon as that part is there."""
+        found: list[dict[str, list[Parameter]]] = [{} for _ in self.tools]
+        for one in (one for side in self.parameters.inputs for one in side if one.needed_with):
+            found[one.owner].setdefault(str(one.needed_with), []).append(one)
+        return [{part: tuple(inputs) for part, inputs in parts.items()} for parts in found]
+
+    def find_needed(self, tool: int, paths: Iterable[str]) -> Iterator[Parameter]:
+        """Inputs that a call must have, given that it has these."""
+        yield from self.required[tool]
+        if parts := self.companions[tool]:
+            for part in dict.fromkeys(part for path in paths for part in list_around(path)):
+                yield from parts.get(part, ())
 
     @cached_property
     def recorded(self) -> frozenset[int]:

@@ -41,9 +41,15 @@ class Parameter:
     description: str
     choices: tuple[str, ...]
     """Values it may have, when they are listed."""
-    required: bool
+    needed_with: str | None
+    """Part of the arguments that cannot do without it; empty for the whole of them, None where it can always be left out."""
     told: bool
     """Whether a user can say it."""
+
+    @property
+    def required(self) -> bool:
+        """Whether no call can do without it."""
+        return not self.needed_with and self.needed_with is not None
 
     @property
     def depth(self) -> int:
@@ -71,30 +77,38 @@ class Leaf:
 
     path: str
     schema: Mapping[str, Json]
-    required: bool
+    needed_with: str | None
+    """See Parameter."""
 
 
 def flatten(schema: Json) -> Iterator[Leaf]:
-    """Values of an object's schema in the order they are written. A value is required when everything around it is."""
+    """Values of an object's schema in the order they are written."""
     if is_object(schema):
-        yield from _flatten_object(schema, "", True, DEPTH)
+        yield from _flatten_object(schema, "", "", DEPTH)
 
 
-def _flatten_object(schema: Mapping[str, Json], path: str, required: bool, depth: int) -> Iterator[Leaf]:
+def _flatten_object(schema: Mapping[str, Json], path: str, needed_with: str, depth: int) -> Iterator[Leaf]:
     properties, wanted = schema.get("properties"), schema.get("required", [])
     for name, part in properties.items() if is_object(properties) else ():
         if is_object(part):
-            yield from _flatten_any(part, f"{path}.{name}" if path else name, required and name in wanted, depth)
+            yield from _flatten_any(part, f"{path}.{name}" if path else name, needed_with if name in wanted else None, depth)
 
 
-def _flatten_any(schema: Mapping[str, Json], path: str, required: bool, depth: int) -> Iterator[Leaf]:
+def _flatten_any(schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int) -> Iterator[Leaf]:
+    """What is not needed begins a part of its own: within it things are needed as soon as it is there."""
     items = schema.get("items")
     if find_type(schema) == "array" and is_object(items):
-        yield from _flatten_any(items, f"{path}[]", required, depth)
+        yield from _flatten_any(items, f"{path}[]", needed_with, depth)
     elif schema.get("properties") and depth > 1:
-        yield from _flatten_object(schema, path, required, depth - 1)
+        yield from _flatten_object(schema, path, path if needed_with is None else needed_with, depth - 1)
     else:
-        yield Leaf(path, schema, required)
+        yield Leaf(path, schema, needed_with)
+
+
+def list_around(path: str) -> list[str]:
+    """Parts that a value stands in: of `a.b[].c` they are `a` and `a.b[]`."""
+    parts = path.split(".")[:-1]
+    return [".".join(parts[: place + 1]) for place in range(len(parts))]
 
 
 def find_type(schema: Mapping[str, Json]) -> str:
@@ -131,7 +145,7 @@ class Parameters:
         leaves = list(flatten(tool.inputs if side == "input" else tool.outputs))
         if len(leaves) > MOST:
             # What is required stays, whatever stands before it.
-            leaves.sort(key=lambda leaf: not leaf.required)
+            leaves.sort(key=lambda leaf: (leaf.needed_with is None, leaf.needed_with != ""))
             self.left_out[tool.name] = self.left_out.get(tool.name, 0) + len(leaves) - MOST
         return [self._add_leaf(owner, tool, side, leaf) for leaf in leaves[:MOST]]
 
@@ -149,7 +163,7 @@ class Parameters:
             format=format,
             description=str(leaf.schema.get("description", "")),
             choices=tuple(map(str, choices)) if is_array(choices) else (),
-            required=leaf.required,
+            needed_with=leaf.needed_with,
             told=told,
         )
 
@@ -166,7 +180,7 @@ class Parameters:
             format="",
             description="",
             choices=(),
-            required=False,
+            needed_with=None,
             told=False,
         )
 

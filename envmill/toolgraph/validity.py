@@ -99,7 +99,7 @@ class _Judge:
             value = self._resolve(step, scope, source)
             if value is not None and (code := may_go(self._graph, value, taker)):
                 self._blame(code, step, f"{path} from {_spell(source)}")
-        for one in self._graph.required[tool]:
+        for one in self._graph.find_needed(tool, step.arguments):
             if one.path not in step.arguments:
                 self._blame("unbound", step, one.path)
         self._judge_conditions(step, tool, scope)
@@ -132,7 +132,7 @@ class _Judge:
     def _judge_branch(self, node: Branch, scope: Scope) -> None:
         """What happens in one arm alone cannot be relied on after it."""
         value = self._resolve(node, scope, node.left)
-        if value is not None and (value.many or (value.parameter is None and value.rule is None)):
+        if value is not None and not _can_be_compared(value, node):
             self._blame("no_condition", node, _spell(node.left))
         if not node.then:
             self._blame("empty", node)
@@ -179,6 +179,17 @@ class _Judge:
 
     def _blame(self, code: str, node: Node, detail: str = "") -> None:
         self.faults.append(Fault(code, node.id, detail))
+
+
+def _can_be_compared(value: Value, node: Branch) -> bool:
+    """One value that is known by then, with another of its type; only what has an order is above or below."""
+    if value.many or (value.parameter is None and value.rule is None):
+        return False
+    number = value.type in ("integer", "number")
+    if node.op in ("above", "below") and not (number or (value.parameter is not None and value.parameter.format.startswith("date"))):
+        return False
+    kinds = (int, float) if number else bool if value.type == "boolean" else str
+    return node.right is None or not value.type or (isinstance(node.right, kinds) and not (number and isinstance(node.right, bool)))
 
 
 def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:

@@ -50,6 +50,13 @@ SHOP = [
     ),
     ToolSketch(name="delete_order", inputs=shape(order_id=TEXT), outputs=shape(order=ORDER), effect="change", writes=["orders"]),
     ToolSketch(
+        name="ship_order",
+        inputs=shape("order_id", order_id=TEXT, to=shape("city", "street", city=TEXT, street=TEXT, floor=WHOLE)),
+        outputs=shape(order=ORDER),
+        effect="change",
+        writes=["orders"],
+    ),
+    ToolSketch(
         name="refund_order",
         inputs=shape(order_id=TEXT, amount=NUMBER),
         outputs=shape(refund=shape(id=TEXT, amount=NUMBER)),

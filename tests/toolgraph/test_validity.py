@@ -16,7 +16,7 @@ def of(node: str, path: str = "") -> FromNode:
 
 
 def step(id: str, tool: str, **arguments: Source) -> Step:
-    return Step(id=id, tool=tool, arguments={path.replace("__", "[]."): source for path, source in arguments.items()})
+    return Step(id=id, tool=tool, arguments={path.replace("__", "."): source for path, source in arguments.items()})
 
 
 FIND = step("a", "find_customer", email=SAY)
@@ -104,6 +104,15 @@ WRONG: dict[str, tuple[str, list[Node]]] = {
     "the same for each": ("idle", around(body=[step("c", "search_products", query=SAY)])),
     "empty loop": ("empty", around(body=[])),
     "item of another list": ("no_output", around(body=[step("c", "cancel_order", order_id=FromItem(loop="each", path="refunds[].id"))])),
+    "text above": (
+        "no_condition",
+        [FIND, LIST, PICK, Branch(id="if", left=of("a", "customer.city"), op="above", right="x", then=[CANCEL])],
+    ),
+    "text equals a number": (
+        "no_condition",
+        [FIND, LIST, PICK, Branch(id="if", left=of("a", "customer.city"), op="equals", right=3, then=[CANCEL])],
+    ),
+    "half a part": ("unbound", [FIND, LIST, PICK, step("e", "ship_order", order_id=of("r"), to__city=of("a", "customer.city"))]),
     "condition on nothing": ("no_condition", [FIND, LIST, PICK, Branch(id="if", left=SAY, op="equals", right=1, then=[CANCEL])]),
     "arm relied on": (
         "not_there_yet",
@@ -146,6 +155,12 @@ def test_the_initial_state_may_meet_a_condition_or_not(shop: ToolGraph) -> None:
 
 def test_what_belongs_to_what_is_gone_stays(shop: ToolGraph) -> None:
     assert judge(shop, [FIND, LIST, PICK, DELETE, step("e", "send_message", customer_id=of("a", "customer.id"), text=SAY)]) == set()
+
+
+def test_a_part_that_is_optional_is_whole_or_not_there(shop: ToolGraph) -> None:
+    bare = step("e", "ship_order", order_id=of("r"))
+    whole = step("e", "ship_order", order_id=of("r"), to__city=of("a", "customer.city"), to__street=SAY)
+    assert judge(shop, [FIND, LIST, PICK, bare]) == judge(shop, [FIND, LIST, PICK, whole]) == set()
 
 
 def test_limits_are_limits(shop: ToolGraph) -> None:
