@@ -5,6 +5,7 @@ Bound arguments are proposals: the validator judges them with code that shares n
 
 import random
 from collections.abc import Iterator
+from operator import itemgetter
 
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import NOBODY, Parameter
@@ -110,8 +111,10 @@ class Course:
     def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[Parameter, Bound]]:
         """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it something that a user could say."""
         left = MOST_OPTIONAL
-        for taker in self.graph.parameters.inputs[tool]:
-            if not left or taker.index not in self.graph.links or (taker.required and (tied or not taker.told)):
+        for taker in self.graph.linked[tool]:
+            if not left:
+                return
+            if taker.required and (tied or not taker.told):
                 continue
             found = self._find_flow(taker) if not tied or self.chance.random() < OPTIONAL else None
             beside = self._find_beside(tool, taker) if found and (tied or self._ties(found)) else None
@@ -137,10 +140,7 @@ class Course:
     def _find_flow(self, taker: Parameter) -> Bound | None:
         """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and before it what is preferred."""
         best: Bound | None = None
-        for link in self.graph.links.get(taker.index, ()):
-            giver = self.graph.parameters.all[link.giver]
-            if giver.owner not in self.steps:
-                continue
+        for _, giver in self._list_offers(taker):
             found = self._reach(giver, taker)
             if found is None:
                 continue
@@ -149,6 +149,15 @@ class Course:
             if best is None or (not self._ties(best) and self._ties(found)):
                 best = found
         return best
+
+    def _list_offers(self, taker: Parameter) -> list[tuple[int, Parameter]]:
+        """What the steps could give, the strongest first."""
+        offers = self.graph.offers.get(taker.index)
+        if offers is None:
+            return []
+        found = [one for tool in self.steps if tool in offers for one in offers[tool]]
+        found.sort(key=itemgetter(0))
+        return found
 
     def _is_free(self, choice: FromNode) -> bool:
         """Whether what was chosen from there, if anything was, still stands."""

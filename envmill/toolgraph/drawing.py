@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.samplers.base import Sampler
 from envmill.toolgraph.validity import LIMITS, Limits, find_faults
-from schemas.base import canonical_json
 from schemas.chain import Chain
 
 TRIES = 20
@@ -40,7 +39,7 @@ def draw_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, l
             drawn.given_up[chain] += 1
         elif faults := find_faults(graph, chain, limits):
             drawn.refused[faults[0].code] += 1
-        elif (spelled := canonical_json(chain.model_dump())) in known:
+        elif (spelled := chain.model_dump_json()) in known:
             drawn.repeated += 1
         else:
             known.add(spelled)

@@ -92,6 +92,22 @@ class ToolGraph:
         return [tuple(one for one in side if one.required) for side in self.parameters.inputs]
 
     @cached_property
+    def offers(self) -> dict[int, dict[int, tuple[tuple[int, Parameter], ...]]]:
+        """Input → tool → what it could give, each with its rank among all links into the input."""
+        found = dict[int, dict[int, tuple[tuple[int, Parameter], ...]]]()
+        for taker, links in self.links.items():
+            tools = found.setdefault(taker, {})
+            for rank, link in enumerate(links):
+                giver = self.parameters.all[link.giver]
+                tools[giver.owner] = (*tools.get(giver.owner, ()), (rank, giver))
+        return found
+
+    @cached_property
+    def linked(self) -> list[tuple[Parameter, ...]]:
+        """Tool → inputs that something could give."""
+        return [tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs]
+
+    @cached_property
     def companions(self) -> list[dict[str, tuple[Parameter, ...]]]:
         """Tool → optional part of its arguments → inputs that must have a value as soon as that part is there."""
         found: list[dict[str, list[Parameter]]] = [{} for _ in self.tools]

@@ -45,16 +45,10 @@ class Parameter:
     """Part of the arguments that cannot do without it; empty for the whole of them, None where it can always be left out."""
     told: bool
     """Whether a user can say it."""
-
-    @property
-    def required(self) -> bool:
-        """Whether no call can do without it."""
-        return not self.needed_with and self.needed_with is not None
-
-    @property
-    def depth(self) -> int:
-        """Lists around it."""
-        return self.path.count("[]")
+    required: bool
+    """Whether no call can do without it."""
+    depth: int
+    """Lists around it."""
 
     @property
     def is_reference(self) -> bool:
@@ -185,7 +179,8 @@ class Parameters:
         )
 
     def _add(self, **fields: Json) -> Parameter:
-        parameter = Parameter(index=len(self.all), **fields)
+        required, depth = fields["needed_with"] == "", fields["path"].count("[]")
+        parameter = Parameter(index=len(self.all), required=required, depth=depth, **fields)
         self.all.append(parameter)
         return parameter
 
