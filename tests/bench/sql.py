@@ -1,4 +1,4 @@
-"""A database as state: what a change set costs beside reading every row, what a reset costs beside copying, and a statement's price."""
+"""A database as state: what a change set costs beside reading every row, a reset beside copying, a statement; and graphs of tools."""
 
 import base64
 import sqlite3
@@ -10,6 +10,7 @@ from typing import Any
 from envmill.runtime.db import Database, Db, adopt_sessions
 from envmill.runtime.db.sessions import Sessions
 from envmill.runtime.db.triggers import Triggers
+from tests.bench.toolgraph import measure_graph
 
 SCHEMA = "create table orders (id integer primary key, customer text, total real, status text)"
 SIZES, CHANGED, ROUNDS = (1_000, 10_000, 100_000), 50, 7
@@ -21,6 +22,7 @@ def rows() -> Iterator[dict[str, Any]]:
     for size in SIZES:
         yield from _change_sets(size)
     yield from _statements()
+    yield from measure_graph()
 
 
 def _change_sets(size: int) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,185 @@
+"""A course: a chain in the making. It knows what its steps give, and finds for the next tool where each argument comes from.
+
+Bound arguments are proposals: the validator judges them with code that shares nothing with this one but the graph.
+"""
+
+import random
+from collections.abc import Iterator
+from operator import itemgetter
+
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.parameters import NOBODY, Parameter
+from envmill.toolgraph.validity import settle
+from schemas.chain import Chain, FromItem, FromNode, FromRecord, FromUser, Node, Reason, Source, Step
+
+GIVEN_ON = 0.7
+"""How often an argument that a user could say is taken from an earlier reply where there is one."""
+OPTIONAL = 0.3
+"""How often an optional input is used that an earlier reply gives."""
+MOST_OPTIONAL = 2
+"""Of one step."""
+
+Bound = tuple[Source, FromNode | None]
+"""Where a value comes from, and the list that it has to be chosen from first."""
+
+
+class Course:
+    """Nodes so far. `loop`: the tool and list whose items can be taken from."""
+
+    def __init__(self, graph: ToolGraph, chance: random.Random) -> None:
+        self.graph, self.chance = graph, chance
+        self.nodes: list[Node] = []
+        self.steps: dict[int, str] = {}
+        """Tool → its step."""
+        self.given: list[str] = []
+        self.loop: tuple[str, int, str] | None = None
+        """Loop we are in, the tool it goes over, and the list's path."""
+        self.prefer: frozenset[str] = frozenset()
+        """Steps that the next one must be tied to; any will do where none is named."""
+        self._holds, self._undone = frozenset[str](), frozenset[str]()
+        self._chosen: dict[tuple[str, str], str] = {}
+        self._gone = set[Source]()
+
+    def add(self, tool: int, *, loose: bool = False) -> str:
+        """The next step; empty, or why it cannot be one. A loose one need not be tied to those before: later ones will tie it."""
+        made = self._make(tool, loose)
+        if isinstance(made, str):
+            return made
+        self.nodes += made
+        self.steps[tool] = made[-1].id
+        return ""
+
+    def _make(self, tool: int, loose: bool) -> list[Node] | str:
+        if tool in self.steps:
+            return "twice"
+        requires = self.graph.tools[tool].requires
+        if any(statement in self._undone for statement in requires):
+            return "precondition"
+        bound = self._bind(tool, loose)
+        if isinstance(bound, str):
+            return bound
+        reasons, arguments = list[Node](), dict[str, Source]()
+        for path, (source, choice) in bound.items():
+            arguments[path] = self._choose(choice, reasons) if choice is not None else source
+        self._settle(tool)
+        self._end(tool, arguments)
+        step = Step(id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments)
+        return [*reasons, step]
+
+    def _end(self, tool: int, arguments: dict[str, Source]) -> None:
+        """What selected a thing that is ended now is not used again."""
+        parameters = self.graph.parameters
+        if tool in parameters.ending:
+            about = [path for path in arguments if parameters.by_path[tool][path].words[:-1] == parameters.entities[tool]]
+            self._gone.update(arguments[path] for path in about)
+
+    def _settle(self, tool: int) -> None:
+        sketch = self.graph.tools[tool]
+        self.given += [one for one in sketch.requires if one not in self._holds]
+        before = self._holds | set(sketch.requires)
+        self._holds = settle(before, sketch.ensures)
+        self._undone = (self._undone | (before - self._holds)) - self._holds
+
+    def _bind(self, tool: int, loose: bool) -> dict[str, Bound] | str:
+        """Path → where its value comes from. Something must tie the tool to what was done before, unless a later one will."""
+        bound, tied = dict[str, Bound](), loose or not self.steps or self._is_bound(tool)
+        for taker in self.graph.required[tool]:
+            found = self._find_flow(taker) if not taker.told or self.chance.random() < GIVEN_ON else None
+            tied |= found is not None and self._ties(found)
+            source = found or self._find_elsewhere(taker)
+            if source is None:
+                return "unbound"
+            bound[taker.path] = source
+        for taker, found in self._find_optional(tool, tied):
+            bound[taker.path] = found
+            tied |= self._ties(found)
+        return bound if tied else "adrift"
+
+    def _ties(self, bound: Bound) -> bool:
+        source = bound[1] or bound[0]
+        return not isinstance(source, FromNode) or not self.prefer or source.node in self.prefer
+
+    def _find_elsewhere(self, taker: Parameter) -> Bound | None:
+        if taker.told:
+            return FromUser(), None
+        columns = [one for link in self.graph.links.get(taker.index, ()) if (one := self.graph.parameters.all[link.giver]).owner == NOBODY]
+        if not columns:
+            return None
+        table, _, column = columns[0].path.partition(".")
+        return FromRecord(table=table, column=column), None
+
+    def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[Parameter, Bound]]:
+        """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it something that a user could say."""
+        left = MOST_OPTIONAL
+        for taker in self.graph.linked[tool]:
+            if not left:
+                return
+            if taker.required and (tied or not taker.told):
+                continue
+            found = self._find_flow(taker) if not tied or self.chance.random() < OPTIONAL else None
+            beside = self._find_beside(tool, taker) if found and (tied or self._ties(found)) else None
+            if found and beside is not None:
+                tied, left = True, left - 1
+                yield taker, found
+                yield from beside
+
+    def _find_beside(self, tool: int, taker: Parameter) -> list[tuple[Parameter, Bound]] | None:
+        """What an optional input brings with it, since the part that it stands in cannot do without; None where that has no source."""
+        found = list[tuple[Parameter, Bound]]()
+        for one in self.graph.find_needed(tool, [taker.path]):
+            if not one.required and one != taker:
+                source = self._find_elsewhere(one) or self._find_flow(one)
+                if source is None:
+                    return None
+                found.append((one, source))
+        return found
+
+    def _is_bound(self, tool: int) -> bool:
+        return any(self.graph.is_bound(earlier, tool) for earlier in self.steps)
+
+    def _find_flow(self, taker: Parameter) -> Bound | None:
+        """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and before it what is preferred."""
+        best: Bound | None = None
+        for _, giver in self._list_offers(taker):
+            found = self._reach(giver, taker)
+            if found is None:
+                continue
+            if found[1] is None and self._ties(found):
+                return found
+            if best is None or (not self._ties(best) and self._ties(found)):
+                best = found
+        return best
+
+    def _list_offers(self, taker: Parameter) -> list[tuple[int, Parameter]]:
+        """What the steps could give, the strongest first."""
+        offers = self.graph.offers.get(taker.index)
+        if offers is None:
+            return []
+        found = [one for tool in self.steps if tool in offers for one in offers[tool]]
+        found.sort(key=itemgetter(0))
+        return found
+
+    def _is_free(self, choice: FromNode) -> bool:
+        """Whether what was chosen from there, if anything was, still stands."""
+        return FromNode(node=self._chosen.get((choice.node, choice.path), "")) not in self._gone
+
+    def _reach(self, giver: Parameter, taker: Parameter) -> Bound | None:
+        if self.loop and giver.owner == self.loop[1] and giver.depth == 1 and giver.path.startswith(f"{self.loop[2]}."):
+            item = FromItem(loop=self.loop[0], path=giver.path)
+            return None if item in self._gone else (item, None)
+        source = FromNode(node=self.steps[giver.owner], path=giver.path)
+        if giver.depth <= taker.depth:
+            return None if source in self._gone else (source, None)
+        return (source, source) if giver.depth == taker.depth + 1 and self._is_free(source) else None
+
+    def _choose(self, of: FromNode, reasons: list[Node]) -> FromNode:
+        """The same choice serves whoever needs it again."""
+        known = self._chosen.get((of.node, of.path))
+        if known is None:
+            known = f"r{len(self._chosen) + 1}"
+            self._chosen[of.node, of.path] = known
+            reasons.append(Reason(id=known, rule="choose", takes=[of, FromUser()]))
+        return FromNode(node=known)
+
+    def finish(self, sampler: str) -> Chain:
+        return Chain(sampler=sampler, nodes=self.nodes, given=list(dict.fromkeys(self.given)))

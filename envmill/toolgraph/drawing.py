@@ -1,0 +1,47 @@
+"""Drawing: a sampler tried again and again, every chain judged by the one validator, and each try that came to nothing counted."""
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.samplers.base import Sampler
+from envmill.toolgraph.validity import LIMITS, Limits, find_faults
+from schemas.chain import Chain
+
+TRIES = 20
+"""For each chain asked for."""
+
+
+@dataclass
+class Drawn:
+    """Chains that hold, each another one, and what became of all other tries."""
+
+    sampler: str
+    chains: list[Chain] = field(default_factory=list[Chain])
+    tries: int = 0
+    given_up: Counter[str] = field(default_factory=Counter[str])
+    """Reason → tries in which the sampler itself found no chain."""
+    refused: Counter[str] = field(default_factory=Counter[str])
+    """First fault → chains that the validator refused."""
+    repeated: int = 0
+    """Chains that were there already."""
+
+
+def draw_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: Limits = LIMITS) -> Drawn:
+    """So many chains, or all that so many tries find; the same for the same seed, in every process."""
+    drawn, known = Drawn(sampler.name), set[str]()
+    while len(drawn.chains) < count and drawn.tries < TRIES * count:
+        chance = random.Random(f"{seed} {sampler.name} {drawn.tries}")
+        drawn.tries += 1
+        chain = sampler.draw(graph, chance, limits)
+        if isinstance(chain, str):
+            drawn.given_up[chain] += 1
+        elif faults := find_faults(graph, chain, limits):
+            drawn.refused[faults[0].code] += 1
+        elif (spelled := chain.model_dump_json()) in known:
+            drawn.repeated += 1
+        else:
+            known.add(spelled)
+            drawn.chains.append(chain)
+    return drawn

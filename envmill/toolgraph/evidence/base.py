@@ -1,0 +1,63 @@
+"""What evidence is: something that looks at tools and says which value could go where, or which tool goes with which."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from envmill.toolgraph.parameters import Parameters
+from schemas.sketch import ToolSketch
+
+CROWD = 48
+"""Links into one input that are kept: those of its own service, and the strongest, first."""
+Label = Literal["strong", "weak", "independent"]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What evidence looks at."""
+
+    tools: Sequence[ToolSketch]
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A value that could be given on: an output or column, and the input that takes it."""
+
+    giver: int
+    taker: int
+    strength: float
+    """Up to 1."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """Two tools that belong together, whatever values they have. It weighs; it supplies no argument."""
+
+    first: int
+    then: int
+    strength: float
+    """Up to 1."""
+    evidence: str
+    label: Label | None = None
+    """A judgement that stands above what the graph would say itself."""
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Evidence that should have been heard and was not, with its reason: the graph counts it."""
+
+    evidence: str
+    reason: str
+    count: int = 1
+
+
+class Evidence(Protocol):
+    """One way of knowing."""
+
+    name: str
+
+    async def find(self, scene: Scene) -> Iterable[Link | Bond | Silence]:
+        """All it knows. Links that cannot be are refused by the graph, and counted there."""
+        ...

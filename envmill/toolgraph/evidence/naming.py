@@ -1,0 +1,54 @@
+"""Evidence `naming`: the same meaning by name and place in the schema, of a type that fits."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from envmill.toolgraph.evidence.base import CROWD, Link, Scene, Silence
+from envmill.toolgraph.parameters import NOBODY, Parameter
+from envmill.toolgraph.words import COMMON, Words
+
+REFERENCE, VALUE, BARE = 1.0, 0.6, 0.5
+"""What selects a thing; any other value of the same meaning; the same word said of something else, unless it is a common one."""
+
+SURVEYED = 400
+"""Givers of one meaning that are looked at one by one."""
+MOST_SAID = 8
+"""Things that a word is said of, before it says nothing: everything has a note, few things have a sku."""
+
+
+class Naming:
+    """`order_id` takes what `get_order` gives as `id`; `sku` takes any `sku`."""
+
+    name = "naming"
+
+    async def find(self, scene: Scene) -> Iterable[Link | Silence]:
+        return self._find(scene)
+
+    def _find(self, scene: Scene) -> Iterator[Link | Silence]:
+        givers, bare = defaultdict[Words, list[Parameter]](list), defaultdict[Words, list[Parameter]](list)
+        for giver in (one for one in scene.parameters.all if one.side != "input" and not one.is_control):
+            givers[giver.words].append(giver)
+            if giver.is_one_word and giver.words[-1] not in COMMON:
+                bare[giver.words[-1:]].append(giver)
+        for taker in (one for side in scene.parameters.inputs for one in side if not one.is_control):
+            strength = REFERENCE if taker.is_reference else VALUE
+            near = self._find_near(scene, taker, givers[taker.words])
+            yield from (Link(giver.index, taker.index, strength, self.name) for giver in near)
+            if len(near) < len(givers[taker.words]):
+                yield Silence(self.name, "crowded", len(givers[taker.words]) - len(near))
+            if taker.is_one_word:
+                yield from self._link_bare(taker, bare[taker.words[-1:]])
+
+    def _find_near(self, scene: Scene, taker: Parameter, givers: list[Parameter]) -> list[Parameter]:
+        """Of a crowd those of its own service and the first of all: the graph keeps no more, and to refuse thousands takes seconds."""
+        if len(givers) <= SURVEYED:
+            return givers
+        services = scene.parameters.services
+        home = [one for one in givers if one.owner == NOBODY or services[one.owner] == services[taker.owner]]
+        return list({one.index: one for one in (*home, *givers[:CROWD])}.values())
+
+    def _link_bare(self, taker: Parameter, givers: list[Parameter]) -> Iterator[Link | Silence]:
+        if len({giver.words for giver in givers}) > MOST_SAID:
+            yield Silence(self.name, "a word said of many things")
+            return
+        yield from (Link(giver.index, taker.index, BARE, self.name) for giver in givers if giver.words != taker.words)

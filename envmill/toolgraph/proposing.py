@@ -1,0 +1,81 @@
+"""Proposals: a large set of tools parted into domains, each with the tables its tools speak of and directed walks through it.
+
+sketches ─► graph ─► domains ─► tables, tool → tables ─► graph of the domain alone ─► walks, each judged
+"""
+
+from collections.abc import Sequence
+
+from envmill.toolgraph.audit import audit_graph
+from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.evidence.base import Evidence
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.partition import Domain, find_domains
+from envmill.toolgraph.samplers import SAMPLERS
+from envmill.toolgraph.tabling import Tabled, propose_tables
+from envmill.toolgraph.validity import LIMITS, Limits
+from envmill.toolgraph.weaving import weave
+from envmill.toolgraph.words import Words
+from schemas.proposal import Proposal
+from schemas.sketch import ToolSketch
+
+LEAST = 6
+"""Tools of a domain: fewer give no walks worth having."""
+WALKS = 12
+"""For each domain."""
+
+
+async def propose_domains(
+    tools: Sequence[ToolSketch], evidence: Sequence[Evidence] = (), seed: int = 0, walks: int = WALKS, limits: Limits = LIMITS
+) -> list[Proposal]:
+    """One proposal for each domain that is large enough, the largest first; the same for the same seed. Smaller domains give none."""
+    graph = await weave(tools, evidence or [Naming(), Tables()])
+    large = [domain for domain in find_domains(graph, seed) if len(domain.tools) >= LEAST]
+    return [await _propose(graph, domain, seed, walks, limits) for domain in large]
+
+
+async def _propose(graph: ToolGraph, domain: Domain, seed: int, walks: int, limits: Limits) -> Proposal:
+    members = [graph.index[name] for name in domain.tools]
+    tabled = propose_tables(graph.parameters, graph.tools, members)
+    left_out = dict(tabled.left_out)
+    kept = list[ToolSketch]()
+    for tool in members:
+        placed = place_tool(graph, tool, tabled)
+        if placed is None:
+            left_out[graph.tools[tool].name] = "nothing that it speaks of has a table"
+        else:
+            kept.append(placed)
+    tables = list(tabled.tables.values())
+    alone = await weave(kept, [Naming(), Tables()], tables)
+    unreached = set(audit_graph(alone).out_of_reach)
+    left_out |= {name: "nobody can supply what it needs" for name in sorted(unreached)}
+    drawn = draw_chains(alone, SAMPLERS["weighted"], walks, seed, limits)
+    licences = {tool.licence for tool in kept}
+    return Proposal(
+        name=domain.name,
+        tools=[tool for tool in kept if tool.name not in unreached],
+        tables=tables,
+        walks=drawn.chains,
+        left_out=left_out,
+        licence="unknown" if "unknown" in licences or not licences else " AND ".join(sorted(licences)),
+    )
+
+
+def place_tool(graph: ToolGraph, tool: int, tabled: Tabled) -> ToolSketch | None:
+    """The tool with the tables that it would read and write; None where there are none."""
+    sketch, about = graph.tools[tool], graph.parameters.entities[tool]
+    own = [tabled.tables[about].name] if about in tabled.tables else []
+    others = [name for name in _list_referred(graph, tool, tabled) if name not in own]
+    if not own and not others:
+        return None
+    if sketch.effect == "query":
+        return sketch.model_copy(update={"reads": own + others, "writes": []})
+    # What is about nothing that has a table changes what it refers to.
+    return sketch.model_copy(update={"reads": own + others, "writes": own or others[:1]})
+
+
+def _list_referred(graph: ToolGraph, tool: int, tabled: Tabled) -> list[str]:
+    """Tables of what its arguments select."""
+    selected: list[Words] = [one.words[:-1] for one in graph.parameters.inputs[tool] if one.is_reference]
+    return list(dict.fromkeys(tabled.tables[entity].name for entity in selected if entity in tabled.tables))

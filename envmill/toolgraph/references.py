@@ -1,0 +1,66 @@
+"""References: which nodes of a chain speak of which, and which of them wait for themselves."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from schemas.chain import Branch, FromItem, FromNode, Loop, Node, Reason, Source, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A node, and the loops and branches around it."""
+
+    node: Node
+    around: tuple[str, ...]
+
+
+def walk_nodes(nodes: Sequence[Node], around: tuple[str, ...] = ()) -> Iterator[Walked]:
+    """Every node, outer ones first."""
+    for node in nodes:
+        yield Walked(node, around)
+        if isinstance(node, Branch):
+            yield from walk_nodes([*node.then, *node.otherwise], (*around, node.id))
+        elif isinstance(node, Loop):
+            yield from walk_nodes(node.body, (*around, node.id))
+
+
+def list_sources(node: Node) -> list[Source]:
+    """Sources that a node itself speaks of, not those of nodes inside it."""
+    if isinstance(node, Step):
+        return list(node.arguments.values())
+    if isinstance(node, Reason):
+        return node.takes
+    return [node.left] if isinstance(node, Branch) else [node.over]
+
+
+def list_references(node: Node) -> list[str]:
+    """Ids of the nodes it speaks of."""
+    return [one.node if isinstance(one, FromNode) else one.loop for one in list_sources(node) if isinstance(one, (FromNode, FromItem))]
+
+
+def find_circular(walked: Sequence[Walked]) -> frozenset[str]:
+    """Nodes that wait for themselves. A node inside a loop or branch waits for that one, too."""
+    waits = {one.node.id: {*list_references(one.node), *one.around} for one in walked}
+    if _is_forward(walked, waits):
+        return frozenset()
+    return frozenset(id for id in waits if id in _reach(waits, id))
+
+
+def _is_forward(walked: Sequence[Walked], waits: Mapping[str, set[str]]) -> bool:
+    """Whether everything is spoken of after it was there: then there is no circle, and this is quick."""
+    seen = set[str]()
+    for one in walked:
+        if not waits[one.node.id] <= seen:
+            return False
+        seen.add(one.node.id)
+    return True
+
+
+def _reach(waits: Mapping[str, set[str]], start: str) -> set[str]:
+    reached, ahead = set[str](), list(waits[start])
+    while ahead:
+        name = ahead.pop()
+        if name not in reached:
+            reached.add(name)
+            ahead += waits.get(name, ())
+    return reached

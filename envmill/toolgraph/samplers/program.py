@@ -1,0 +1,81 @@
+"""Sampler `program`: control flow. A list is read, and something done for each of its items, for some only where a value says so.
+
+read … ─► list ─► each item: [if item.status equals …: change it]
+"""
+
+import random
+from collections.abc import Sequence
+
+from envmill.toolgraph.course import Course
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.samplers.backward import resolve_goal
+from envmill.toolgraph.validity import Limits
+from schemas.chain import Branch, Chain, FromItem, FromNode, Loop, Node
+
+CONDITION = 0.5
+"""How often the items are told apart."""
+TRIES = 8
+"""Tools tried inside the loop."""
+
+
+class Program:
+    """What an author writes as a program is the same record, and goes through the same validator."""
+
+    name = "program"
+
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+        lists = graph.lists
+        if not lists:
+            return "no_list"
+        tool, around = chance.choice(lists)
+        course = Course(graph, chance)
+        if fault := resolve_goal(course, tool, limits):
+            return fault
+        if len(course.steps) >= limits.most:
+            return "too_long"
+        body = _fill(course, tool, around, chance.randint(1, limits.most - len(course.steps)))
+        if not body:
+            return "empty_loop"
+        if len(course.steps) < limits.least:
+            return "too_short"
+        return course.finish(self.name)
+
+
+def _fill(course: Course, tool: int, around: str, most: int) -> list[Node]:
+    """Steps for each item, each tied to the item or to what was done for it; the loop joins the course."""
+    graph, before = course.graph, course.nodes
+    course.nodes, course.loop = [], ("each1", tool, around)
+    for _ in range(TRIES):
+        inside = [one for one in course.steps if course.steps[one] in {node.id for node in course.nodes}]
+        ahead = [one for one in _find_takers(graph, tool, around, inside) if one not in course.steps]
+        if not ahead or len(inside) >= most:
+            break
+        course.add(course.chance.choice(ahead))
+    body, course.nodes, course.loop = course.nodes, before, None
+    if body:
+        over = FromNode(node=course.steps[tool], path=around)
+        course.nodes = [*before, Loop(id="each1", over=over, body=_tell_apart(graph, tool, around, body, course.chance))]
+    return body
+
+
+def _find_takers(graph: ToolGraph, tool: int, around: str, inside: Sequence[int]) -> list[int]:
+    """Tools that take something of an item, or of what was done for it."""
+    direct = graph.item_takers.get((tool, around), ())
+    return [*direct, *(then for one in inside for then in graph.successors[one])]
+
+
+def _tell_apart(graph: ToolGraph, tool: int, around: str, body: list[Node], chance: random.Random) -> list[Node]:
+    """All of it only where one of the item's values compares."""
+    told = [one for one in graph.parameters.outputs[tool] if _can_be_compared(one, around)]
+    if not told or chance.random() >= CONDITION:
+        return body
+    one = chance.choice(told)
+    number = one.type in ("integer", "number")
+    op = chance.choice(("above", "below")) if number else chance.choice(("equals", "differs"))
+    right = chance.choice(one.choices) if one.choices and not number else None
+    return [Branch(id="if1", left=FromItem(loop="each1", path=one.path), op=op, right=right, then=body)]
+
+
+def _can_be_compared(one: Parameter, around: str) -> bool:
+    return one.path.startswith(f"{around}.") and one.depth == 1 and one.type in ("string", "integer", "number") and not one.is_control

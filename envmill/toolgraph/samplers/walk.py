@@ -1,0 +1,70 @@
+"""Samplers `walk` and `weighted`: from a tool to one that can take what it gives; uniformly, or by how much it rests on it."""
+
+import random
+from collections.abc import Callable, Sequence
+
+from envmill.toolgraph.course import Course
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.validity import Limits
+from schemas.chain import Chain
+
+TRIES = 6
+"""Next tools tried at one place before the walk ends there."""
+
+Pick = Callable[[ToolGraph, int, Sequence[int], random.Random], int]
+
+
+class Walk:
+    """Starts at any tool that can be called with nothing done before."""
+
+    name = "walk"
+
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+        starts = graph.starts
+        if not starts:
+            return "no_start"
+        return follow(self.name, graph, chance, limits, chance.choice(starts), _pick_any)
+
+
+class Weighted:
+    """Starts where something is given and nothing strongly needed; prefers what strongly rests on the step before."""
+
+    name = "weighted"
+
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+        starts = graph.sources or graph.starts
+        if not starts:
+            return "no_start"
+        return follow(self.name, graph, chance, limits, chance.choice(starts), _pick_heavy)
+
+
+def follow(name: str, graph: ToolGraph, chance: random.Random, limits: Limits, start: int, pick: Pick) -> Chain | str:
+    """Walk on until the length drawn, or until nothing can follow."""
+    course = Course(graph, chance)
+    if fault := course.add(start):
+        return fault
+    length, at = chance.randint(limits.least, limits.most), start
+    while len(course.steps) < length:
+        then = _go_on(graph, course, at, pick)
+        if then is None:
+            break
+        at = then
+    return "dead_end" if len(course.steps) < limits.least else course.finish(name)
+
+
+def _go_on(graph: ToolGraph, course: Course, at: int, pick: Pick) -> int | None:
+    ahead = [one for one in graph.successors[at] if one not in course.steps]
+    for _ in range(min(TRIES, len(ahead))):
+        then = pick(graph, at, ahead, course.chance)
+        if not course.add(then):
+            return then
+        ahead.remove(then)
+    return None
+
+
+def _pick_any(graph: ToolGraph, at: int, ahead: Sequence[int], chance: random.Random) -> int:  # noqa: ARG001  the uniform case
+    return chance.choice(ahead)
+
+
+def _pick_heavy(graph: ToolGraph, at: int, ahead: Sequence[int], chance: random.Random) -> int:
+    return chance.choices(ahead, [graph.weights[at][one] for one in ahead])[0]

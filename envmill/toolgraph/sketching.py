@@ -1,0 +1,64 @@
+"""Sketches of a built environment: its interface, its tables, and for outputs what its tools were seen to reply."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from schemas.base import Json, is_array, is_object
+from schemas.environment import Environment
+from schemas.sketch import ToolSketch
+
+_TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
+"""In this order: a truth value is an int in Python."""
+
+
+def sketch_environment(environment: Environment, replies: Mapping[str, Sequence[Json]], actor: str = "agent") -> list[ToolSketch]:
+    """What one actor may call. `replies`: JSON values that tools were seen to answer; a tool that was not seen gives nothing on."""
+    return [
+        ToolSketch(
+            name=tool.name,
+            description=tool.description,
+            service=environment.name,
+            effect=tool.effect,
+            inputs=tool.parameters,
+            outputs=_open(infer_schema(replies.get(tool.name, ()))),
+            reads=tool.reads,
+            writes=tool.writes,
+            licence=environment.licence,
+            source="environment",
+        )
+        for tool in environment.tools
+        if actor in tool.actors
+    ]
+
+
+def _open(schema: dict[str, Json]) -> dict[str, Json]:
+    """An object; what is none is the only value of one, as for documents."""
+    if not schema or schema.get("type") == "object":
+        return schema
+    return {"type": "object", "properties": {"items" if schema.get("type") == "array" else "value": schema}}
+
+
+def infer_schema(values: Iterable[Json]) -> dict[str, Json]:
+    """What all of some values are. A type that differs is none; a property is required when no object lacks it."""
+    seen = [value for value in values if value is not None]
+    types = {_name_type(value) for value in seen}
+    if types == {"integer", "number"}:
+        return {"type": "number"}
+    if len(types) != 1:
+        return {}
+    (type,) = types
+    return {"type": type} | dict(_infer_parts(type, seen))
+
+
+def _name_type(value: Json) -> str:
+    if is_object(value):
+        return "object"
+    return "array" if is_array(value) else next((name for kind, name in _TYPES if isinstance(value, kind)), "")
+
+
+def _infer_parts(type: str, seen: Sequence[Json]) -> Iterator[tuple[str, Json]]:
+    if type == "array":
+        yield "items", infer_schema(item for value in seen for item in value)
+    elif type == "object":
+        names = list(dict.fromkeys(name for value in seen for name in value))
+        yield "properties", {name: infer_schema(value[name] for value in seen if name in value) for name in names}
+        yield "required", [name for name in names if all(name in value for value in seen)]

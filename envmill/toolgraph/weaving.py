@@ -1,0 +1,56 @@
+"""Weaving: all evidence heard, what cannot be refused and counted, the rest made one graph."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from envmill.errors import SettingsError
+from envmill.toolgraph.evidence.base import CROWD, Bond, Evidence, Link, Scene, Silence
+from envmill.toolgraph.fitting import find_refusal
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.parameters import NOBODY, Parameters
+from schemas.database import Table
+from schemas.sketch import ToolSketch
+
+
+async def weave(tools: Sequence[ToolSketch], evidence: Sequence[Evidence], tables: Sequence[Table] = ()) -> ToolGraph:
+    """A graph of tools, and of the tables whose records can be looked up."""
+    twice = [name for name, count in Counter(tool.name for tool in tools).items() if count > 1]
+    if twice:
+        raise SettingsError(f"Two tools are named {twice[0]}. Names are what chains call tools by: put the service before them.")
+    scene, refused = Scene(tools, Parameters(tools, tables)), Counter[str]()
+    refused.update({"beyond the most parameters": total} if (total := sum(scene.parameters.left_out.values())) else {})
+    links, bonds = defaultdict[int, dict[int, Link]](dict), defaultdict[tuple[int, int], list[Bond]](list)
+    for one in evidence:
+        for found in await one.find(scene):
+            if isinstance(found, Silence):
+                refused[f"{found.evidence}: {found.reason}"] += found.count
+            elif isinstance(found, Bond):
+                bonds[found.first, found.then].append(found)
+            else:
+                _take(scene.parameters, found, links, refused)
+    kept = {taker: _thin(scene, taker, found, refused) for taker, found in sorted(links.items())}
+    return ToolGraph(tools, scene.parameters, kept, {pair: tuple(found) for pair, found in sorted(bonds.items())}, refused)
+
+
+def _take(parameters: Parameters, link: Link, links: dict[int, dict[int, Link]], refused: Counter[str]) -> None:
+    reason = find_refusal(parameters, parameters.all[link.giver], parameters.all[link.taker])
+    if reason:
+        refused[reason] += 1
+        return
+    known = links[link.taker].get(link.giver)
+    if known is None or known.strength < link.strength:
+        links[link.taker][link.giver] = link
+
+
+def _thin(scene: Scene, taker: int, found: dict[int, Link], refused: Counter[str]) -> tuple[Link, ...]:
+    all, tools = scene.parameters.all, scene.tools
+    home = tools[all[taker].owner].service
+
+    def is_stranger(link: Link) -> bool:
+        owner = all[link.giver].owner
+        return owner != NOBODY and tools[owner].service != home
+
+    ordered = sorted(found.values(), key=lambda link: (is_stranger(link), -link.strength, link.giver))
+    if len(ordered) > CROWD:
+        refused["crowded"] += len(ordered) - CROWD
+    return tuple(ordered[:CROWD])

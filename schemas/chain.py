@@ -1,0 +1,128 @@
+"""A chain: tools in an order, and where each argument comes from. Data only: what walks it is trusted code, and nothing of it is executed.
+
+step ──► step ──► reason ──► step          each argument: from the user, a record, an earlier node, the item of a loop
+  └──► each: [step, if: [step] else: []]
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from schemas.base import Contract, Json
+
+Rule = Literal["choose", "count", "total", "difference", "compose"]
+
+
+class FromUser(Contract):
+    """The user says it."""
+
+    kind: Literal["user"] = "user"
+    """Tells sources apart."""
+
+
+class FromRecord(Contract):
+    """It stands in a record of the initial state that is looked up."""
+
+    kind: Literal["record"] = "record"
+    """Tells sources apart."""
+    table: str
+    """Table of the record."""
+    column: str
+    """Column of the value."""
+
+
+class FromNode(Contract):
+    """An earlier node gave it."""
+
+    kind: Literal["node"] = "node"
+    """Tells sources apart."""
+    node: str
+    """Id of a step, or of a reasoning node."""
+    path: str = ""
+    """Where in a step's reply, `orders[].id`; empty for what a reasoning node derived."""
+
+
+class FromItem(Contract):
+    """It stands in the item that a loop is at."""
+
+    kind: Literal["item"] = "item"
+    """Tells sources apart."""
+    loop: str
+    """Id of the loop."""
+    path: str
+    """Where in the reply that the loop goes over, from the reply's beginning."""
+
+
+Source = Annotated[FromUser | FromRecord | FromNode | FromItem, Field(discriminator="kind")]
+
+
+class Step(Contract):
+    """One call of a tool."""
+
+    kind: Literal["step"] = "step"
+    """Tells nodes apart."""
+    id: str
+    """Name within the chain."""
+    tool: str
+    """Tool called."""
+    arguments: dict[str, Source] = {}
+    """Path of an input → where its value comes from; optional inputs may be left out."""
+
+
+class Reason(Contract):
+    """Something derived between calls, that no tool gives."""
+
+    kind: Literal["reason"] = "reason"
+    """Tells nodes apart."""
+    id: str
+    """Name within the chain."""
+    rule: Rule
+    """`choose` one of many; `count` or `total` of many; `difference` of two numbers; `compose` a text."""
+    takes: list[Source]
+    """What it is derived from."""
+
+
+class Branch(Contract):
+    """Some nodes only where a value compares so."""
+
+    kind: Literal["if"] = "if"
+    """Tells nodes apart."""
+    id: str
+    """Name within the chain."""
+    left: Source
+    """Value looked at."""
+    op: Literal["equals", "differs", "above", "below"]
+    """How it compares."""
+    right: Json
+    """With what; null: with something that the user says."""
+    then: "list[Node]"
+    """Nodes where it does."""
+    otherwise: "list[Node]" = []
+    """Nodes where it does not."""
+
+
+class Loop(Contract):
+    """Some nodes for each item of a list."""
+
+    kind: Literal["each"] = "each"
+    """Tells nodes apart."""
+    id: str
+    """Name within the chain."""
+    over: FromNode
+    """The list: a path that ends in `[]`."""
+    body: "list[Node]"
+    """Nodes for each item."""
+
+
+Node = Annotated[Step | Reason | Branch | Loop, Field(discriminator="kind")]
+
+
+class Chain(Contract):
+    """Nodes in the order in which they are done."""
+
+    sampler: str
+    """What made it."""
+    nodes: list[Node]
+    """Steps, and what stands between them."""
+    given: list[str] = []
+    """Preconditions that the initial state has to meet."""

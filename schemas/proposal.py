@@ -1,0 +1,23 @@
+"""A domain that tools propose: which tools belong to it, what tables they speak of, and walks through them. Nobody has written any code."""
+
+from schemas.base import Contract
+from schemas.chain import Chain
+from schemas.database import Table
+from schemas.sketch import ToolSketch
+
+
+class Proposal(Contract):
+    """What an environment could be made of."""
+
+    name: str
+    """Services and things it is about."""
+    tools: list[ToolSketch]
+    """Its tools, each with the tables it would read and write."""
+    tables: list[Table]
+    """Tables that these tools speak of."""
+    walks: list[Chain]
+    """Directed walks, each a seed for a scenario; every one passed the validator."""
+    left_out: dict[str, str]
+    """Tool or value → why it has no place here."""
+    licence: str
+    """Licence of its documents; unknown as soon as one is."""

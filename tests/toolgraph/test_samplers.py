@@ -1,0 +1,109 @@
+"""Samplers: all of them make chains, all chains hold, and every try is accounted for."""
+
+import asyncio
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.references import list_references, walk_nodes
+from envmill.toolgraph.samplers import SAMPLERS
+from envmill.toolgraph.validity import Limits, find_faults
+from envmill.toolgraph.weaving import weave
+from schemas.chain import Branch, Chain, FromNode, Loop, Node, Reason, Step
+from tests.bench.toolgraph import compose_tools
+from tests.soak import count
+
+PLACES = 20
+"""Things in the composed set: five tools each."""
+COUNT = count(60, 1_500)
+
+
+@pytest.fixture(scope="module")
+def graph() -> ToolGraph:
+    """A hundred tools, each thing with two others that it refers to."""
+    return asyncio.run(weave(compose_tools(5 * PLACES), [Naming(), Tables()]))
+
+
+@pytest.mark.soak(area="sql")
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_every_sampler_makes_chains_that_hold(graph: ToolGraph, name: str) -> None:
+    drawn = draw_chains(graph, SAMPLERS[name], COUNT)
+    assert (SAMPLERS[name].name, len(drawn.chains)) == (name, COUNT)
+    assert all(not find_faults(graph, chain) for chain in drawn.chains)
+    assert drawn.tries == len(drawn.chains) + drawn.repeated + drawn.given_up.total() + drawn.refused.total()
+    assert len({chain.model_dump_json() for chain in drawn.chains}) == COUNT
+
+
+@pytest.mark.soak(area="sql")
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_chain_with_a_piece_missing_is_refused(graph: ToolGraph, name: str) -> None:
+    """Every thought, and every step that another one rests on, taken out of every chain."""
+    for chain in draw_chains(graph, SAMPLERS[name], COUNT).chains:
+        walked = list(walk_nodes(chain.nodes))
+        relied = {id for one in walked for id in list_references(one.node)}
+        for id in sorted({one.node.id for one in walked if isinstance(one.node, Reason)} | relied):
+            assert find_faults(graph, chain.model_copy(update={"nodes": without(chain.nodes, id)})), (id, chain)
+
+
+def without(nodes: list[Node], id: str) -> list[Node]:
+    left = [node for node in nodes if node.id != id]
+    parts = {"each": ("body",), "if": ("then", "otherwise")}
+    return [node.model_copy(update={part: without(getattr(node, part), id) for part in parts.get(node.kind, ())}) for node in left]
+
+
+@pytest.mark.soak(area="sql")
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_chain_in_the_other_order_is_refused(graph: ToolGraph, name: str) -> None:
+    for chain in draw_chains(graph, SAMPLERS[name], COUNT).chains:
+        assert find_faults(graph, chain.model_copy(update={"nodes": chain.nodes[::-1]})), chain
+
+
+def test_the_same_seed_gives_the_same(shop: ToolGraph) -> None:
+    one, other, third = (draw_chains(shop, SAMPLERS["backward"], 5, seed).chains for seed in (1, 1, 2))
+    assert one == other != third
+
+
+def kinds(chain: Chain) -> Iterator[str]:
+    yield from (one.node.kind for one in walk_nodes(chain.nodes))
+
+
+def test_what_each_is_for(shop: ToolGraph) -> None:
+    merged, programs = (draw_chains(shop, SAMPLERS[name], 30).chains for name in ("merge", "program"))
+    assert all("reason" in kinds(chain) for chain in merged)
+    assert {node.rule for chain in merged for node in chain.nodes if isinstance(node, Reason)} >= {"choose", "total", "compose"}
+    assert all(any(isinstance(node, Loop) for node in chain.nodes) for chain in programs)
+    assert any(isinstance(one.node, Branch) for chain in programs for one in walk_nodes(chain.nodes))
+
+
+def test_what_a_sampler_invents_is_refused_and_counted(shop: ToolGraph) -> None:
+    """A sampler that hears wrongly where values come from, now and then."""
+
+    class Careless:
+        name = "careless"
+
+        def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+            chain = SAMPLERS["backward"].draw(graph, chance, limits)
+            return chain if isinstance(chain, str) or chance.random() < 0.5 else _spoil(chain)
+
+    drawn = draw_chains(shop, Careless(), 20)
+    assert len(drawn.chains) == 20
+    assert set(drawn.refused) <= {"no_output", "gone"}
+    assert drawn.refused["no_output"] >= 5
+
+
+def _spoil(chain: Chain) -> Chain:
+    last = next(node for node in reversed(chain.nodes) if isinstance(node, Step))
+    wrong = {path: FromNode(node="s1", path="nowhere") for path in last.arguments}
+    spoiled = last.model_copy(update={"arguments": wrong})
+    return chain.model_copy(update={"nodes": [spoiled if node is last else node for node in chain.nodes]})
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+async def test_a_graph_without_a_way_gives_reasons(name: str) -> None:
+    drawn = draw_chains(await weave([], []), SAMPLERS[name], 3)
+    assert (drawn.chains, drawn.given_up.total()) == ([], drawn.tries)

@@ -1,0 +1,47 @@
+"""Sketches of a built environment: what its tools were seen to reply becomes what they give on."""
+
+from typing import Any
+
+import pytest
+
+from envmill.sandbox import Sandbox
+from envmill.toolgraph.audit import audit_graph
+from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.samplers import SAMPLERS
+from envmill.toolgraph.sketching import infer_schema, sketch_environment
+from envmill.toolgraph.weaving import weave
+from tests.samples.sql import load, play_oracle
+
+
+async def test_a_sample_is_walked_by_what_it_was_seen_to_reply(jail: Sandbox) -> None:
+    folder, replies = load("hotel"), dict[str, list[Any]]()
+    for scenario in folder.scenarios:
+        for deed in (await play_oracle(jail, folder, scenario)).deeds:
+            replies.setdefault(deed.call.name, []).extend(part["value"] for part in deed.parts if part["type"] == "json")
+    sketches = sketch_environment(folder.environment, replies)
+    assert any(sketch.outputs for sketch in sketches)
+    graph = await weave(sketches, [Naming(), Tables()], folder.environment.tables)
+    assert audit_graph(graph).unsuppliable == ()
+    assert any(graph.parameters.all[link.giver].side == "output" for found in graph.links.values() for link in found)
+    assert len(draw_chains(graph, SAMPLERS["backward"], 20).chains) == 20
+
+
+@pytest.mark.parametrize(
+    ("values", "schema"),
+    [
+        ([1, 2.5], {"type": "number"}),
+        ([1, "a"], {}),
+        ([True, 1], {}),
+        ([None, "a"], {"type": "string"}),
+        ([], {}),
+        ([[1], []], {"type": "array", "items": {"type": "integer"}}),
+        (
+            [{"a": 1}, {"a": 2, "b": None}],
+            {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]},
+        ),
+    ],
+)
+def test_a_schema_is_what_all_values_are(values: list[Any], schema: dict[str, Any]) -> None:
+    assert infer_schema(values) == schema
