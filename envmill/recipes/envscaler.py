@@ -9,6 +9,7 @@ from envmill.drafting.assembly import Parts, assemble
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
+from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.origin import Origin
 from schemas.prompts import (
@@ -84,7 +85,14 @@ class EnvScaler:
         scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}
         return Seed.model_validate({"recipe": self.name, "brief": brief, "licence": licence, "source": source} | scores)
 
-    async def think_up(self, seed: Seed, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
+    async def think_up(
+        self,
+        seed: Seed,
+        failure: str,
+        locked: Sequence[str],
+        account: Account,
+        before: Blueprint | None = None,  # noqa: ARG002
+    ) -> Blueprint:
         reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure, locked=list(locked)), BlueprintReply)
         origin = Origin(
             recipe=self.name,
@@ -131,7 +139,13 @@ class EnvScaler:
         methods = [*kept.methods.values(), *(reply.source for reply in written)]
         return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
+    async def write_tests(
+        self,
+        environment: Environment,
+        failure: str,
+        account: Account,
+        rows: Json = None,  # noqa: ARG002
+    ) -> TestsReply:
         inputs = TestsInput(
             brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment), failure=failure
         )
