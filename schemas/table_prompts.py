@@ -13,10 +13,10 @@ from schemas.seed import Brief
 class NamesInput(Contract):
     """Think of places of work that are not known yet."""
 
-    known: list[ThemeReply]
-    """Places that are known, as examples; none of them may come again."""
+    known: dict[str, str]
+    """Places that are known, as examples: name → what is kept there. None of them may come again."""
     focus: list[str]
-    """Words for fields of work of which there are too few."""
+    """Of these, the ones whose neighbourhood is wanted most; empty where anything is."""
     wanted: int
     """How many are wanted."""
     round: int

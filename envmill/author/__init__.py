@@ -72,11 +72,18 @@ def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
 def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
-    brief = place_text(inputs["text"]) if prompt == "theme" else Brief.model_validate(inputs["brief"])
+    brief = _find_brief(prompt, inputs)
     domain = compose_domain(brief, seed)
     domain = replace(domain, kind="sql") if tabling.speaks_of_tables(prompt, inputs) else domain
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
     return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample), inputs)
+
+
+def _find_brief(prompt: str, inputs: Json) -> Brief:
+    """What is asked about; before there is a brief, the place a text comes from, or any."""
+    if prompt in ("theme", "names"):
+        return place_text(inputs.get("text", ""))
+    return Brief.model_validate(inputs["brief"])
 
 
 def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
@@ -174,6 +181,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
+    "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,
     "schema": tabling.answer_schema,
     "rows": tabling.answer_rows,

@@ -5,15 +5,20 @@ import re
 from envmill.author.blueprint import write_blueprint
 from envmill.author.columns import settle_state
 from envmill.author.database import list_policies, list_touches, write_schema
+from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
+from envmill.author.knowledge import themes
+from envmill.author.mining import GOOD
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import try_brief, write_tests
 from schemas.base import Contract, Json
-from schemas.prompts import ProgramReply
+from schemas.prompts import ProgramReply, ThemeReply
 from schemas.table_prompts import (
     CodeInput,
     InterfaceInput,
     InterfaceReply,
+    NamesInput,
+    NamesReply,
     PlannedTool,
     RequirementsInput,
     RequirementsReply,
@@ -34,6 +39,25 @@ def speaks_of_tables(prompt: str, inputs: Json) -> bool:
     """Whether a prompt is asked for an environment over tables: its tools say which they touch."""
     tools: list[Json] = inputs.get("tools") or [inputs.get("tool") or {}]
     return prompt in PROMPTS or any(tool.get("reads") or tool.get("writes") for tool in tools)
+
+
+def answer_names(inputs: Json, _domain: Domain, seed: int, sample: int) -> Contract:
+    asked = NamesInput.model_validate(inputs)
+    dice = make_dice("names", asked.round, sorted(asked.known), seed, sample)
+    free = [(theme, text) for theme, text in themes() if theme not in asked.known]
+    return NamesReply(names=[_judge_place(theme, text) for theme, text in dice.sample(free, min(asked.wanted, len(free)))])
+
+
+def _judge_place(theme: str, text: str) -> ThemeReply:
+    return ThemeReply(
+        reason=f"People who work there read and change records of {theme.replace('_', ' ')}.",
+        stateful=True,
+        specific=True,
+        theme=theme,
+        description=text,
+        usefulness=GOOD,
+        modelability=GOOD,
+    )
 
 
 def answer_requirements(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

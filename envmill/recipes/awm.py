@@ -1,10 +1,11 @@
-"""Recipe `awm`: a place → what people ask for there → tables → rows → tools → program and tests → scenarios. The database comes first.
+"""Recipe `awm`: names → what people ask for there → tables → rows → tools → program and tests → scenarios. The database comes first.
 
 requirements ─► schema ─► rows ─► tools ─► (jail: opened, filled, read back) ─► program over the tables ─► tests over the rows
       ▲            ▲        ▲       ▲                  │
       └────────────┴────────┴───────┴── the part at fault is written anew, the parts after it as well
 """
 
+import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,12 +21,15 @@ from envmill.runtime.program import SCHEMA
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.origin import Origin
-from schemas.prompts import ProgramReply, TestsReply
+from schemas.prompts import ProgramReply, TestsReply, ThemeReply
+from schemas.run import RunConfig
 from schemas.seed import Seed
 from schemas.table_prompts import (
     CodeInput,
     InterfaceInput,
     InterfaceReply,
+    NamesInput,
+    NamesReply,
     PlannedTool,
     RequirementsInput,
     RequirementsReply,
@@ -37,6 +41,12 @@ from schemas.table_prompts import (
     TrialsReply,
 )
 
+_NAMES, _GENERATIONS = 5, 2
+"""Places that one call names, and calls that follow each other: more than a handful at once, and the last repeat the first."""
+_SURPLUS = 3
+"""Places named per environment wanted: two of three are like another one, crowd a field, or are not worth building."""
+_EXAMPLES, _FOCUS, _FOCUSED = 8, 2, 0.7
+"""Known places that a call is shown, those of them whose neighbourhood is wanted most, and how often any is."""
 _FOLDER = Path(__file__).parent / "prompts" / "awm"
 
 
@@ -47,6 +57,7 @@ class Awm(EnvScaler):
 
     def __init__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> None:
         super().__init__(themes, whole)
+        self._names = Prompt.load(_FOLDER / "names.md", NamesInput, NamesReply)
         self._requirements = Prompt.load(_FOLDER / "requirements.md", RequirementsInput, RequirementsReply)
         self._schema = Prompt.load(_FOLDER / "schema.md", SchemaInput, SchemaReply)
         self._rows = Prompt.load(_FOLDER / "rows.md", RowsInput, RowsReply)
@@ -54,13 +65,33 @@ class Awm(EnvScaler):
         self._code = Prompt.load(_FOLDER / "code.md", CodeInput, ProgramReply)
         self._trials = Prompt.load(_FOLDER / "trials.md", TrialsInput, TrialsReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
-            "environments-mine": (self._theme,),
+            "environments-mine": (self._theme, self._names),
             "environments-generate": (self._requirements, self._schema, self._rows, self._interface),
             "environments-build": (self._code, self._trials),
             "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (self._scenario,),
             "scenarios-build": (self._checks,),
         }
+
+    def pick_texts(self, config: RunConfig) -> list[str]:
+        """One for each call: a few of the known places as examples, now and then with a word on what is wanted most."""
+        first, calls = config.first, max(2, -(-config.environments * _SURPLUS // (_NAMES * _GENERATIONS)))
+        return [self._draw_examples(config.seed or 0, number).model_dump_json() for number in range(first, first + calls)]
+
+    def _draw_examples(self, seed: int, number: int) -> NamesInput:
+        dice = random.Random(f"{self.name}/names/{seed}/{number}")
+        known = dict(dice.sample(self._themes, min(_EXAMPLES, len(self._themes))))
+        focus = dice.sample(sorted(known), min(_FOCUS, len(known))) if dice.random() < _FOCUSED else []
+        return NamesInput(known=known, focus=focus, wanted=_NAMES, round=number)
+
+    async def grow(self, text: str, account: Account) -> list[ThemeReply]:
+        """Asked twice: what came first is among the examples of the second."""
+        inputs, grown = NamesInput.model_validate_json(text), list[ThemeReply]()
+        for _ in range(_GENERATIONS):
+            known = inputs.known | {one.theme: one.description for one in grown}
+            reply = await account.ask(self._names, inputs.model_copy(update={"known": known}), NamesReply)
+            grown += reply.names
+        return grown
 
     async def think_up(
         self, seed: Seed, failure: str, locked: Sequence[str], account: Account, before: Blueprint | None = None

@@ -28,6 +28,14 @@ class Recipe(Protocol):
         """Text of a corpus → the environment it comes from, and how much that is worth."""
         ...
 
+    def pick_texts(self, config: RunConfig) -> list[str]:
+        """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says what there is."""
+        ...
+
+    async def grow(self, text: str, account: Account) -> list[ThemeReply]:
+        """One of these texts → themes that nobody named yet, each judged."""
+        ...
+
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
         """A theme that was found in a text, as what a run starts from."""
         ...

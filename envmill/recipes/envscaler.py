@@ -80,6 +80,12 @@ class EnvScaler:
     async def find_theme(self, text: str, account: Account) -> ThemeReply:
         return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
 
+    def pick_texts(self, config: RunConfig) -> list[str]:  # noqa: ARG002
+        return []
+
+    async def grow(self, text: str, account: Account) -> list[ThemeReply]:
+        return [await self.find_theme(text, account)]
+
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
         brief = Brief.model_validate({"theme": theme.theme, "text": theme.description, "number": 0} | config.model_dump(include=_SIZES))
         scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}

@@ -10,14 +10,14 @@ import typer
 
 from envmill.errors import Pending, SettingsError
 from envmill.lake.lake import Lake
-from envmill.line import STEPS
 from envmill.opening import open_walk
 from flows.local.home import Home
 from schemas.environment import Environment, Test
 from schemas.ledger import Attrition
 from schemas.run import RunConfig
 
-_STEPS = STEPS[:3]
+_SHOWN = ("mine", "generate", "build", "verify")
+"""Stages of the environments' lap that a preview goes through."""
 
 
 def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
@@ -37,7 +37,7 @@ def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
 async def _walk(home: Home, run: str, config: RunConfig) -> None:
     try:
         async with open_walk(run, config, home.settings) as walk:
-            await walk.walk(_STEPS)
+            await walk.walk([step for step in walk.line if step.lap == "environments" and step.stage in _SHOWN])
     except Pending as error:
         raise SettingsError(f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once.") from error
 

@@ -17,6 +17,7 @@ from envmill.author.faults import (
     effects,
     leaving,
     loading,
+    naming,
     opining,
     parting,
     plan,
@@ -32,7 +33,7 @@ from envmill.author.faults import (
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
-from schemas.table_prompts import InterfaceReply, RowsReply, SchemaReply, TrialsReply
+from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -184,6 +185,15 @@ CHECKER: dict[str, Plant[CheckerReply]] = {
     "reason_against_opinion": opining.contradict_oneself,
 }
 
+NAMES: dict[str, Plant[NamesReply]] = {
+    "known_name": naming.repeat_known,
+    "one_place_twice": naming.name_twice,
+    "chat_among_work": naming.add_chat,
+    "title_for_a_name": naming.write_title,
+    "scores_at_the_top": naming.praise,
+    "fewer_than_wanted": naming.give_few,
+}
+
 REQUIREMENTS: dict[str, PlantBlueprint] = {name: BLUEPRINT[name] for name in ("omitted_rule", "contradictory_rules", "changed_limit")}
 
 SCHEMA: dict[str, Plant[SchemaReply]] = {
@@ -253,6 +263,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "checks": CHECKS,
     "tester": TESTER,
     "checker": CHECKER,
+    "names": NAMES,
     "requirements": REQUIREMENTS,
     "schema": SCHEMA,
     "rows": ROWS,
