@@ -200,7 +200,7 @@ SCHEMA: dict[str, Plant[SchemaReply]] = {
     "reference_to_no_table": tabling.refer_nowhere,
     "number_as_text": tabling.keep_number_as_text,
     "missing_comma": tabling.forget_comma,
-    "missing_key": tabling.forget_key,
+    "table_without_key": tabling.forget_key,
     "omitted_column": tabling.omit_column,
     "policy_of_no_column": tabling.add_strange_policy,
 }
