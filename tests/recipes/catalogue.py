@@ -17,7 +17,9 @@ from schemas.ledger import Attrition
 from schemas.run import RunConfig
 
 PROMPTS = ("requirements", "schema", "rows", "interface", "code", "trials")
-PLANTED = [(prompt, kind) for prompt in PROMPTS for kind in KINDS[prompt]]
+UNTOLD = {("requirements", "omitted_rule")}
+"""What no gate can hold against anybody: a rule that nobody was told is none."""
+PLANTED = [(prompt, kind) for prompt in PROMPTS for kind in KINDS[prompt] if (prompt, kind) not in UNTOLD]
 RUN = "catalogue"
 
 
