@@ -21,7 +21,7 @@ from tests.author.questions import SAMPLE, SEED, THEMES, compose
 from tests.soak import count
 
 HOLDS = {"TEXT": str, "INTEGER": int, "REAL": float}
-TRIALS = count(12, 200)
+TRIALS = count(6, 200)
 
 
 def over_tables(theme: str, number: int = 0) -> Domain:
