@@ -20,6 +20,10 @@ _SHOWN = ("mine", "generate", "build", "verify")
 """Stages of the environments' lap that a preview goes through."""
 
 
+_CROWDED = "over_quota"
+"""Why a theme was not chosen, where more were found than were wanted: no candidate died of it."""
+
+
 def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
     """Make and show them; the config of the whole run, which asks nothing again that the preview was answered."""
     if config.run or config.corpus:
@@ -51,7 +55,7 @@ def tell(lake: Lake, run: str) -> Iterator[str]:
         told = f"{verdict.outcome}{f': {verdict.reason}, {verdict.detail}' if verdict.reason else ''}" if verdict else "not judged"
         yield from tell_environment(environment, [one for one in tests if one.environment == environment.id], told)
     for row in exits.values():
-        if row.outcome != "kept" and row.stage in ("generate", "build"):
+        if row.outcome != "kept" and row.stage in ("generate", "build") and row.reason != _CROWDED:
             yield f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, {row.reason}, {row.detail}"
 
 
