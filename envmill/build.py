@@ -17,6 +17,7 @@ from envmill.gates.base import Built, Finding, Means, drop
 from envmill.gates.w3 import find_unruled, find_untested, judge_test, play_tests
 from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
+from envmill.kinds.sql import add_touches
 from envmill.kinds.start import start
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
@@ -75,7 +76,7 @@ async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, acc
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
     program, plan = before.program, before.plan
     if before.fault == "test" and before.environment is not None:
-        plan = await mill.recipe.write_tests(before.environment, before.failure, account)
+        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
     else:
         locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
         program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
@@ -85,7 +86,7 @@ async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, acc
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
         return _Version(program, plan, failure=error.message, fault="code")
-    plan = plan or await mill.recipe.write_tests(environment, "", account)
+    plan = plan or await mill.recipe.write_tests(environment, "", account, blueprint.rows)
     tests = _store_tests(environment, plan)
     failures, fault = await _run_tests(environment, tests, before, mill)
     return _Version(program, plan, environment, tests, len(failures), "\n".join(failures[:5]), fault)
@@ -117,16 +118,19 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
 
 def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
-    tools = KINDS[blueprint.kind].derive_tools(reply.source, reply.class_name, effects)
+    kind, files = KINDS[blueprint.kind], {**blueprint.files, "program.py": reply.source}
+    tools = kind.derive_tools(reply.source, reply.class_name, effects)
     planned, written = set(effects), {tool.name for tool in tools}
     if planned != written:
         amiss = f"Missing: {sorted(planned - written)}; not planned: {sorted(written - planned)}."
         raise BuildError(f"The class must offer exactly the planned tools. {amiss}")
+    tables = kind.derive_tables(files, blueprint.policies)
     return Environment(
         kind=blueprint.kind,
-        files={"program.py": reply.source},
+        files=files,
         entry=f"program:{reply.class_name}",
-        tools=tools,
+        tools=add_touches(tools, blueprint.touches, tables) if tables else tools,
+        tables=tables,
         rules=blueprint.rules,
         policy_document=blueprint.policy_document,
         name=blueprint.name,

@@ -17,6 +17,8 @@ from schemas.base import Json, digest, is_object
 OWN = "own"
 """Names the texts that come with the factory."""
 _OWN_FILE = ROOT / "data/seeds/tasks.jsonl"
+OWN_LICENCE = "Apache-2.0"
+"""Of what was written for the factory."""
 _NO_LICENCE = "unknown"
 
 

@@ -169,8 +169,10 @@ async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
     """The prompts that depend on nothing but the texts of a corpus, or else the seeds, exactly as they will be sent."""
     ruler = _Ruler(config.seed or 0)
     texts = [recipe.find_theme(text.text, Account(ruler, "environments-mine", text.id)) for text in _read_texts(config)]
+    grown = [] if texts else [recipe.grow(text, Account(ruler, "environments-mine", text)) for text in recipe.pick_texts(config)]
+    # Where themes are grown first, those of the factory stand for them: they are as long.
     seeds = [] if texts else recipe.pick_seeds(config)
-    for asking in (*texts, *(recipe.think_up(seed, "", (), Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
+    for asking in (*texts, *grown, *(recipe.think_up(seed, "", (), Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
         with suppress(_Measured):
             await asking
     calls = ruler.requests

@@ -4,7 +4,7 @@ from envmill import author
 from envmill.lake.lake import Lake
 from envmill.line import STEPS
 from envmill.recipes import RECIPES
-from envmill.upstream import Upstream
+from envmill.upstream import Upstream, is_mined
 from envmill.walk import list_lacking, mark_steps
 from schemas.ledger import RunEvent
 from schemas.run import RunConfig
@@ -16,9 +16,9 @@ def is_finished(lake: Lake, run: str) -> bool:
     if not events or events[-1].event != "finished" or STEPS[-1].name not in events[-1].detail:
         return False
     config = RunConfig.model_validate(lake.fix(run, "config", {}))
-    if config.target is not None or config.corpus:
-        return False
     recipe = RECIPES[config.recipe](author.themes(), config.whole)
+    if config.target is not None or is_mined(config, recipe):
+        return False
     marks = mark_steps(config, recipe, STEPS)
     upstream = Upstream(lake, run, marks, config, recipe)
     return not any(list_lacking(lake, run, marks[step.name], step.enter(upstream)) for step in STEPS)

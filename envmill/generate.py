@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.drafting.contract import find_contract_fault, make_contract
+from envmill.drafting.database import find_database_faults
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.repair import give_up, strive, tell_trouble
@@ -51,12 +52,16 @@ async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Accoun
 
     async def write(before: _Idea | None, asking: Account) -> _Idea:
         nonlocal held
-        blueprint = await mill.recipe.think_up(seed, before.failure if before else "", held.tell(), asking)
+        blueprint = await mill.recipe.think_up(
+            seed, before.failure if before else "", held.tell(), asking, before.blueprint if before else None
+        )
         rules = spell_rules(blueprint.rules)
         if fault := held.find_fault(rules):
             return _Idea(blueprint, fault, REASON)
         held = locks.within(rules)
-        return _Idea(blueprint, "\n".join(find_plan_faults(blueprint)), "bad_plan")
+        if faults := find_plan_faults(blueprint):
+            return _Idea(blueprint, "\n".join(faults), "bad_plan")
+        return _Idea(blueprint, "\n".join(await find_database_faults(blueprint, mill.sandbox)), "bad_database")
 
     versions = await strive(write, account)
     builds, last = tell_trouble(seed.id, versions), versions[-1]

@@ -72,8 +72,9 @@ class Step:
 
 
 def _decide_seeds(subjects: Sequence[Subject[Any]], config: RunConfig) -> Mapping[str, Finding]:
-    """Of themes that were mined; those of the factory are picked as many as are wanted."""
-    return choose_seeds([subject.record for subject in subjects], config.environments) if config.corpus else {}
+    """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
+    mined = [subject.record for subject in subjects if subject.record.source]
+    return choose_seeds(mined, config.environments, config.score)
 
 
 def _decide_duplicates(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:

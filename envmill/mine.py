@@ -27,13 +27,26 @@ _THEME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+){0,5}")
 
 
 async def mine_text(subject: Subject[Text], mill: Mill, account: Account) -> Result:
-    """Ask the recipe what environment a text comes from; what is none, or not worth building, says why."""
+    """Ask the recipe what environment a text comes from; what is none, or not worth building, says why. Without a corpus, grow themes."""
+    if not mill.config.corpus:
+        return await _grow(subject, mill, account)
     reply = await mill.recipe.find_theme(subject.record.text, account)
     evidence = reply.model_dump(mode="json")
     if fault := _find_fault(reply, mill.config.score):
         return Result(findings=(drop(GATE, *fault, evidence),))
     seed = mill.recipe.make_seed(reply, subject.record.licence, subject.id, mill.config)
     return Result((seed,), (keep(GATE, evidence),))
+
+
+async def _grow(subject: Subject[Text], mill: Mill, account: Account) -> Result:
+    """Every theme becomes a seed, so that what is turned down later has a row of its own; what is no place of work scores lowest."""
+    replies = await mill.recipe.grow(subject.record.text, account)
+    judged = [one if one.stateful and one.specific else one.model_copy(update={"usefulness": 1, "modelability": 1}) for one in replies]
+    seeds = {seed.id: seed for seed in (mill.recipe.make_seed(one, subject.record.licence, subject.id, mill.config) for one in judged)}
+    evidence = [one.model_dump(mode="json") for one in replies]
+    if not seeds:
+        return Result(findings=(drop(GATE, "no_theme", "no place of work was named", evidence),))
+    return Result(tuple(seeds.values()), (keep(GATE, evidence),))
 
 
 def _find_fault(reply: ThemeReply, least: int) -> tuple[str, str] | None:
@@ -50,10 +63,10 @@ def _find_fault(reply: ThemeReply, least: int) -> tuple[str, str] | None:
     return None
 
 
-def choose_seeds(seeds: Sequence[Seed], wanted: int) -> Mapping[str, Finding]:
+def choose_seeds(seeds: Sequence[Seed], wanted: int, least: int = 0) -> Mapping[str, Finding]:
     """Seeds that go no further, by id. Better ones come first, among equals in id order, and clusters take turns."""
-    ranked = sorted(seeds, key=lambda seed: (-(seed.usefulness + seed.modelability), seed.id))
-    found: dict[str, Finding] = {}
+    found = {seed.id: drop(CHOICE, *fault) for seed in seeds if (fault := _find_seed_fault(seed, least))}
+    ranked = sorted((seed for seed in seeds if seed.id not in found), key=lambda seed: (-(seed.usefulness + seed.modelability), seed.id))
     clusters: list[list[tuple[Seed, Vector]]] = []
     for seed in ranked:
         vector = place_text(f"{seed.brief.theme.replace('_', ' ')} {seed.brief.text}")
@@ -67,6 +80,17 @@ def choose_seeds(seeds: Sequence[Seed], wanted: int) -> Mapping[str, Finding]:
         else:
             clusters.append([(seed, vector)])
     return found | _keep_quota(clusters, wanted)
+
+
+def _find_seed_fault(seed: Seed, least: int) -> tuple[str, str] | None:
+    """What a theme that was mined from a text has been asked already."""
+    if not _THEME.fullmatch(seed.brief.theme) or not seed.brief.text.strip():
+        return "no_theme", f"{seed.brief.theme!r} is no theme of one to six words in snake_case with a description"
+    if seed.usefulness < least:
+        return "not_useful", f"usefulness {seed.usefulness} of {least}"
+    if seed.modelability < least:
+        return "not_modelable", f"modelability {seed.modelability} of {least}"
+    return None
 
 
 def _find_nearest(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from envmill.corpus import Text, read_corpus
+from envmill.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.errors import SettingsError
 from envmill.exporters.base import Cargo, StepCount
 from envmill.gates import GATES
@@ -91,17 +91,28 @@ class Upstream:
         return [one for one in self.made(Environment, "environments-build") if one.id in kept]
 
 
+def is_mined(config: RunConfig, recipe: Recipe) -> bool:
+    """Whether themes are looked for before anything else: in a corpus, or in texts of the recipe's own."""
+    return bool(config.corpus or recipe.pick_texts(config))
+
+
+def _own(text: str) -> Text:
+    return Text(text, OWN_LICENCE)
+
+
 def enter_texts(upstream: Upstream) -> list[Subject[Text]]:
-    """Texts of the corpus the run began with; a file that has changed since is refused."""
+    """Texts of the corpus the run began with, a file that has changed since being refused; or those that the recipe grows themes from."""
     config = upstream.config
-    texts = read_corpus(config.corpus, config.column, config.texts) if config.corpus else []
+    if not config.corpus:
+        return [Subject(text.id, "", "", text) for text in map(_own, upstream.recipe.pick_texts(config))]
+    texts = read_corpus(config.corpus, config.column, config.texts)
     upstream.pin("corpus", digest([text.id for text in texts]), f"{config.corpus} is no longer what this run began with")
     return [Subject(text.id, "", "", text) for text in texts]
 
 
 def enter_seeds(upstream: Upstream) -> list[Subject[Seed]]:
     """Themes that were mined, or those that come with the factory."""
-    if upstream.config.corpus:
+    if is_mined(upstream.config, upstream.recipe):
         return [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in upstream.made(Seed, "environments-mine")]
     config = upstream.config
     picked = upstream.recipe.pick_seeds(config.model_copy(update={"environments": config.first + config.environments}))[config.first :]

@@ -29,7 +29,7 @@ from envmill.models.base import Spent
 from envmill.models.handing import hand_in, outlast, tell_pending
 from envmill.recipes.base import Recipe
 from envmill.review import Locks, find_rejected
-from envmill.upstream import Upstream
+from envmill.upstream import Upstream, is_mined
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
 from schemas.run import RunConfig
@@ -61,7 +61,7 @@ class Walk:
 
     def __init__(self, mill: Mill, lake: Lake) -> None:
         self.mill, self.lake = mill, lake
-        self.line: tuple[Step, ...] = (MINE, *STEPS) if mill.config.corpus else STEPS
+        self.line: tuple[Step, ...] = (MINE, *STEPS) if is_mined(mill.config, mill.recipe) else STEPS
         """The steps of this run, in order."""
         self.marks = mark_steps(mill.config, mill.recipe, self.line)
         self._upstream = Upstream(lake, mill.run, self.marks, mill.config, mill.recipe)
@@ -115,7 +115,8 @@ class Walk:
         names = [one.name for one in self.line]
         if step.name not in names:
             raise SettingsError(
-                f"Run {self.mill.run} has no step {step.name}: it was given no corpus. Its steps begin with {self.line[0].name}."
+                f"Run {self.mill.run} has no step {step.name}: it was given no corpus and its recipe grows no themes. "
+                f"Its steps begin with {self.line[0].name}."
             )
         for earlier in self.line[: names.index(step.name)]:
             if earlier.name in self._finished:

@@ -38,3 +38,12 @@ class Table(Contract):
     """Columns of its primary key, in order."""
     columns: list[Column]
     """Stored columns, in order."""
+
+
+class Touch(Contract):
+    """Tables a tool may read and write."""
+
+    reads: list[str] = []
+    """Tables it may read."""
+    writes: list[str] = []
+    """Tables it may write."""

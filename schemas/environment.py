@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
-from schemas.database import Table
+from schemas.database import Policy, Table, Touch
 from schemas.origin import Origin
 from schemas.seed import Brief
 
@@ -30,8 +30,14 @@ class Blueprint(Record):
 
     table: ClassVar[str] = "blueprints"
     prefix: ClassVar[str] = "bp"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document")
+    identity: ClassVar[tuple[str, ...]] = (
+        *("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document"),
+        *("requirements", "files", "policies", "touches", "rows"),
+    )
+    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """Kind of environment to build."""
     brief: Brief
@@ -48,6 +54,16 @@ class Blueprint(Record):
     """Operations to write."""
     policy_document: str
     """Policy document an agent has to follow; empty when there is none."""
+    requirements: list[str] = []
+    """What people ask for in such a place, where the state was designed from that."""
+    files: dict[str, str] = {}
+    """Path → text of what is settled before the program is written: the schema, where state is tables."""
+    policies: dict[str, Policy | float] = {}
+    """`table.column` → its policy, or a tolerance, where state is tables."""
+    touches: dict[str, Touch] = {}
+    """Tool → tables it may read and write, where state is tables."""
+    rows: dict[str, Json] = {}
+    """Rows that the schema was tried with; the program's tests begin with them."""
     licence: str
     """Licence inherited from the seed."""
     origin: Origin

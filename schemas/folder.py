@@ -5,22 +5,13 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract, Json
-from schemas.database import Policy
+from schemas.database import Policy, Touch
 from schemas.environment import Call, Effect, Kind
 from schemas.origin import Origin
 from schemas.scenario import Bounds, Polarity, Split, UserContract
 
 NOWHERE = Origin(recipe="", seed="", provider="", model="", prompt="", prompt_hash="")
 """Provenance of what nobody told us about."""
-
-
-class Touch(Contract):
-    """Tables a tool may read and write."""
-
-    reads: list[str] = []
-    """Tables it may read."""
-    writes: list[str] = []
-    """Tables it may write."""
 
 
 class Manifest(Contract):

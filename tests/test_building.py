@@ -67,7 +67,7 @@ class Writer:
             raise BadReply("no JSON in it")
         return ProgramReply(source=source, class_name="Shed")
 
-    async def write_tests(self, environment: Any, failure: str, account: Any) -> TestsReply:
+    async def write_tests(self, environment: Any, failure: str, account: Any, rows: Any = None) -> TestsReply:
         return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, failure)))
 
     def _next(self, prompt: str, ready: Sequence[Any], failure: str) -> Any:

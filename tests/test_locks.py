@@ -39,7 +39,7 @@ class Writer:
         self.told.append(list(locked))
         return self.versions[min(len(self.told), len(self.versions)) - 1]
 
-    async def think_up(self, seed: Any, failure: str, locked: Sequence[str], account: Any) -> Blueprint:
+    async def think_up(self, seed: Any, failure: str, locked: Sequence[str], account: Any, before: Blueprint | None = None) -> Blueprint:
         return self._next(locked)
 
     async def write_program(self, blueprint: Any, failed: str, failure: str, locked: Sequence[str], account: Any) -> ProgramReply:

@@ -6,9 +6,12 @@ It is plumbing and a generator in its own right; its pass rates say nothing abou
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from envmill.author import tabling
 from envmill.author.blueprint import write_blueprint
+from envmill.author.columns import settle_state
 from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
@@ -69,10 +72,18 @@ def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
 def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
-    brief = place_text(inputs["text"]) if prompt == "theme" else Brief.model_validate(inputs["brief"])
+    brief = _find_brief(prompt, inputs)
     domain = compose_domain(brief, seed)
+    domain = replace(domain, kind="sql") if tabling.speaks_of_tables(prompt, inputs) else domain
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
     return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample), inputs)
+
+
+def _find_brief(prompt: str, inputs: Json) -> Brief:
+    """What is asked about; before there is a brief, the place a text comes from, or any."""
+    if prompt in ("theme", "names"):
+        return place_text(inputs.get("text", ""))
+    return Brief.model_validate(inputs["brief"])
 
 
 def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
@@ -102,11 +113,11 @@ def _repair(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: f
 def _recall(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
     """The failed version once more; none when nothing was wrong with it, for a repair does not make it worse."""
     clean = spell_reply(case.reply)
-    if prompt == "program":
-        failed = ProgramInput.model_validate(inputs).failed_source
+    if prompt in ("program", "code"):
+        failed = inputs["failed_source"]
         text = spell_reply(case.reply.model_copy(update={"source": failed}))
         return Fault("unmended", text, clean) if failed != case.reply.source else None
-    earlier = inputs | {"failure": ""} | ({"failed_source": ""} if "failed_source" in inputs else {})
+    earlier = inputs | {"failure": ""} | {name: "" for name in ("failed_source", "failed") if name in inputs}
     fault = _find_fault(prompt, _open_case(prompt, earlier, case.seed, sample), earlier, sample, mistakes)
     return Fault("unmended", fault.text, clean) if fault else None
 
@@ -143,7 +154,8 @@ def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Co
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
     # What was found wrong with one version may lie in its state: another version comes with another.
     again = f"/{digest(asked.failure)}" if asked.failure else ""
-    return write_polar(domain, asked.polarity, key + again, asked.number)
+    reply = write_polar(domain, asked.polarity, key + again, asked.number)
+    return reply.model_copy(update={"initial_state": settle_state(domain, reply.initial_state)}) if domain.kind == "sql" else reply
 
 
 def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
@@ -169,4 +181,11 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
+    "names": tabling.answer_names,
+    "requirements": tabling.answer_requirements,
+    "schema": tabling.answer_schema,
+    "rows": tabling.answer_rows,
+    "interface": tabling.answer_interface,
+    "code": tabling.answer_code,
+    "trials": tabling.answer_trials,
 }

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ConfigDict
 
-from schemas.environment import Effect
+from schemas.environment import Effect, Kind
 
 Row: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, dict[str, Row]]
@@ -203,6 +203,8 @@ class Domain:
     """How many rows a scenario's state should hold; 0 leaves it to the collections."""
     doubles: int = 0
     """How many near misses stand beside every row of a scenario's state."""
+    kind: Kind = "stateful"
+    """What a program of it keeps its state in."""
     parts: tuple[Department, ...] = ()
     """Where several domains were put together."""
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache
 
 from envmill.author.domain import Domain
+from envmill.author.query import spell_fold
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
@@ -86,6 +87,10 @@ def spell(node: ast.expr, domain: Domain) -> str:
         case ast.Dict(keys=keys, values=values):
             pairs = (f"{spell(key, domain)}: {spell(value, domain)}" for key, value in zip(keys, values, strict=True) if key)
             return f"{{{', '.join(pairs)}}}"
+        case ast.Call() if domain.kind == "sql" and (asked := spell_fold(node, lambda each: spell(each, domain))):
+            return asked
+        case ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), key]) if domain.kind == "sql":
+            return f'self._find("{collection}", {spell(key, domain)}, "{domain.collections[collection].noun}")'
         case ast.Call(func=ast.Name(id=name), args=arguments):
             parts = [spell(each, domain) for each in arguments]
             forms = WHOLE if name in WHOLE and len(parts) == 1 else PLAIN | FOLDS

@@ -3,8 +3,9 @@
 import re
 import textwrap
 
+from envmill.author import tables
 from envmill.author.blueprint import list_rules
-from envmill.author.domain import Domain, Operation, Parameter, Rule
+from envmill.author.domain import Domain, Operation, Parameter, Rule, Step
 from envmill.author.formula import parse_expression, parse_statement, spell, spell_refusal, spell_statement, spell_text
 
 Lines = list[str]
@@ -18,7 +19,7 @@ def name_class(domain: Domain) -> str:
 def write_program(domain: Domain, operations: dict[str, Operation] | None = None) -> str:
     """Module text of a variation; other operations than the domain's own give a faulty one."""
     methods = [line for each in (operations or domain.operations).values() for line in ["", *_write_method(each, domain)]]
-    body = [*_write_constructor(domain), "", *_write_finder(), *methods]
+    body = [*_write_constructor(domain), "", *(tables.FINDER if domain.kind == "sql" else _write_finder()), *methods]
     limits = _write_limits(domain, "\n".join(body))
     docstring = [f'    """{domain.text}', "", "    Rules:", *(f"    - {rule}" for rule in list_rules(domain)), '    """', ""]
     parts = [*_write_imports("\n".join(body)), "", *limits, "", f"class {name_class(domain)}:", *docstring, *_indent(body)]
@@ -28,7 +29,12 @@ def write_program(domain: Domain, operations: dict[str, Operation] | None = None
 def _write_imports(body: str) -> Lines:
     dates = [name for name in ("date", "timedelta") if f"{name}(" in body or f"{name}." in body.replace("().date()", "")]
     runtime = ["Rejection", *(name for name in ("new_id", "now") if f"{name}(" in body)]
-    lines = ["import copy", *([f"from datetime import {', '.join(dates)}"] if dates else []), "from typing import Any", ""]
+    lines = [
+        *(["import copy"] if "copy." in body else []),
+        *([f"from datetime import {', '.join(dates)}"] if dates else []),
+        "from typing import Any",
+        "",
+    ]
     return [*lines, f"from envmill.runtime import {', '.join(runtime)}"]
 
 
@@ -38,6 +44,8 @@ def _write_limits(domain: Domain, body: str) -> Lines:
 
 
 def _write_constructor(domain: Domain) -> Lines:
+    if domain.kind == "sql":
+        return tables.CONSTRUCTOR
     rows = [f'    self.{name}: dict[str, dict[str, Any]] = copy.deepcopy(state.get("{name}", {{}}))' for name in domain.collections]
     return ["def __init__(self, state: dict[str, Any]) -> None:", *rows]
 
@@ -57,17 +65,27 @@ def _write_method(operation: Operation, domain: Domain) -> Lines:
     body = [
         *_write_docstring(operation, domain),
         *(
-            f'{each.local} = self._find(self.{each.row}, {each.name}, "{domain.collections[each.row].noun}")'
+            f'{each.local} = self._find({_spell_table(each.row, domain)}, {each.name}, "{domain.collections[each.row].noun}")'
             for each in operation.takes
             if each.row
         ),
         *(line for each in operation.takes for line in _write_guard(each, domain)),
-        *(line for step in operation.fetch for line in spell_statement(parse_statement(step.do), domain)),
+        *_write_steps(operation, operation.fetch, domain),
         *(line for rule in operation.must for line in _write_rule(rule, domain)),
-        *(line for step in operation.then for line in spell_statement(parse_statement(step.do), domain)),
+        *_write_steps(operation, operation.then, domain),
         f"return {_spell_result(operation, domain)}",
     ]
     return [f"def {operation.name}({arguments}) -> {gives}:", *_indent(body)]
+
+
+def _spell_table(collection: str, domain: Domain) -> str:
+    return f'"{collection}"' if domain.kind == "sql" else f"self.{collection}"
+
+
+def _write_steps(operation: Operation, steps: tuple[Step, ...], domain: Domain) -> Lines:
+    if domain.kind == "sql":
+        return tables.spell_effects(operation, steps, domain)
+    return [line for step in steps for line in spell_statement(parse_statement(step.do), domain)]
 
 
 def _write_docstring(operation: Operation, domain: Domain) -> Lines:
@@ -119,6 +137,8 @@ def _refuse(condition: str, code: str, says: str) -> Lines:
 
 
 def _spell_result(operation: Operation, domain: Domain) -> str:
+    if domain.kind == "sql":
+        return tables.spell_result(operation, domain)
     text = spell(parse_expression(operation.gives), domain)
     return f"dict({text})" if operation.gives.isidentifier() else text
 

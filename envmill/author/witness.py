@@ -11,6 +11,7 @@ from envmill.author.domain import State
 from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
+from envmill.runtime.program import SCHEMA
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox, Step
 from schemas.base import canonical_json
 from schemas.environment import Call, Effect, Tool
@@ -29,6 +30,8 @@ class Version:
     """Class whose public methods are the tools."""
     tools: Mapping[str, Effect]
     """Planned tools."""
+    schema: str = ""
+    """Schema of its database, where it has one."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
         tools = _read_tools(version.source, version.class_name, tuple(version.tools.items()))
     except BuildError as error:
         return [f"does not build: {error.message}"]
-    program = Program({"office.py": version.source}, f"office:{version.class_name}", tools)
+    files = {"office.py": version.source} | ({SCHEMA: version.schema} if version.schema else {})
+    program = Program(files, f"office:{version.class_name}", tools)
     begin: list[Step] = [Reset(trace.state, CLOCK, SEED), *([Advance(trace.later)] if trace.later else [])]
     steps = [*begin, *map(Invoke, trace.calls)]
     if trace.ends:

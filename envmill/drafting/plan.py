@@ -29,10 +29,10 @@ def _find_tool_faults(plan: Blueprint) -> Iterator[str]:
 
 
 def _find_state_faults(plan: Blueprint) -> Iterator[str]:
-    if not plan.collections:
+    if not plan.collections and not plan.files:
         yield "There is no collection of records, so nothing can be kept."
     for name, attributes in plan.collections.items():
-        if attributes[:1] != ["id"]:
+        if attributes[:1] != ["id"] and not plan.files:
             yield f"The attributes of {name} must begin with `id`."
         if repeated := [each for each, times in Counter(attributes).items() if times > 1]:
             yield f"{name} has the attributes {repeated} more than once."

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from envmill.gates.base import Built
-from envmill.gates.rows import list_rows, list_told
+from envmill.gates.rows import Row, list_objects, list_placed, list_rows
 from envmill.gates.stops import Echo, Stop, Tour, is_alike
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
@@ -57,17 +57,17 @@ def _may_pick(tool: Tool) -> bool:
     return bool(_PICKS.search(" ".join(words)))
 
 
-def list_agrees_with_get(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+def list_agrees_with_get(built: Built, tour: Tour) -> Iterator[Breach]:
     """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
-    told: dict[tuple[int, str], list[tuple[Echo, Mapping[str, Json]]]] = {}
+    told: dict[tuple[int, str, str], list[tuple[Echo, Mapping[str, Json]]]] = {}
     for echo in tour.echoes:
         if echo.one.outcome == "ok":
-            for row in list_told(echo.one.parts):
-                told.setdefault((id(echo.state), row["id"]), []).append((echo, row))
+            for home, key, row in list_placed(echo.one.parts, built.environment.tables):
+                told.setdefault((id(echo.state), home, key), []).append((echo, row))
     states = {id(echo.state): echo.state for echo in tour.echoes}
-    rows = {place: {row.key: row.value for row in list_rows(state)} for place, state in states.items()}
-    for (state, key), tellings in told.items():
-        stored = rows[state].get(key)
+    rows = {place: {each: row.value for row in list_rows(state) for each in _name_row(row)} for place, state in states.items()}
+    for (state, home, key), tellings in told.items():
+        stored = rows[state].get((home, key))
         if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
             continue
         for echo, row in tellings:
@@ -76,6 +76,11 @@ def list_agrees_with_get(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa:
             if agreeing:
                 seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
                 yield Breach("queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen)
+
+
+def _name_row(row: Row) -> tuple[tuple[str, str], ...]:
+    """Under its key alone, and in its collection."""
+    return ("", row.key), (row.collection, row.key)
 
 
 def _holds_all(told: Mapping[str, Json], stored: Mapping[str, Json]) -> bool:
@@ -149,7 +154,12 @@ def searches_find_all(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: AR
 
 
 def _list_ids(stop: Stop) -> set[str]:
-    return {row["id"] for row in list_told(stop.seen.parts)} if stop.seen.outcome == "ok" else set()
+    """Numbers too: of one tool's replies, they are of the same rows."""
+    return (
+        {str(one["id"]) for one in list_objects(stop.seen.parts) if isinstance(one.get("id"), str | int)}
+        if stop.seen.outcome == "ok"
+        else set()
+    )
 
 
 def states_stand_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001

@@ -1,9 +1,10 @@
 """States read as collections of rows, whatever they are keyed by, and replies read as rows with ids."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.database import Table
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,26 @@ def list_told(parts: Json) -> Iterator[Mapping[str, Json]]:
     for value in _walk(parts):
         if is_object(value) and isinstance(value.get("id"), str):
             yield value
+
+
+def list_objects(parts: Json) -> Iterator[Mapping[str, Json]]:
+    """Every object of a reply, however deep."""
+    yield from (value for value in _walk(parts) if is_object(value))
+
+
+def list_placed(parts: Json, tables: Sequence[Table]) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
+    """(table, key, row) of what a reply tells. Texts are ids anywhere, and their table is left empty; a number is one where the row shows
+    every column of one table and of no other."""
+    for value in _walk(parts):
+        if not is_object(value):
+            continue
+        key = value.get("id")
+        if isinstance(key, str):
+            yield "", key, value
+        elif isinstance(key, int) and not isinstance(key, bool):
+            homes = [table.name for table in tables if table.key == ["id"] and value.keys() >= {column.name for column in table.columns}]
+            if len(homes) == 1:
+                yield homes[0], str(key), value
 
 
 def list_scalars(value: Json) -> Iterator[Json]:

@@ -1,13 +1,14 @@
 """W11: replies are truthful: a change that answers ok has changed something, a query never does, and no ok tells of a failure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
-from envmill.gates.rows import list_rows, list_scalars, list_told
+from envmill.gates.rows import list_placed, list_rows, list_scalars, list_told
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
 from schemas.base import Json, is_object
+from schemas.database import Table
 
 GATE = "W11"
 
@@ -24,7 +25,7 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    for reason, stop, words in _find_lies(tour):
+    for reason, stop, words in _find_lies(tour, built.environment.tables):
         return drop(GATE, reason, f"{stop.call.name} {words}", _tell(stop, tour))
     done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
     return keep(GATE, {"answers": len(done), "writes": sum(stop.moved for stop in done)})
@@ -40,7 +41,7 @@ def _tell(stop: Stop, tour: Tour) -> Json:
     }
 
 
-def _find_lies(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop, str]]:
     attributes = {name for state in tour.starts for row in list_rows(state) for name in row.value}
     for stop in tour.stops:
         if stop.seen.outcome != "ok" or stop.call.name not in tour.tools:
@@ -53,7 +54,7 @@ def _find_lies(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         elif not stop.moved:
             if stop.before and not _is_honest_idle(stop, tour):
                 yield "silent_success", stop, "answers ok and changes nothing"
-        elif stale := _find_stale(stop, tour):
+        elif stale := _find_stale(stop, tour, tables):
             yield "stale_answer", stop, f"answers with {stale} as it was before the change"
         elif lost := _find_lost(stop, tour):
             yield "not_kept", stop, f"answers with {lost!r}, which the state does not hold"
@@ -116,11 +117,13 @@ def _is_named(key: str, stop: Stop, tour: Tour) -> bool:
     return key in set(map(str, list_scalars(stop.call.arguments)))
 
 
-def _find_stale(stop: Stop, tour: Tour) -> str:
+def _find_stale(stop: Stop, tour: Tour, tables: Sequence[Table]) -> str:
     """An attribute the call changed and its answer tells as it was: the row of that id, under that attribute's own name."""
-    sets = {(change.path[1], change.path[2]): change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3}
-    for row in list_told(stop.seen.parts):
-        for (key, name), change in sets.items():
-            if row["id"] == key and name in row and row[name] == change.before and row[name] != change.after:
+    sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
+    for home, told, row in list_placed(stop.seen.parts, tables):
+        for change in sets:
+            collection, key, name = change.path
+            here = told == key and home in ("", collection)
+            if here and name in row and row[name] == change.before and row[name] != change.after:
                 return f"{name} of {key}"
     return ""

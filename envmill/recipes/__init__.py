@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
 from envmill.recipes.envscaler import WHOLE, EnvScaler
 
@@ -14,5 +15,5 @@ class Make(Protocol):
         ...
 
 
-RECIPES: dict[str, Make] = {"envscaler": EnvScaler}
+RECIPES: dict[str, Make] = {"envscaler": EnvScaler, "awm": Awm}
 """Name → how it is made."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
+from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
 from schemas.run import RunConfig
@@ -27,20 +28,30 @@ class Recipe(Protocol):
         """Text of a corpus → the environment it comes from, and how much that is worth."""
         ...
 
+    def pick_texts(self, config: RunConfig) -> list[str]:
+        """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says what there is."""
+        ...
+
+    async def grow(self, text: str, account: Account) -> list[ThemeReply]:
+        """One of these texts → themes that nobody named yet, each judged."""
+        ...
+
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
         """A theme that was found in a text, as what a run starts from."""
         ...
 
-    async def think_up(self, seed: Seed, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
-        """Seed → blueprint; with the failure of the one before, a repair."""
+    async def think_up(
+        self, seed: Seed, failure: str, locked: Sequence[str], account: Account, before: Blueprint | None = None
+    ) -> Blueprint:
+        """Seed → blueprint; with the one before and its failure, a repair."""
         ...
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
         """Blueprint → program; with the failed version and its failure, a repair."""
         ...
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
-        """Environment → procedural tests; with the failure of the ones before, a repair."""
+    async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
+        """Environment → procedural tests, over the rows of its blueprint if it has any; with the failure of the ones before, a repair."""
         ...
 
     async def pose(

@@ -9,6 +9,7 @@ from envmill.drafting.assembly import Parts, assemble
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
+from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.origin import Origin
 from schemas.prompts import (
@@ -79,12 +80,25 @@ class EnvScaler:
     async def find_theme(self, text: str, account: Account) -> ThemeReply:
         return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
 
+    def pick_texts(self, config: RunConfig) -> list[str]:  # noqa: ARG002
+        return []
+
+    async def grow(self, text: str, account: Account) -> list[ThemeReply]:
+        return [await self.find_theme(text, account)]
+
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
         brief = Brief.model_validate({"theme": theme.theme, "text": theme.description, "number": 0} | config.model_dump(include=_SIZES))
         scores = {"usefulness": theme.usefulness, "modelability": theme.modelability}
         return Seed.model_validate({"recipe": self.name, "brief": brief, "licence": licence, "source": source} | scores)
 
-    async def think_up(self, seed: Seed, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
+    async def think_up(
+        self,
+        seed: Seed,
+        failure: str,
+        locked: Sequence[str],
+        account: Account,
+        before: Blueprint | None = None,  # noqa: ARG002
+    ) -> Blueprint:
         reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure, locked=list(locked)), BlueprintReply)
         origin = Origin(
             recipe=self.name,
@@ -131,7 +145,13 @@ class EnvScaler:
         methods = [*kept.methods.values(), *(reply.source for reply in written)]
         return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
+    async def write_tests(
+        self,
+        environment: Environment,
+        failure: str,
+        account: Account,
+        rows: Json = None,  # noqa: ARG002
+    ) -> TestsReply:
         inputs = TestsInput(
             brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment), failure=failure
         )

@@ -10,14 +10,18 @@ import typer
 
 from envmill.errors import Pending, SettingsError
 from envmill.lake.lake import Lake
-from envmill.line import STEPS
 from envmill.opening import open_walk
 from flows.local.home import Home
 from schemas.environment import Environment, Test
 from schemas.ledger import Attrition
 from schemas.run import RunConfig
 
-_STEPS = STEPS[:3]
+_SHOWN = ("mine", "generate", "build", "verify")
+"""Stages of the environments' lap that a preview goes through."""
+
+
+_CROWDED = "over_quota"
+"""Why a theme was not chosen, where more were found than were wanted: no candidate died of it."""
 
 
 def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
@@ -37,7 +41,7 @@ def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
 async def _walk(home: Home, run: str, config: RunConfig) -> None:
     try:
         async with open_walk(run, config, home.settings) as walk:
-            await walk.walk(_STEPS)
+            await walk.walk([step for step in walk.line if step.lap == "environments" and step.stage in _SHOWN])
     except Pending as error:
         raise SettingsError(f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once.") from error
 
@@ -51,7 +55,7 @@ def tell(lake: Lake, run: str) -> Iterator[str]:
         told = f"{verdict.outcome}{f': {verdict.reason}, {verdict.detail}' if verdict.reason else ''}" if verdict else "not judged"
         yield from tell_environment(environment, [one for one in tests if one.environment == environment.id], told)
     for row in exits.values():
-        if row.outcome != "kept" and row.stage in ("generate", "build"):
+        if row.outcome != "kept" and row.stage in ("generate", "build") and row.reason != _CROWDED:
             yield f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, {row.reason}, {row.detail}"
 
 

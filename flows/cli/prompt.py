@@ -46,10 +46,11 @@ def collect_prompts() -> "dict[str, tuple[str, Prompt]]":
 
 
 def _pick(prompts: "dict[str, tuple[str, Prompt]]", name: str) -> "Prompt":
-    found = [one for key, (_, one) in prompts.items() if name in (key, one.name)]
+    # A recipe may ask what another one asks: the same text under two names is one prompt.
+    found = {one.hash: one for key, (_, one) in prompts.items() if name in (key, one.name)}
     if len(found) != 1:
         raise SettingsError(f"There {'are several prompts' if found else 'is no prompt'} {name}. Known: {', '.join(prompts)}.")
-    return found[0]
+    return next(iter(found.values()))
 
 
 def _fill(prompt: "Prompt", wire: str) -> str:

@@ -39,6 +39,12 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "skeleton": {"name": "", "summary": "", "collections": {}, "rules": [], "tools": []},
         "tests": {"rules": [], "tools": [], "source": ""},
         "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
+        "requirements": {},
+        "schema": {"name": "", "summary": "", "requirements": [], "rules": []},
+        "rows": {"ddl": "", "requirements": [], "rules": []},
+        "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
+        "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
+        "trials": {"rules": [], "tools": [], "source": "", "rows": {}},
     }
     if prompt in LATER:
         return LATER[prompt](theme, number) | more
@@ -92,6 +98,7 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "checks": pose_checks,
     "tester": pose_tester,
     "checker": pose_checker,
+    "names": lambda theme, number: {"known": {theme: THEMES[theme]}, "focus": [], "wanted": 5, "round": number},
 }
 """Prompts whose inputs hang on earlier replies."""
 

@@ -168,7 +168,7 @@ def find_bad_attributes(blueprint: Blueprint) -> list[str]:
 class KnowsEdges(EnvScaler):
     """Whoever wrote the program chose the parameters of its searches: only what the names force is tried."""
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account) -> TestsReply:
+    async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Any = None) -> TestsReply:
         tests = [
             PlannedTest(name=name, setup=setup, call=call, expect="success" if right else "rejection")
             for name, (setup, call, right) in EDGES.items()

@@ -17,11 +17,14 @@ from envmill.author.faults import (
     effects,
     leaving,
     loading,
+    naming,
     opining,
     parting,
     plan,
     queries,
     rules,
+    statements,
+    tabling,
     testing,
     text,
     theming,
@@ -30,6 +33,7 @@ from envmill.author.faults import (
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
+from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -181,6 +185,73 @@ CHECKER: dict[str, Plant[CheckerReply]] = {
     "reason_against_opinion": opining.contradict_oneself,
 }
 
+NAMES: dict[str, Plant[NamesReply]] = {
+    "known_name": naming.repeat_known,
+    "one_place_twice": naming.name_twice,
+    "chat_among_work": naming.add_chat,
+    "title_for_a_name": naming.write_title,
+    "scores_at_the_top": naming.praise,
+    "fewer_than_wanted": naming.give_few,
+}
+
+REQUIREMENTS: dict[str, PlantBlueprint] = {name: BLUEPRINT[name] for name in ("omitted_rule", "contradictory_rules", "changed_limit")}
+
+SCHEMA: dict[str, Plant[SchemaReply]] = {
+    "reference_to_no_table": tabling.refer_nowhere,
+    "number_as_text": tabling.keep_number_as_text,
+    "missing_comma": tabling.forget_comma,
+    "table_without_key": tabling.forget_key,
+    "omitted_column": tabling.omit_column,
+    "policy_of_no_column": tabling.add_strange_policy,
+}
+
+ROWS: dict[str, Plant[RowsReply]] = {
+    "dangling_reference": tabling.lose_row,
+    "missing_value": tabling.omit_value,
+    "unknown_column": tabling.add_column,
+    "number_in_quotes": tabling.spell_number,
+    "key_used_twice": tabling.use_key_twice,
+}
+
+INTERFACE: dict[str, PlantBlueprint | Plant[InterfaceReply]] = {
+    **{
+        name: BLUEPRINT[name]
+        for name in ("forbidden_name", "tool_planned_twice", "tool_without_records", "wrong_effect", "nothing_to_change")
+    },
+    "tool_without_tables": tabling.name_no_table,
+    "unknown_table": tabling.name_strange_table,
+    "undeclared_read": tabling.forget_read,
+}
+
+CODE: dict[str, PlantProgram] = {
+    **{
+        name: PROGRAM[name]
+        for name in (
+            *("syntax_error", "missing_import", "unavailable_import", "renamed_tool", "unplanned_tool", "undescribed_parameter"),
+            *("untyped_parameter", "wrong_class_name", "unenforced_rule", "unchecked_value", "off_by_one", "silent_success"),
+            *("error_as_result", "turned_condition", "forgotten_effect", "overwritten_total", "applied_twice", "misspelt_attribute"),
+            *("wrong_status", "empty_answer", "fixed_date", "stale_clock"),
+        )
+    },
+    "missing_where": statements.forget_where,
+    "row_not_inserted": statements.forget_insert,
+    "counted_keys": statements.number_rows,
+    "stale_answer": statements.answer_stale,
+    "crash_on_unknown_key": statements.crash_on_unknown,
+    "misspelt_table": statements.misspell_table,
+    "forgotten_filter": statements.forget_filter,
+    "wrong_join": statements.match_other_column,
+    "limited_rows": statements.limit_rows,
+    "random_order": statements.order_by_chance,
+    "case_sensitive": statements.mind_case,
+    "beginnings_only": statements.match_beginning,
+    "write_on_read": statements.write_on_read,
+}
+
+TRIALS: dict[str, Plant[TrialsReply]] = {
+    name: tabling.over_rows(plant) for name, plant in TESTS.items() if name not in ("dangling_reference",)
+}
+
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "theme": THEME,
     "blueprint": BLUEPRINT,
@@ -192,6 +263,13 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "checks": CHECKS,
     "tester": TESTER,
     "checker": CHECKER,
+    "names": NAMES,
+    "requirements": REQUIREMENTS,
+    "schema": SCHEMA,
+    "rows": ROWS,
+    "interface": INTERFACE,
+    "code": CODE,
+    "trials": TRIALS,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 

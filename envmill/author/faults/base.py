@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
+from envmill.author.database import write_schema
 from envmill.author.domain import Domain, Operation
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import Trial, try_brief
@@ -52,7 +53,8 @@ class Case(Generic[Reply]):
     def render(self, source: str, class_name: str = "") -> Version:
         """Another program for the same plan."""
         tools: dict[str, Effect] = {name: each.effect for name, each in self.domain.operations.items()}
-        return Version(source, class_name or name_class(self.domain), tools)
+        schema = write_schema(self.domain) if self.domain.kind == "sql" else ""
+        return Version(source, class_name or name_class(self.domain), tools, schema)
 
     def find_trials(self, name: str, ends: Callable[[str], bool]) -> list[Trial]:
         """Trials of an operation whose code is of the sort asked for; success has none."""

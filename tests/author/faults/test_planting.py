@@ -12,7 +12,7 @@ import pytest
 from envmill import author
 from envmill.author.faults import ANYWHERE, KINDS
 from envmill.settings import ROOT
-from schemas import prompts
+from schemas import prompts, table_prompts
 from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
 from tests.author.questions import ask, ask_program, pose
@@ -21,6 +21,8 @@ REPLIES = {
     "blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply, "checks": ChecksReply,
     "skeleton": ProgramReply, "methods": prompts.MethodsReply, "theme": prompts.ThemeReply,
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
+    "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
+    "rows": table_prompts.RowsReply, "interface": table_prompts.InterfaceReply, "code": ProgramReply, "trials": table_prompts.TrialsReply,
 }  # fmt: skip
 THEME = sorted(THEMES)[0]
 
@@ -34,7 +36,8 @@ print(hashlib.sha256("".join(texts).encode()).hexdigest())
 
 def test_the_catalogue_holds_what_it_promises() -> None:
     assert len(ANYWHERE) + len(EVERY) >= 70
-    assert all(len(kinds) >= (5 if prompt in ("theme", "skeleton", "tester", "checker") else 10) for prompt, kinds in KINDS.items())
+    assert {prompt for prompt, kinds in KINDS.items() if len(kinds) < 5} == {"requirements"}
+    assert all(len(KINDS[prompt]) >= 10 for prompt in ("blueprint", "program", "code", "tests", "scenario", "checks", "methods"))
     assert len({kind for _, kind in EVERY} | set(ANYWHERE)) >= 70
 
 

@@ -1,0 +1,148 @@
+"""What the prompts of recipes over tables are given and must answer, beside those that all recipes share."""
+
+from pydantic import Field
+
+from schemas.base import Contract, Json
+from schemas.code import Code
+from schemas.database import Policy, Touch
+from schemas.environment import ToolPlan
+from schemas.prompts import PlannedTest, TestsInput, ThemeReply
+from schemas.seed import Brief
+
+
+class NamesInput(Contract):
+    """Think of places of work that are not known yet."""
+
+    known: dict[str, str]
+    """Places that are known, as examples: name → what is kept there. None of them may come again."""
+    focus: list[str]
+    """Of these, the ones whose neighbourhood is wanted most; empty where anything is."""
+    wanted: int
+    """How many are wanted."""
+    round: int
+    """Which call it is; another one wants other places."""
+
+
+class NamesReply(Contract):
+    """Places of work, each with a judgement of its own."""
+
+    names: list[ThemeReply]
+
+
+class RequirementsInput(Contract):
+    """Say what people ask for in a place, and under which rules."""
+
+    brief: Brief
+    failure: str = ""
+    """What was wrong with the version before, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
+
+
+class RequirementsReply(Contract):
+    """What the database and the tools will have to serve."""
+
+    name: str
+    summary: str
+    requirements: list[str]
+    """What people ask for, one sentence each."""
+    rules: list[str]
+    policy: str = ""
+
+
+class SchemaInput(Contract):
+    """Write the database's schema."""
+
+    brief: Brief
+    name: str
+    summary: str
+    requirements: list[str]
+    rules: list[str]
+    failed: str = ""
+    """The version that failed, when this is a repair."""
+    failure: str = ""
+    """What was wrong with it."""
+
+
+class SchemaReply(Contract):
+    """Tables, and what an end state has to agree on."""
+
+    ddl: Code
+    """CREATE TABLE statements, and indexes."""
+    policies: dict[str, Policy | float] = {}
+    """`table.column` → its policy, or a tolerance."""
+
+
+class RowsInput(Contract):
+    """Fill the tables."""
+
+    brief: Brief
+    ddl: str
+    requirements: list[str]
+    rules: list[str]
+    failure: str = ""
+    """What was wrong with the rows before, when this is a repair."""
+
+
+class RowsReply(Contract):
+    """Rows."""
+
+    rows: dict[str, dict[str, dict[str, Json]]] = Field(min_length=1)
+    """Table → key → row."""
+
+
+class InterfaceInput(Contract):
+    """Plan the tools."""
+
+    brief: Brief
+    summary: str
+    requirements: list[str]
+    rules: list[str]
+    ddl: str
+    failure: str = ""
+    """What was wrong with the tools before, when this is a repair."""
+
+
+class PlannedTool(ToolPlan, Touch):
+    """A tool, and the tables it may read and write."""
+
+    @property
+    def touch(self) -> Touch:
+        """Its tables alone."""
+        return Touch(reads=self.reads, writes=self.writes)
+
+
+class InterfaceReply(Contract):
+    """The interface."""
+
+    tools: list[PlannedTool]
+
+
+class CodeInput(Contract):
+    """Write the program over the tables."""
+
+    brief: Brief
+    name: str
+    summary: str
+    ddl: str
+    rows: dict[str, Json]
+    rules: list[str]
+    tools: list[PlannedTool]
+    failed_source: str = ""
+    """The version that failed, when this is a repair."""
+    failure: str = ""
+    """The failing cases, summed up, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
+
+
+class TrialsInput(TestsInput):
+    """Write procedural tests that begin with the rows there are."""
+
+    rows: dict[str, Json]
+
+
+class TrialsReply(Contract):
+    """Tests; the rows they begin with are known."""
+
+    tests: list[PlannedTest]

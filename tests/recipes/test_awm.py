@@ -1,0 +1,160 @@
+"""Recipe `awm` end to end: themes grown, a database before the code, every gate, an exported folder that scores with nothing installed."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from envmill import author
+from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT, find_database_faults
+from envmill.lake.lake import Lake
+from envmill.models.door import Account
+from envmill.opening import open_walk
+from envmill.recipes.awm import Awm
+from envmill.sandbox import Sandbox
+from envmill.settings import ROOT, Settings
+from schemas.environment import Blueprint, Environment
+from schemas.run import RunConfig
+from schemas.scenario import Scenario
+from schemas.seed import Brief, Seed
+from tests.bundles.openers import ask_bare
+from tests.recipes.catalogue import PLANTED, Ending, follow
+from tests.soak import count
+from tests.test_walk import ask, settings_in
+
+SEED = 7
+THEME = "pharmacy_stock"
+RUNS = count(1, 2)
+"""The author knows 41 places: more environments than that take another run, with another seed."""
+
+
+class Scripted:
+    """An account that asks the offline author, remembers what was asked, and plants one mistake."""
+
+    provider, model = "offline", "offline"
+
+    def __init__(self, prompt: str = "", kind: str = "") -> None:
+        self._prompt, self._kind = prompt, kind
+        self.asked: list[str] = []
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
+        self.asked.append(prompt.name)
+        given = inputs.model_dump(mode="json")
+        fault = author.plant(prompt.name, self._kind, given, SEED, 0) if prompt.name == self._prompt and not given["failure"] else None
+        return reply.model_validate_json(fault.text if fault else author.answer(prompt.name, given, SEED, 0, 0.0))
+
+
+async def think_up(account: Scripted, failure: str = "", before: Blueprint | None = None) -> Blueprint:
+    brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
+    recipe = Awm(author.themes())
+    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), failure, (), cast(Account, account), before)
+
+
+async def test_a_clean_plan_opens_and_fills(jail: Sandbox) -> None:
+    account = Scripted()
+    plan = await think_up(account)
+    assert account.asked == ["requirements", "schema", "rows", "interface"]
+    assert await find_database_faults(plan, jail) == []
+    assert plan.rows.keys() == plan.collections.keys()
+    assert len(plan.requirements) >= 10
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind", "part", "again"),
+    [
+        ("schema", "reference_to_no_table", SCHEMA_FAULT, ["schema", "rows", "interface"]),
+        ("schema", "table_without_key", SCHEMA_FAULT, ["schema", "rows", "interface"]),
+        ("schema", "missing_comma", SCHEMA_FAULT, ["schema", "rows", "interface"]),
+        ("schema", "number_as_text", SCHEMA_FAULT, ["schema", "rows", "interface"]),
+        ("rows", "dangling_reference", ROWS_FAULT, ["rows"]),
+        ("rows", "missing_value", ROWS_FAULT, ["rows"]),
+        ("rows", "key_used_twice", ROWS_FAULT, ["rows"]),
+        ("rows", "number_in_quotes", ROWS_FAULT, ["rows"]),
+        ("interface", "unknown_table", TOOLS_FAULT, ["interface"]),
+        ("interface", "wrong_effect", TOOLS_FAULT, ["interface"]),
+    ],
+)
+async def test_a_mistake_is_named_after_its_part_and_only_what_rests_on_it_is_asked_again(
+    jail: Sandbox, prompt: str, kind: str, part: str, again: Sequence[str]
+) -> None:
+    plan = await think_up(Scripted(prompt, kind))
+    faults = await find_database_faults(plan, jail)
+    assert [fault[: len(part)] for fault in faults] == [part]
+    account = Scripted()
+    mended = await think_up(account, faults[0], plan)
+    assert account.asked == again
+    assert await find_database_faults(mended, jail) == []
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Settings]:
+
+    folder = ROOT / ".envmill/soak-recipes" if count(0, 1) else tmp_path_factory.mktemp("awm")
+    return [asyncio.run(walk(settings_in(folder / f"run{number}"), SEED + number)) for number in range(RUNS)]
+
+
+async def walk(settings: Settings, seed: int) -> Settings:
+    config = RunConfig(
+        recipe="awm",
+        environments=count(2, 36),
+        scenarios=count(1, 6),
+        attempts=2,
+        search=count(20, 400),
+        seed=seed,
+        mistakes=count(0, 1) * 0.2,
+        exporters=("bundle",),
+    )
+    async with open_walk("r1", config, settings) as opened:
+        await opened.walk()
+    return settings
+
+
+@pytest.mark.soak(area="recipes")
+def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None:
+    kept = Counter[str]()
+    for settings in finished:
+        for lap, stage, number in ask(settings, "select lap, stage, count(*) from exits where outcome = 'kept' group by all"):
+            kept[f"{lap}-{stage}"] += number
+        assert ask(settings, "select id from exits where outcome = 'dropped' and reason = ''") == []
+        assert ask(settings, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
+        assert {one.kind for one in Lake(settings.lake).read(Environment, "r1")} == {"sql"}
+    assert kept["environments-filter"] >= count(1, 40), kept
+    assert kept["scenarios-verify"] >= count(1, 200), kept
+
+
+def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
+    rows = ask(finished[0], "select outcome, reason, detail from attrition where gate = 'choice'")
+    assert rows
+    assert {reason for _, reason, _ in rows} <= {"near_duplicate", "over_quota", "not_useful", "not_modelable", "no_theme"}
+    assert all(outcome == "dropped" and detail for outcome, _, detail in rows)
+
+
+def test_an_exported_folder_scores_where_nothing_is_installed(finished: list[Settings]) -> None:
+    homes = sorted(path.parent for path in Path(finished[0].bundles).rglob("bundle.json"))
+    assert homes
+    environment = json.loads((homes[0] / "bundle.json").read_text())
+    assert environment["kind"] == "sql"
+    scored = ask_bare(homes[0], ["check"])
+    assert {(one["sound"], one["oracle"], one["do_nothing"]) for one in scored} == {(True, 1.0, 0.0)}
+
+
+def test_scenarios_are_judged_by_the_columns_policies(finished: list[Settings]) -> None:
+    scenarios = [one for one in Lake(finished[0].lake).read(Scenario, "r1") if one.polarity == "achieve"]
+    assert scenarios
+    assert all(one.verifier.goals for one in scenarios)
+
+
+@pytest.mark.soak(area="recipes")
+async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path) -> None:
+    planted = PLANTED if count(0, 1) else [("code", "missing_where")]
+    endings: list[Ending] = []
+    for turn in range(0, count(1, len(PLANTED)), 40):
+        endings += await follow(settings_in(tmp_path / str(turn)), count(1, 40), turn, SEED, planted)
+    shown = [one for one in endings if one.shows]
+    missed = [one for one in shown if not one.ended]
+    assert len(shown) >= count(1, 60)
+    assert len(missed) <= 0.05 * len(shown), missed
