@@ -32,6 +32,8 @@ LARGEST = 64 << 20
 _GRACE = 0.2
 """Seconds for a shell to come back once what it waited for was killed."""
 _CHUNK = 1 << 18
+_MUCH = 16 << 20
+"""Bytes beyond which a command that prints on is read more slowly: the keeper's own time is bounded by nothing else."""
 _BORROWED = 1 << 20
 """Bytes that are taken from background jobs while nobody asks for anything; beyond that they wait."""
 _BASH = "/bin/bash"
@@ -117,6 +119,8 @@ class Keeper:
 
     def serve(self) -> None:
         self._tell({"ready": os.getpid()})
+        with contextlib.suppress(OSError, KeyError):  # the first command says what is wrong
+            self._shell = Shell(self, self._user)
         while True:
             try:
                 request, content = self._ask()
@@ -273,6 +277,8 @@ class Keeper:
                 os._exit(0)  # nothing is asked while an answer is due: the driver hung up
             if pipe in ready and not _take(pipe, output):
                 waiting.remove(pipe)  # closed by all who held it
+            if output.total > _MUCH:
+                time.sleep(0.0005)
             if self._child in ready:
                 self._reap()
         return True

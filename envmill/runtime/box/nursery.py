@@ -61,6 +61,7 @@ class Nursery:
         keep_private()
         mount("tmpfs", str(self.store), "mode=755")
         groups.sweep()
+        self._try_box()
         return {"users": self.wide, "filter": denials.supported(), "groups": self._try_groups()}
 
     def do_up(self, request: Message, wire: int) -> Message:
@@ -148,6 +149,20 @@ class Nursery:
             os.close(reader)
             os.close(writer)
         return pid
+
+    def _try_box(self) -> None:
+        """An empty box lives, or OSError."""
+        for name in ("proc", "dev", "run"):
+            (self.store / "empty" / name).mkdir(parents=True)
+        near, far = socket.socketpair()
+        request = {"name": "trial", "tree": str(self.store / "empty"), "layers": (), "user": "root"}
+        with near, far:
+            self.do_up(request | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0}, far.fileno())
+            far.close()
+            said = near.recv(4096)
+            self.do_down(request, -1)
+        if b"ready" not in said:
+            raise OSError(said.decode(errors="replace").removeprefix("broken: ") or "a box's first process died")
 
     def _try_groups(self) -> str:
         """Empty when limits hold."""

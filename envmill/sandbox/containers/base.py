@@ -77,7 +77,8 @@ class Change:
     """A path over the image."""
 
     path: str
-    kind: Literal["file", "folder", "link", "removed", "other"]
+    kind: Literal["file", "folder", "link", "removed", "other", "written"]
+    """`written`: there, and the engine does not say what it is."""
 
 
 class Container(Protocol):

@@ -31,6 +31,10 @@ class Conversation(asyncio.Protocol):
         self._turn = asyncio.Lock()
         self._broken = ""
 
+    @property
+    def broken(self) -> bool:
+        return bool(self._broken)
+
     async def wait_ready(self, seconds: float = SLACK) -> None:
         """Until the keeper's first word."""
         assert self._due

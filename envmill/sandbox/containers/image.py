@@ -15,7 +15,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from envmill.errors import SandboxError
@@ -44,7 +44,7 @@ class Image:
     folder: Path
     digest: str
     """SHA-256 of the tarball before compression."""
-    packages: dict[str, str]
+    packages: dict[str, str] = field(repr=False)
     """Name → version; empty where the image was not made by us."""
 
     @property
