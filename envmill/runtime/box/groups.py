@@ -31,7 +31,7 @@ class Group:
                 folder.mkdir()
                 self._folders.append(folder)
                 _set_limits(folder, memory, processes, cores)
-                self.doors.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+                self.doors.append(os.open(_find_door(folder), os.O_WRONLY | os.O_CLOEXEC))
         except OSError:
             self.remove()
             raise
@@ -57,6 +57,11 @@ def sweep() -> None:
             for folder in parent.glob(f"{_PREFIX}*-*"):
                 if not Path("/proc", folder.name.removeprefix(_PREFIX).split("-")[0]).exists():
                     _remove(folder)
+
+
+def _find_door(folder: Path) -> Path:
+    """In version 1 a thread may move itself, for which the kernel does not wait until every processor has stood still: 15 ms."""
+    return folder / "tasks" if (folder / "tasks").exists() else folder / "cgroup.procs"
 
 
 def _remove(folder: Path) -> bool:

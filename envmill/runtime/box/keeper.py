@@ -114,6 +114,7 @@ class Keeper:
         self._child, writer = os.pipe()
         for end in (self._child, writer):
             os.set_blocking(end, False)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what Python answers, anybody inside could send
         signal.signal(signal.SIGCHLD, _ignore)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
 
@@ -393,6 +394,5 @@ def hide() -> None:
 
 if __name__ == "__main__":
     hide()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Its streams are the wire; what it starts gets others.
     Keeper(0, 1, user=sys.argv[1]).serve()

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Crib:
     """A box that was made, seen from outside."""
 
     folder: Path
+    layers: Sequence[str] = ()
     pid: int = 0
     group: Group | None = None
     mounts: list[Path] = field(default_factory=list[Path])
@@ -50,6 +52,7 @@ class Nursery:
         self.store = store
         self.wide = os.geteuid() == 0
         self._cribs: dict[str, Crib] = {}
+        self._forgotten: set[str] = set()
 
     def settle(self) -> Message:
         """Take a place of its own and try everything once; what holds here, and what does not."""
@@ -66,12 +69,12 @@ class Nursery:
 
     def do_up(self, request: Message, wire: int) -> Message:
         """A box that talks over the wire given."""
-        name, crib = request["name"], Crib(self.store / request["name"])
+        name, crib = request["name"], Crib(self.store / request["name"], request["layers"])
         self._cribs[name] = crib
         try:
             self._spread(crib, request)
             crib.group = self._enclose(name, request)
-            crib.pid = self._bear(crib, wire, request["user"])
+            crib.pid = self._bear(crib, wire, request)
         except BaseException:
             self.do_down(request, -1)
             raise
@@ -96,6 +99,7 @@ class Nursery:
             crib.folder.rmdir()
         if crib.group:
             crib.group.remove()
+        self._drop_layers()
         return {}
 
     def do_snapshot(self, request: Message, _: int) -> Message:
@@ -109,15 +113,21 @@ class Nursery:
         return {"changes": found} if len(text) < _TOLD else {"too_many": len(found)}
 
     def do_forget(self, request: Message, _: int) -> Message:
-        """A layer that nobody begins with any more; boxes that stand on it go on standing."""
-        unmount(str(self.store / request["layer"]))
-        _remove_tree(self.store / request["layer"])
+        """A layer that nobody begins with any more; it goes with the last box that stands on it."""
+        self._forgotten.add(request["layer"])
+        self._drop_layers()
         return {}
 
     def close(self) -> None:
         """Bury all."""
         for name in list(self._cribs):
             self.do_down({"name": name}, -1)
+
+    def _drop_layers(self) -> None:
+        stood_on = {layer for crib in self._cribs.values() for layer in crib.layers}
+        for layer in self._forgotten - stood_on:
+            _remove_tree(self.store / layer)
+            self._forgotten.discard(layer)
 
     def _spread(self, crib: Crib, request: Message) -> None:
         crib.folder.mkdir()
@@ -137,15 +147,19 @@ class Nursery:
             return Group(name, request["memory"], request["processes"], request["cores"])
         return None
 
-    def _bear(self, crib: Crib, wire: int, user: str) -> int:
+    def _bear(self, crib: Crib, wire: int, request: Message) -> int:
         reader, writer = os.pipe()
+        # It is born there: its users may not walk through folders that are closed to others.
+        os.chdir(crib.folder)
         pid = give_birth()
         if pid == 0:
-            _become_first(str(crib.folder / "root"), reader, wire, crib.group.doors if crib.group else [], user, self.wide)
+            doors = crib.group.doors if crib.group else []
+            _become_first(reader, wire, doors, lambda: inhabit(wire, doors, request["user"], self.wide, request["processes"]))
         try:
             map_users(pid, SHIFT if self.wide else 0, USERS if self.wide else 1)
             os.write(writer, b"!")
         finally:
+            os.chdir("/")
             os.close(reader)
             os.close(writer)
         return pid
@@ -173,7 +187,7 @@ class Nursery:
         return ""
 
 
-def _become_first(root: str, reader: int, wire: int, doors: list[int], user: str, wide: bool) -> None:
+def _become_first(reader: int, wire: int, doors: list[int], inhabit: Callable[[], None]) -> None:
     try:
         kept = {reader, wire, *doors}
         for number in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
@@ -182,7 +196,7 @@ def _become_first(root: str, reader: int, wire: int, doors: list[int], user: str
                     os.close(number)
         if os.read(reader, 1) == b"!":
             os.close(reader)
-            inhabit(root, wire, doors, user, wide)
+            inhabit()
     except BaseException as error:  # whatever it is, this is not the nursery and must not go on as if it were  # noqa: BLE001
         with contextlib.suppress(OSError):
             os.write(wire, f"broken: {error}".encode())

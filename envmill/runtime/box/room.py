@@ -46,19 +46,22 @@ def map_users(pid: int, inside: int, count: int) -> None:
         Path(f"/proc/{pid}/{name}").write_text(f"0 {inside} {count}")
 
 
-def inhabit(root: str, wire: int, doors: Sequence[int], user: str, wide: bool) -> None:
-    """Arrange the box and keep it until its driver is gone. Does not return."""
-    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: with the nursery
+def inhabit(wire: int, doors: Sequence[int], user: str, wide: bool, processes: int) -> None:
+    """Arrange the box, whose root is the folder `root` here, and keep it until its driver is gone. Does not return."""
     if wide:
         os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
+    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: with the nursery; a change of user would take it off again
     socket.sethostname("box")
     _raise_loopback()
-    _enter(root, wide)
+    _enter("root", wide)
     _forbid_namespaces()
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not doors:
+        # Counted within the box's own users, and held against its root as well.
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
     hide()
     denials.prepare()
     Keeper(wire, wire, _confine(doors), user).serve()

@@ -27,7 +27,7 @@ _ANSWERS = 120.0
 _WEAK = {
     "users": "it has one user only: services that change theirs fail, and `user` can only be root",
     "filter": "no system call is denied but by lack of rights",
-    "groups": "memory, processes and processor time are not bounded",
+    "groups": "memory and processor time are not bounded",
 }
 """What a nursery may find lacking → what that means."""
 
