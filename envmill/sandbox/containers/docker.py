@@ -29,6 +29,8 @@ REPOSITORY = "envmill/root"
 LAYERS = "envmill/layer"
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT")
 _SECONDS = 120
+_PATIENCE = 10
+"""Seconds for a daemon to say that it is there."""
 _T = TypeVar("_T")
 _Want = tuple[str, Limits, str]
 """Tag, limits, user: containers that agree in these are as good as one another."""
@@ -169,6 +171,17 @@ class Docker:
             await self.remove(number)
             raise
         return number, wire
+
+
+def connect(host: str) -> docker.APIClient:
+    """A client of the daemon; SandboxError where none answers."""
+    try:
+        client = docker.APIClient(base_url=host, timeout=_PATIENCE, version="auto")
+        client.ping()
+    except (DockerException, OSError) as error:
+        raise SandboxError(f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST.") from None
+    client.timeout = _SECONDS
+    return client
 
 
 class DockerContainer:
