@@ -271,7 +271,8 @@ def _create(engine: Docker, want: _Want) -> tuple[str, socket.socket]:
     number: str = made["Id"]
     attached: Any = client.attach_socket(number, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     near = socket.socket(fileno=os.dup(attached.fileno()))
-    attached.close()
+    for theirs in (attached._sock, attached):  # the client would hold its own copy until it is collected
+        theirs.close()
     near.setblocking(False)
     return number, near
 
