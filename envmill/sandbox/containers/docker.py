@@ -77,13 +77,8 @@ class Docker:
     @classmethod
     async def open(cls, host: str, spares: int = 2) -> "Docker":
         """A client of the daemon at an address. What drivers that died left there is removed."""
-        try:
-            client = await asyncio.to_thread(lambda: docker.APIClient(base_url=host, timeout=_SECONDS, version="auto"))
-            info = await asyncio.to_thread(client.info)
-        except (DockerException, OSError) as error:
-            raise SandboxError(
-                f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST."
-            ) from None
+        client = await asyncio.to_thread(connect, host)
+        info = await asyncio.to_thread(client.info)
         if info.get("OSType") != "linux":
             raise SandboxError(f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with Linux's as DOCKER_HOST.")
         await asyncio.to_thread(reaper.sweep, client)
@@ -176,6 +171,10 @@ class Docker:
 def connect(host: str) -> docker.APIClient:
     """A client of the daemon; SandboxError where none answers."""
     try:
+        if host.startswith("unix://"):
+            with socket.socket(socket.AF_UNIX) as first:  # the client would leave its socket open where nobody listens
+                first.settimeout(_PATIENCE)
+                first.connect(host.removeprefix("unix://"))
         client = docker.APIClient(base_url=host, timeout=_PATIENCE, version="auto")
         client.ping()
     except (DockerException, OSError) as error:
