@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+from envmill.runtime.box.room import SHIFT
 from envmill.sandbox.containers import Container, Engine, Image, find_base, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.docker import Docker
@@ -149,14 +150,13 @@ async def _weigh(engine: Boxes, image: Image) -> tuple[float, float]:
 
 
 def _sum_shares() -> float:
-    """KB of every process below the nursery and of itself."""
+    """KB of all that runs for users of boxes."""
     total = 0
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                words = (folder / "cmdline").read_bytes()
-                if b"envmill.runtime.box.nursery" in words or words.startswith(b"/bin/bash\0--noprofile"):
-                    total += int((folder / "smaps_rollup").read_text().split("Pss:")[1].split()[0])
+                owner = int((folder / "status").read_text().split("Uid:")[1].split()[0])
+                total += int((folder / "smaps_rollup").read_text().split("Pss:")[1].split()[0]) if owner >= SHIFT else 0
             except (OSError, IndexError):
                 continue
     return total

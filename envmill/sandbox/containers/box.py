@@ -111,6 +111,12 @@ class Boxes:
             raise SandboxError(f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here.")
         return found
 
+    def tell(self, request: dict[str, Any]) -> None:
+        """One request whose answer nobody waits for."""
+        if not self._broken:
+            with contextlib.suppress(OSError):  # whoever does not take it is about to end
+                self._wire.send(json.dumps({"id": self.number(), **request}).encode())
+
     async def _send(self, text: bytes, descriptor: int | None) -> None:
         while True:
             try:
@@ -168,6 +174,7 @@ class Box:
                 await self._engine.ask(request, theirs.fileno())
             except BaseException:
                 mine.close()
+                self._engine.tell({"op": "down", "name": self._name})
                 raise
         self._begun = layer
         _, self._talk = await asyncio.get_running_loop().create_connection(Conversation, sock=mine)

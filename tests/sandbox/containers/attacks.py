@@ -37,6 +37,7 @@ ATTACKS: dict[str, Attack] = {
     "forge_through_proc": Attack("(echo deadbeef 0 > /proc/$$/fd/10) 2>/dev/null", code=1),
     "kill_the_keeper": Attack("kill -9 1; kill -TERM 1; kill -INT 1; true"),
     "look_into_the_keeper": Attack("cat /proc/1/environ /proc/1/mem; echo forged > /proc/1/fd/1", code=1, shown="ermission"),
+    "see_the_keeper": Attack("tr '\\0' ' ' < /proc/1/cmdline", shown="init "),
     "never_end": Attack("while :; do :; done", "timeout", None, alive=False, seconds=0.3),
     "wait_for_ever": Attack("sleep 1000 | cat", "timeout", None, seconds=0.3),
     "wait_out_of_session": Attack("setsid -w sleep 1000", "timeout", None, seconds=0.3),
