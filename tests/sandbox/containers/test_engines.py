@@ -46,6 +46,12 @@ async def test_where_none_works_each_says_why(settings: Settings) -> None:
             pass
 
 
+async def test_a_place_that_cannot_be_written_is_a_reason(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = await examine(dataclasses.replace(settings, images=tmp_path / "file"))
+    assert "ENVMILL_IMAGES" in found["box"].why
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="it takes root to become nobody, and to see what is more than nobody has")
 async def test_a_box_without_root_is_weaker_and_says_so(tmp_path: Path) -> None:
     images = tmp_path / "images"
