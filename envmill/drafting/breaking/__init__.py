@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 
 from envmill.drafting.breaking import lines, places, stores
-from envmill.drafting.breaking.base import Operator
+from envmill.drafting.breaking.base import Operator, Spot
 from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SettingsError
 from schemas.system import Fault
@@ -63,7 +63,7 @@ def list_faults(healthy: Healthy, dice: random.Random) -> Iterator[Fault]:
     for handle in healthy.system.handles:
         for name in handle.can:
             operator = OPERATORS.get(name)
-            fault = operator(healthy, handle, dice) if operator else None
+            fault = operator(Spot(healthy, handle, dice)) if operator else None
             if fault is None:
                 why = f"{name} does not apply to the handle {handle.name}"
                 raise SettingsError(f"System {healthy.system.name}: {why}. Mend its system.toml.", system=healthy.system.name)

@@ -4,12 +4,21 @@ import random
 import shlex
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from envmill.drafting.breaking.systems import Healthy
 from schemas.system import Fault, Handle, Line
 
-Operator: TypeAlias = Callable[[Healthy, Handle, random.Random], Fault | None]
+
+class Spot(NamedTuple):
+    """What an operator is given."""
+
+    healthy: Healthy
+    handle: Handle
+    dice: random.Random
+
+
+Operator: TypeAlias = Callable[[Spot], Fault | None]
 """Breaks a healthy system at a handle; None where it does not apply there."""
 
 quote = shlex.quote

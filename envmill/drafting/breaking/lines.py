@@ -1,11 +1,9 @@
 """Faults in one line of a file: a wrong value, or a line that is missing, doubled, overruled or no longer parsed."""
 
-import random
 from functools import partial
 
-from envmill.drafting.breaking.base import Operator, edit, find_line, insert, read_lines, substitute
-from envmill.drafting.breaking.systems import Healthy
-from schemas.system import Fault, Handle, Line
+from envmill.drafting.breaking.base import Operator, Spot, edit, find_line, insert, read_lines, substitute
+from schemas.system import Fault, Line
 
 
 def spoil_value(operator: str) -> Operator:
@@ -13,71 +11,75 @@ def spoil_value(operator: str) -> Operator:
     return partial(_spoil_value, operator)
 
 
-def _spoil_value(operator: str, healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
-    if not isinstance(handle, Line) or not handle.wrong or not find_line(healthy, handle):
+def _spoil_value(operator: str, spot: Spot) -> Fault | None:
+    if not isinstance(spot.handle, Line) or not spot.handle.wrong or not find_line(spot.healthy, spot.handle):
         return None
-    wrong = dice.choice(handle.wrong)
-    return _write(operator, handle, handle.text.replace(handle.value, wrong), wrong, [handle.value])
+    wrong = spot.dice.choice(spot.handle.wrong)
+    return _write(operator, spot.handle, spot.handle.text.replace(spot.handle.value, wrong), wrong, [spot.handle.value])
 
 
-def swap_keys(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
+def swap_keys(spot: Spot) -> Fault | None:
     """Two values of a line in each other's place."""
-    if not isinstance(handle, Line) or not handle.partner or not find_line(healthy, handle):
+    if not isinstance(spot.handle, Line) or not spot.handle.partner or not find_line(spot.healthy, spot.handle):
         return None
-    swapped = handle.text.replace(handle.value, "\0").replace(handle.partner, handle.value).replace("\0", handle.partner)
-    return _write("swapped_keys", handle, swapped, handle.partner, [handle.value, handle.partner])
+    swapped = (
+        spot.handle.text.replace(spot.handle.value, "\0").replace(spot.handle.partner, spot.handle.value).replace("\0", spot.handle.partner)
+    )
+    return _write("swapped_keys", spot.handle, swapped, spot.handle.partner, [spot.handle.value, spot.handle.partner])
 
 
-def break_syntax(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
+def break_syntax(spot: Spot) -> Fault | None:
     """The last character is gone: a semicolon, a brace, a quote."""
-    if not isinstance(handle, Line) or not find_line(healthy, handle):
+    if not isinstance(spot.handle, Line) or not find_line(spot.healthy, spot.handle):
         return None
-    return _write("broken_syntax", handle, handle.text[:-1], handle.text[:-1], [])
+    return _write("broken_syntax", spot.handle, spot.handle.text[:-1], spot.handle.text[:-1], [])
 
 
-def miss_line(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
-    number = find_line(healthy, handle) if isinstance(handle, Line) else None
-    if not isinstance(handle, Line) or not number or number >= len(read_lines(healthy, handle.file)) - 1:
+def miss_line(spot: Spot) -> Fault | None:
+    number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, Line) else None
+    if not isinstance(spot.handle, Line) or not number or number >= len(read_lines(spot.healthy, spot.handle.file)) - 1:
         return None
-    whole = read_lines(healthy, handle.file)[number - 1]
-    broken, mended = edit(handle.file, f"{number}d"), insert(handle.file, number, whole)
-    return _state("missing_line", handle, broken, mended, "", [handle.value])
+    whole = read_lines(spot.healthy, spot.handle.file)[number - 1]
+    broken, mended = edit(spot.handle.file, f"{number}d"), insert(spot.handle.file, number, whole)
+    return _state("missing_line", spot.handle, broken, mended, "", [spot.handle.value])
 
 
-def comment_line(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
-    number = find_line(healthy, handle) if isinstance(handle, Line) else None
-    if not isinstance(handle, Line) or not number:
+def comment_line(spot: Spot) -> Fault | None:
+    number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, Line) else None
+    if not isinstance(spot.handle, Line) or not number:
         return None
-    return _state("commented_line", handle, edit(handle.file, f"{number}s|^|#|"), edit(handle.file, f"{number}s|^#||"), "", [])
+    return _state(
+        "commented_line", spot.handle, edit(spot.handle.file, f"{number}s|^|#|"), edit(spot.handle.file, f"{number}s|^#||"), "", []
+    )
 
 
-def double_line(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
+def double_line(spot: Spot) -> Fault | None:
     """The same line twice, where it may stand once."""
-    number = find_line(healthy, handle) if isinstance(handle, Line) else None
-    if not isinstance(handle, Line) or not number:
+    number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, Line) else None
+    if not isinstance(spot.handle, Line) or not number:
         return None
-    return _state("doubled_line", handle, edit(handle.file, f"{number}p"), edit(handle.file, f"{number}d"), "", [])
+    return _state("doubled_line", spot.handle, edit(spot.handle.file, f"{number}p"), edit(spot.handle.file, f"{number}d"), "", [])
 
 
-def overrule_line(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
+def overrule_line(spot: Spot) -> Fault | None:
     """A later line with another value, which wins; the right one still stands above it."""
-    number = find_line(healthy, handle) if isinstance(handle, Line) else None
-    if not isinstance(handle, Line) or not number or not handle.wrong:
+    number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, Line) else None
+    if not isinstance(spot.handle, Line) or not number or not spot.handle.wrong:
         return None
-    wrong = dice.choice(handle.wrong)
-    later = insert(handle.file, number, handle.text.replace(handle.value, wrong))
+    wrong = spot.dice.choice(spot.handle.wrong)
+    later = insert(spot.handle.file, number, spot.handle.text.replace(spot.handle.value, wrong))
     # Inserted before and then swapped with the line below it: sed has no insertion after the last line that keeps leading blanks.
-    swap = edit(handle.file, f"{number}{{h;d}};{number + 1}{{G}}")
-    return _state("overruled_line", handle, f"{later}\n{swap}", edit(handle.file, f"{number + 1}d"), wrong, [handle.value])
+    swap = edit(spot.handle.file, f"{number}{{h;d}};{number + 1}{{G}}")
+    return _state("overruled_line", spot.handle, f"{later}\n{swap}", edit(spot.handle.file, f"{number + 1}d"), wrong, [spot.handle.value])
 
 
-def indent_with_blanks(healthy: Healthy, handle: Handle, dice: random.Random) -> Fault | None:
+def indent_with_blanks(spot: Spot) -> Fault | None:
     """Blanks where a tab has to stand."""
-    number = find_line(healthy, handle) if isinstance(handle, Line) else None
-    if not isinstance(handle, Line) or not number or not read_lines(healthy, handle.file)[number - 1].startswith("\t"):
+    number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, Line) else None
+    if not isinstance(spot.handle, Line) or not number or not read_lines(spot.healthy, spot.handle.file)[number - 1].startswith("\t"):
         return None
-    broken, mended = edit(handle.file, f"{number}s|^\\t|        |"), edit(handle.file, f"{number}s|^        |\\t|")
-    return _state("blanks_for_tab", handle, broken, mended, "", [])
+    broken, mended = edit(spot.handle.file, f"{number}s|^\\t|        |"), edit(spot.handle.file, f"{number}s|^        |\\t|")
+    return _state("blanks_for_tab", spot.handle, broken, mended, "", [])
 
 
 def _write(operator: str, handle: Line, text: str, wrong: str, right: list[str]) -> Fault:

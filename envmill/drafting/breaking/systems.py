@@ -128,6 +128,11 @@ def _fill_text(text: str, values: dict[str, str]) -> str:
     return SLOT.sub(lambda found: values[found[1]], text)
 
 
+def _name(path: Path, values: dict[str, str]) -> str:
+    """Where a file goes; a slot's value may be a whole path."""
+    return "/" + _fill_text(str(path), values).lstrip("/")
+
+
 def _list_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 

@@ -10,7 +10,7 @@ from probing import Bad, Values, must_run, probe, read, report, want
 def find_entry(v: Values) -> tuple[str, str, str]:
     """Schedule, user and command that cron takes from the table; it ignores what a stranger may write and a line without an end."""
     table = f"/etc/cron.d/{v['job']}"
-    seen = os.stat(table)
+    seen = Path(table).stat()
     want(seen.st_uid == 0 and not seen.st_mode & 0o022, "cron does not trust its table")
     text = read(table)
     want(text.endswith("\n"), "cron ignores the last line of its table")

@@ -1,5 +1,6 @@
-"""What health checks are written with: probes that say in words what is wrong, and one report. Standard library only; it runs in the container.
+"""What health checks are written with: probes that say in words what is wrong, and one report. It runs in the container.
 
+Standard library only.
 A probe returns when all is well and raises `Bad`, or an error of the operating system, when it is not. Anything else is the check's own
 fault: there is no report then, and no verdict.
 """
@@ -84,7 +85,7 @@ def read(path: str) -> str:
 
 def find_processes(pattern: str, program: str) -> list[int]:
     """Processes whose command line holds the pattern and that run that very program."""
-    inode = os.stat(program)
+    inode = Path(program).stat()
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and pattern in _read_command(entry) and _runs(entry, inode):
@@ -127,7 +128,7 @@ def _runs(entry: Path, inode: os.stat_result) -> bool:
 
 def _list_open(entry: Path) -> list[str]:
     try:
-        return [os.readlink(each) for each in (entry / "fd").iterdir()]
+        return [str(each.readlink()) for each in (entry / "fd").iterdir()]
     except OSError:
         return []
 

@@ -1,0 +1,169 @@
+"""The composer's proof: nothing is offered that was not taken from healthy over broken to mended, by every order that shows what hides what.
+
+healthy ──break all──► broken ──mend one──► still broken ── … ──mend the last──► healthy, as it was ──restart──► healthy
+                                (every strict prefix; up to three faults, every strict subset)
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from envmill.drafting.breaking.machine import Machine, Machines, check_health, list_frame, restart, set_up
+from envmill.drafting.breaking.systems import SERVICES, Healthy
+from schemas.system import Broken, Fault, Proof
+
+REPEATS = 5
+"""Walks at least: what is only sometimes broken, or only sometimes mended, shows."""
+ROTATED = 3
+"""Up to so many faults their rotations reach every strict subset."""
+
+
+class Refusal(Exception):
+    """The composition does not hold: a reason code, and what was seen."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason, self.detail = reason, detail
+
+
+class Walk(NamedTuple):
+    """What one machine showed."""
+
+    symptoms: list[dict[str, str]]
+    """Before any mend, then after each: probe → what is wrong."""
+    checks: int
+
+
+def prove(healthy: Healthy, broken: Broken, machines: Machines, repeats: int = REPEATS) -> Proof:
+    """A refusal carries its reason: nothing is dropped without one."""
+    faults = broken.faults[::-1]
+    try:
+        _compare_places(faults)
+        orders = _list_orders(len(faults), repeats)
+        walks = [_walk(healthy, broken, [faults[each] for each in order], machines) for order in orders]
+        _compare_walks(orders, walks)
+    except Refusal as refusal:
+        return Proof(reason=refusal.reason, detail=refusal.detail)
+    hidden = {} if len(faults) == 1 else dict(_find_hidden(faults, orders, walks))
+    return Proof(symptoms=walks[0].symptoms[0], hidden=hidden, walks=len(walks), checks=sum(each.checks for each in walks))
+
+
+def mend(machine: Machine, fault: Fault) -> None:
+    """One step of the oracle."""
+    _apply(machine, fault.mend_script, "mend_failed", fault)
+
+
+def break_down(machine: Machine, broken: Broken) -> None:
+    """All faults, while nothing runs: a service that ends tidily would take some of them away again."""
+    machine.run(f"{SERVICES} stop")
+    for fault in broken.faults:
+        _apply(machine, fault.break_script, "break_failed", fault)
+    machine.run(f"{SERVICES} start")
+
+
+def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], machines: Machines) -> Walk:
+    with machines() as machine:
+        set_up(machine, healthy)
+        _expect_health(machine, healthy, "unhealthy")
+        before = list_frame(machine, healthy)
+        break_down(machine, broken)
+        symptoms = [_see_symptoms(machine, healthy, order, 0)]
+        _expect_places(before, list_frame(machine, healthy), broken)
+        for count, fault in enumerate(order, 1):
+            mend(machine, fault)
+            restart(machine, healthy)
+            symptoms.append(_see_symptoms(machine, healthy, order, count))
+        _expect_frame(before, list_frame(machine, healthy), broken)
+        restart(machine, healthy)
+        _expect_health(machine, healthy, "not_lasting")
+    return Walk(symptoms, len(symptoms) * 2 + 2)
+
+
+def _see_symptoms(machine: Machine, healthy: Healthy, order: Sequence[Fault], mended: int) -> dict[str, str]:
+    """Asked twice, for a check that disturbs what it looks at would judge the next one by its own traces."""
+    said, again = (_keep_bad(check_health(machine, healthy)) for _ in range(2))
+    if set(said) != set(again):
+        raise Refusal("check_not_idempotent", f"first {sorted(said)}, then {sorted(again)}")
+    names = [_name(each) for each in order]
+    if mended < len(order) and not said:
+        reason = "silent" if len(order) == 1 else "broken_is_healthy" if mended == 0 else "mended_too_soon"
+        raise Refusal(reason, f"the check sees nothing, with {names[mended:]} still there")
+    if mended == len(order) and said:
+        raise Refusal("not_mended", f"after {names}: {said}")
+    return said
+
+
+def _expect_health(machine: Machine, healthy: Healthy, reason: str) -> None:
+    if said := _keep_bad(check_health(machine, healthy)):
+        raise Refusal(reason, str(said))
+
+
+def _expect_places(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
+    if stray := [path for path in find_changed(before, after) if not is_within(path, broken)]:
+        raise Refusal("undeclared_change", f"breaking it changes {stray[:5]}")
+
+
+def _expect_frame(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
+    if left := find_changed(before, after):
+        raise Refusal("not_the_opposite", f"after {[_name(each) for each in broken.faults]} were mended, {left[:5]} differ")
+
+
+def find_changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def is_within(path: str, broken: Broken) -> bool:
+    places = [place for fault in broken.faults for place in fault.places]
+    return any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+def _compare_places(faults: Sequence[Fault]) -> None:
+    """Two faults of one file, or of a file and its folder, could undo or cover each other."""
+    for index, one in enumerate(faults):
+        for other in faults[:index]:
+            shared = [a for a in one.places for b in other.places if a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")]
+            if shared:
+                raise Refusal("same_place", f"{_name(one)} and {_name(other)} both change {shared[0]}")
+
+
+def _list_orders(count: int, repeats: int) -> list[tuple[int, ...]]:
+    """Orders of mending. Rotations of up to three reach every strict subset; of more, the oracle's own order is repeated."""
+    own = tuple(range(count))
+    rotations = [own[start:] + own[:start] for start in range(count)] if count <= ROTATED else [own]
+    return [rotations[turn % len(rotations)] for turn in range(max(repeats, len(rotations)))]
+
+
+def _compare_walks(orders: list[tuple[int, ...]], walks: list[Walk]) -> None:
+    """The same faults show the same symptoms, every time: else it is a matter of luck."""
+    seen: dict[frozenset[int], set[str]] = {}
+    for order, walk in zip(orders, walks, strict=True):
+        for mended, symptoms in enumerate(walk.symptoms):
+            there = frozenset(order[mended:])
+            if seen.setdefault(there, set(symptoms)) != set(symptoms):
+                raise Refusal("flaky", f"{sorted(seen[there])} once, {sorted(symptoms)} another time")
+
+
+def _find_hidden(faults: Sequence[Fault], orders: list[tuple[int, ...]], walks: list[Walk]) -> Iterator[tuple[str, str]]:
+    """A fault hides another when both together show no more than it shows alone."""
+    shows = {
+        frozenset(order[mended:]): walk.symptoms[mended] for order, walk in zip(orders, walks, strict=True) for mended in range(len(order))
+    }
+    for pair in [each for each in shows if len(each) == 2]:
+        for one, other in (sorted(pair), sorted(pair)[::-1]):
+            with suppress(KeyError):
+                if shows[frozenset((one,))] == shows[pair]:
+                    yield _name(faults[other]), _name(faults[one])
+
+
+def _apply(machine: Machine, script: str, reason: str, fault: Fault) -> None:
+    ran = machine.run(f"set -e\numask 022\n{script}")
+    if ran.code:
+        raise Refusal(reason, f"{_name(fault)}: exit code {ran.code}, {ran.output[-300:]}")
+
+
+def _keep_bad(said: dict[str, str]) -> dict[str, str]:
+    return {probe: words for probe, words in said.items() if words}
+
+
+def _name(fault: Fault) -> str:
+    return f"{fault.operator} at {fault.handle}"
