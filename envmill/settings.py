@@ -81,6 +81,10 @@ class Settings:
     """What models cost, as somebody read it."""
     protected: Path = ROOT / "data/protected"
     """Texts that nothing we make may repeat: benchmarks', as somebody put them there."""
+    images: Path = ROOT / "data/images"
+    """Root file systems that containers begin with."""
+    docker: str = "unix:///var/run/docker.sock"
+    """Docker's daemon, for containers."""
     in_flight: int = 64
     """Most calls of one model at once, shared by all processes of this home; so are the two below."""
     requests_per_minute: float | None = None
@@ -109,6 +113,8 @@ class Settings:
             endpoints=_read_endpoints(environ),
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
+            docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
+            images=Path(environ.get("ENVMILL_IMAGES") or ROOT / "data/images").absolute(),
             in_flight=int(_read_number(environ, "ENVMILL_IN_FLIGHT") or 64),
             requests_per_minute=_read_number(environ, "ENVMILL_REQUESTS_PER_MINUTE"),
             tokens_per_minute=_read_number(environ, "ENVMILL_TOKENS_PER_MINUTE"),

@@ -2,7 +2,7 @@
 
 folder/environment.json   program and interface
 folder/jail.py            what a consumer imports: `Environment`
-folder/runtime/           the runtime, whole: standard library only
+folder/runtime/           the runtime but for boxes: standard library only
 """
 
 from pathlib import Path
@@ -20,7 +20,9 @@ CLIENT = "jail/client.py"
 def list_runtime() -> dict[str, bytes]:
     """The runtime's files by their path in it, and nothing that was made of them."""
     files = (path for path in sorted(RUNTIME.rglob("*")) if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc")
-    return {str(path.relative_to(RUNTIME)): path.read_bytes() for path in files}
+    named = {str(path.relative_to(RUNTIME)): path for path in files}
+    # Terminals are exported as folders for other engines of containers.
+    return {name: path.read_bytes() for name, path in named.items() if not name.startswith("box/")}
 
 
 def write_jail(folder: Path, program: Program) -> None:

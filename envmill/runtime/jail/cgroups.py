@@ -28,7 +28,7 @@ def enclose(pid: int, memory: int = 0) -> None:
     values = {"memory": memory or max(LEAST_MEMORY, _machine_memory() // 2), "pids": PROCESSES}
     made: list[Path] = []
     try:
-        for controller, parent in _find_parents().items():
+        for controller, parent in find_parents().items():
             group = parent / f"{_PREFIX}{os.getpid()}"
             group.mkdir(exist_ok=True)
             made.append(group)
@@ -46,7 +46,7 @@ def enclose(pid: int, memory: int = 0) -> None:
 def remove(driver: int) -> None:
     """Remove the groups of a driver that died, and with them whoever has outlived it."""
     with contextlib.suppress(OSError):
-        for parent in _find_parents().values():
+        for parent in find_parents().values():
             group = parent / f"{_PREFIX}{driver}"
             until = time.monotonic() + _PATIENCE
             while group.exists() and time.monotonic() < until:
@@ -60,7 +60,7 @@ def remove(driver: int) -> None:
 def sweep() -> None:
     """Remove the groups of drivers that were killed together with who would have removed them."""
     with contextlib.suppress(OSError):
-        for parent in set(_find_parents().values()):
+        for parent in set(find_parents().values()):
             for group in parent.glob(f"{_PREFIX}*"):
                 if not Path("/proc", group.name.removeprefix(_PREFIX)).exists():
                     # The kernel refuses where somebody is still in one.
@@ -74,7 +74,7 @@ def _kill_members(group: Path) -> None:
             os.kill(int(pid), signal.SIGKILL)
 
 
-def _find_parents() -> dict[str, Path]:
+def find_parents() -> dict[str, Path]:
     """Controller → the group this process is in; OSError when one is missing."""
     found: dict[str, Path] = {}
     for controllers, path in _read_membership():

@@ -1,0 +1,83 @@
+"""Layers: what a box wrote over its image, copied so that other boxes can begin with it, or told as a list.
+
+The kernel keeps a removed file as a device 0:0 of its name, and a folder that hides the one below by an attribute.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_PASSING = ("overlay.origin", "overlay.impure", "overlay.uuid", "overlay.nlink")
+"""Ends of attributes that are true only where they were written."""
+
+
+def copy_layer(source: Path, target: Path) -> int:
+    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied."""
+    links: dict[tuple[int, int], Path] = {}
+    return _copy_folder(source, target, links)
+
+
+def list_changes(layer: Path, inside: str = "") -> Iterator[tuple[str, str]]:
+    """Each path in the layer and what it is there: file, folder, link, removed, other. A folder is named when it is new or was changed."""
+    with os.scandir(layer) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            path = f"{inside}/{entry.name}"
+            yield path, _tell_kind(entry.stat(follow_symlinks=False))
+            if entry.is_dir(follow_symlinks=False):
+                yield from list_changes(Path(entry.path), path)
+
+
+def _tell_kind(seen: os.stat_result) -> str:
+    if stat.S_ISCHR(seen.st_mode) and seen.st_rdev == 0:
+        return "removed"
+    kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+    return kinds.get(stat.S_IFMT(seen.st_mode), "other")
+
+
+def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path]) -> int:
+    target.mkdir()
+    copied = 0
+    with os.scandir(source) as entries:
+        for entry in entries:
+            place = target / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                copied += _copy_folder(Path(entry.path), place, links)
+            else:
+                copied += _copy_file(Path(entry.path), place, entry.stat(follow_symlinks=False), links)
+    _copy_facts(source, target, os.lstat(source))
+    return copied
+
+
+def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tuple[int, int], Path]) -> int:
+    if seen.st_nlink > 1:
+        if first := links.get((seen.st_dev, seen.st_ino)):
+            os.link(first, target, follow_symlinks=False)
+            return 0
+        links[seen.st_dev, seen.st_ino] = target
+    if stat.S_ISREG(seen.st_mode):
+        _copy_content(source, target)
+    elif stat.S_ISLNK(seen.st_mode):
+        target.symlink_to(source.readlink())
+    else:
+        os.mknod(target, seen.st_mode, seen.st_rdev)
+    _copy_facts(source, target, seen)
+    return seen.st_size
+
+
+def _copy_content(source: Path, target: Path) -> None:
+    with source.open("rb") as given, target.open("xb") as taken:
+        while os.sendfile(taken.fileno(), given.fileno(), None, 1 << 30):
+            pass
+
+
+def _copy_facts(source: Path, target: Path, seen: os.stat_result) -> None:
+    os.lchown(target, seen.st_uid, seen.st_gid)
+    if not stat.S_ISLNK(seen.st_mode):
+        target.chmod(stat.S_IMODE(seen.st_mode))
+    with suppress(OSError):  # no attributes here at all
+        for name in os.listxattr(source, follow_symlinks=False):
+            if not name.endswith(_PASSING):
+                os.setxattr(target, name, os.getxattr(source, name, follow_symlinks=False), follow_symlinks=False)
+    os.utime(target, ns=(seen.st_atime_ns, seen.st_mtime_ns), follow_symlinks=False)

@@ -1,0 +1,98 @@
+"""Containers: a root file system and processes behind one interface, held by one of the engines in the table.
+
+async with open_engine(settings) as engine, lend(engine, find_base(settings.images)) as container:
+    ran = await container.shell("cd /etc && ls")
+"""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from envmill.errors import SandboxError
+from envmill.sandbox.containers.base import Change, Condition, Container, Engine, Layer, Limits, Moved, Ran, lend
+from envmill.sandbox.containers.box import Boxes
+from envmill.sandbox.containers.image import Image, find_base
+from envmill.settings import Settings
+
+__all__ = [
+    "Change",
+    "Condition",
+    "Container",
+    "Engine",
+    "Image",
+    "Layer",
+    "Limits",
+    "Moved",
+    "Ran",
+    "examine",
+    "find_base",
+    "lend",
+    "open_engine",
+]
+
+
+async def _open_docker(settings: Settings) -> Engine:
+    # The client costs a tenth of a second to import: whoever has boxes does without.
+    from envmill.sandbox.containers.docker import Docker
+
+    return await Docker.open(settings.docker)
+
+
+async def _open_boxes(settings: Settings) -> Engine:
+    return await Boxes.open(settings.images)
+
+
+ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {"box": _open_boxes, "docker": _open_docker}
+"""In the order in which they are tried."""
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings, name: str = "") -> AsyncGenerator[Engine]:
+    """The engine of a name, or the first of which every limit holds here; where there is none, the first that works at all."""
+    engine = await (_choose(settings) if not name else _open(settings, name))
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def examine(settings: Settings) -> dict[str, Condition]:
+    """What each engine is worth on this machine."""
+    found: dict[str, Condition] = {}
+    for name in ENGINES:
+        try:
+            async with open_engine(settings, name) as engine:
+                found[name] = engine.condition
+        except SandboxError as error:
+            found[name] = Condition(False, error.message)
+    return found
+
+
+async def _open(settings: Settings, name: str) -> Engine:
+    if name not in ENGINES:
+        raise SandboxError(f"There is no engine {name!r}: use {' or '.join(ENGINES)}.")
+    return await ENGINES[name](settings)
+
+
+async def _choose(settings: Settings) -> Engine:
+    weaker: Engine | None = None
+    reasons: list[str] = []
+    for name, start in ENGINES.items():
+        try:
+            engine = await start(settings)
+        except SandboxError as error:
+            reasons.append(f"{name}: {error.message}")
+            continue
+        if not engine.condition.weak:
+            await _close(weaker)
+            return engine
+        await _close(engine if weaker else None)
+        weaker = weaker or engine
+    if weaker is None:
+        raise SandboxError(f"No engine of containers works here. {' '.join(reasons)}")
+    return weaker
+
+
+async def _close(engine: Engine | None) -> None:
+    if engine:
+        await engine.close()

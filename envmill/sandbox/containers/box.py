@@ -1,0 +1,262 @@
+"""Boxes: containers without a daemon. Namespaces, an overlay over the unpacked image, control groups, a filter; by a nursery of our own."""
+
+import asyncio
+import contextlib
+import json
+import platform
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+from envmill.errors import SandboxError
+from envmill.runtime.box.nursery import LARGEST
+from envmill.runtime.box.room import SHIFT
+from envmill.sandbox.containers.base import Change, Condition, Layer, Limits, Moved, Ran
+from envmill.sandbox.containers.conversation import Conversation
+from envmill.sandbox.containers.image import Image
+from envmill.settings import ROOT
+
+_STARTS = 30.0
+"""Seconds for a nursery to say its first word on a loaded machine."""
+_ANSWERS = 120.0
+_WEAK = {
+    "users": "it has one user only: services that change theirs fail, and `user` can only be root",
+    "filter": "no system call is denied but by lack of rights",
+    "groups": "memory and processor time are not bounded",
+}
+"""What a nursery may find lacking → what that means."""
+
+
+class Boxes:
+    """The engine. Its nursery ends with it, and so does every box."""
+
+    name: ClassVar[str] = "box"
+
+    def __init__(self, process: subprocess.Popen[bytes], wire: socket.socket, hello: dict[str, Any]) -> None:
+        self._process, self._wire = process, wire
+        self._numbers = count(1)
+        self._due: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._broken = ""
+        self._shift = SHIFT if hello["users"] else -1
+        self.condition = _describe(hello)
+        asyncio.get_running_loop().add_reader(wire.fileno(), self._hear)
+
+    @classmethod
+    async def open(cls, images: Path) -> "Boxes":
+        """Start a nursery; SandboxError says why this machine cannot."""
+        if platform.system() != "Linux":
+            raise SandboxError(f"Boxes need Linux, and this is {platform.system() or 'something else'}.")
+        if any(letter in str(images) for letter in ":,\\"):
+            raise SandboxError(f"An overlay cannot be made over {images}: name a folder without : , \\ by ENVMILL_IMAGES.")
+        store = images / ".store"
+        store.mkdir(parents=True, exist_ok=True)
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mine.setblocking(False)
+        with theirs:
+            process = _launch(theirs.fileno(), store)
+        hello = await _await_hello(mine)
+        if hello["hello"]:
+            return cls(process, mine, hello)
+        mine.close()
+        await asyncio.to_thread(process.wait)
+        raise SandboxError(f"Boxes do not work here: {hello['why']}.", why=hello["why"])
+
+    async def up(
+        self, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root"  # noqa: B008
+    ) -> "Box":  # fmt: skip
+        box = Box(self, image, layer, limits, user)
+        await box.begin(layer)
+        return box
+
+    async def forget(self, layer: Layer) -> None:
+        await self.ask({"op": "forget", "layer": layer.names[-1]})
+
+    async def close(self) -> None:
+        self._end("The engine was closed.")
+        try:
+            await asyncio.to_thread(self._process.wait, 20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait)
+
+    def unpack(self, image: Image) -> Path:
+        """The image's tree as this engine needs it."""
+        return image.unpack(self._shift)
+
+    def number(self) -> int:
+        return next(self._numbers)
+
+    async def ask(self, request: dict[str, Any], descriptor: int | None = None) -> dict[str, Any]:
+        """One request to the nursery and its answer; SandboxError when it could not be done."""
+        if self._broken:
+            raise SandboxError(self._broken)
+        number = self.number()
+        text = json.dumps({"id": number, **request}).encode()
+        answer = self._due[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._send(text, descriptor)
+            async with asyncio.timeout(_ANSWERS):
+                found = await answer
+        except (OSError, TimeoutError) as error:
+            self._end(f"The nursery of boxes does not answer ({type(error).__name__}).")
+            raise SandboxError(f"{self._broken} Open another engine and retry.") from None
+        finally:
+            self._due.pop(number, None)
+        if "broken" in found:
+            raise SandboxError(f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here.")
+        return found
+
+    async def _send(self, text: bytes, descriptor: int | None) -> None:
+        while True:
+            try:
+                socket.send_fds(self._wire, [text], [descriptor] if descriptor is not None else [])
+                return
+            except BlockingIOError:
+                await asyncio.sleep(0.001)
+
+    def _hear(self) -> None:
+        try:
+            text = self._wire.recv(LARGEST)
+        except BlockingIOError:
+            return
+        except OSError:
+            text = b""
+        if not text:
+            self._end("The nursery of boxes died; its boxes with it.")
+            return
+        answer = json.loads(text)
+        if (due := self._due.get(answer["id"])) and not due.done():
+            due.set_result(answer)
+
+    def _end(self, why: str) -> None:
+        if self._broken:
+            return
+        self._broken = why
+        asyncio.get_running_loop().remove_reader(self._wire.fileno())
+        self._wire.close()
+        for due in self._due.values():
+            if not due.done():
+                due.set_exception(SandboxError(f"{why} Open another engine and retry."))
+
+
+class Box:
+    """One box."""
+
+    def __init__(self, engine: Boxes, image: Image, layer: Layer | None, limits: Limits, user: str) -> None:
+        self._engine, self._image, self._limits, self._user = engine, image, limits, user
+        self._begun = layer
+        self._name = ""
+        self._talk: Conversation | None = None
+
+    async def begin(self, layer: Layer | None) -> None:
+        """Be a new box."""
+        # Unpacking takes seconds, once; afterwards it is a look at a folder.
+        tree = await asyncio.to_thread(self._engine.unpack, self._image)
+        self._name = f"box{self._engine.number()}"
+        mine, theirs = socket.socketpair()
+        request = {
+            "op": "up", "name": self._name, "tree": str(tree), "layers": layer.names if layer else (), "user": self._user,
+            "memory": self._limits.memory, "processes": self._limits.processes, "disk": self._limits.disk, "cores": self._limits.cores,
+        }  # fmt: skip
+        with theirs:
+            try:
+                await self._engine.ask(request, theirs.fileno())
+            except BaseException:
+                mine.close()
+                raise
+        self._begun = layer
+        _, self._talk = await asyncio.get_running_loop().create_connection(Conversation, sock=mine)
+        try:
+            await self._talk.wait_ready()
+        except BaseException:
+            await self.down()
+            raise
+
+    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
+        return await self._talking().shell(command, seconds, cap)
+
+    async def run(
+        self,
+        words: Sequence[str],
+        *,
+        seconds: float = 30,
+        given: bytes = b"",
+        user: str = "root",
+        environment: Mapping[str, str] | None = None,
+        cap: int = 1 << 20,
+    ) -> Ran:
+        return await self._talking().run(words, seconds, given, user, environment, cap)
+
+    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
+        return await self._talking().put(path, content, mode, user)
+
+    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
+        return await self._talking().get(path, cap)
+
+    async def snapshot(self) -> Layer:
+        name = f"layer{self._engine.number()}"
+        await self._talking().ask({"op": "signal", "signal": signal.SIGSTOP})
+        try:
+            answer = await self._engine.ask({"op": "snapshot", "name": self._name, "layer": name})
+        finally:
+            await self._talking().ask({"op": "signal", "signal": signal.SIGCONT})
+        below = self._begun.names if self._begun else ()
+        return Layer(self._image, (*below, name), answer["bytes"])
+
+    async def changes(self) -> list[Change]:
+        answer = await self._engine.ask({"op": "changes", "name": self._name})
+        if "too_many" in answer:
+            raise SandboxError(f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead.")
+        return [Change(path, kind) for path, kind in answer["changes"]]
+
+    async def quell(self) -> None:
+        await self._talking().ask({"op": "quell"})
+
+    async def reset(self, layer: Layer | None = None) -> None:
+        begun = layer or self._begun
+        await self.down()
+        await self.begin(begun)
+
+    async def down(self) -> None:
+        if self._talk:
+            self._talk.end("The container was taken down.")
+            self._talk = None
+            with contextlib.suppress(SandboxError):  # a nursery that is gone took it along
+                await self._engine.ask({"op": "down", "name": self._name})
+
+    def _talking(self) -> Conversation:
+        if not self._talk:
+            raise SandboxError("The container was taken down before: bring up another.")
+        return self._talk
+
+
+async def _await_hello(wire: socket.socket) -> dict[str, Any]:
+    try:
+        async with asyncio.timeout(_STARTS):
+            text = await asyncio.get_running_loop().sock_recv(wire, LARGEST)
+    except TimeoutError:
+        return {"hello": False, "why": f"their nursery did not start within {_STARTS:g} s"}
+    return json.loads(text) if text else {"hello": False, "why": "their nursery died at its start"}
+
+
+def _describe(hello: dict[str, Any]) -> Condition:
+    held = {"users": hello["users"], "filter": hello["filter"], "groups": not hello["groups"]}
+    strong = ["namespaces", "capabilities dropped", "no_new_privs", *(["own users"] if held["users"] else [])]
+    strong += [*(["filter"] if held["filter"] else []), *(["groups"] if held["groups"] else []), "no network", "disk bounded"]
+    weak = [meaning + (f" ({hello['groups']})" if name == "groups" else "") for name, meaning in _WEAK.items() if not held[name]]
+    mend = "As root, and where control groups may be written, all of it holds." if weak else ""
+    return Condition(True, "", strong, weak, mend)
+
+
+def _launch(descriptor: int, store: Path) -> subprocess.Popen[bytes]:
+    """With a clean environment. It ends when its wire does, so it needs no other tie to this process's life."""
+    return subprocess.Popen(
+        [sys.executable, "-S", "-s", "-P", "-m", "envmill.runtime.box.nursery", str(descriptor), str(store)],
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT)}, pass_fds=[descriptor], cwd="/", start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip

@@ -1,0 +1,293 @@
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""Docker: each container runs our keeper as its first process, and one attached connection is its wire; nothing is ever exec'ed in it.
+
+When the driver dies its connections close, each keeper reads the end of its wire and ends, and the engine removes what ended.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import docker
+from docker.errors import APIError, DockerException
+
+import envmill.runtime.box.keeper as keeper
+from envmill.errors import SandboxError
+from envmill.sandbox.containers import reaper
+from envmill.sandbox.containers.base import Change, Condition, Layer, Limits, Moved, Ran
+from envmill.sandbox.containers.conversation import Conversation
+from envmill.sandbox.containers.image import Image
+
+REPOSITORY = "envmill/root"
+LAYERS = "envmill/layer"
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT")
+_SECONDS = 120
+_T = TypeVar("_T")
+_Want = tuple[str, Limits, str]
+"""Tag, limits, user: containers that agree in these are as good as one another."""
+
+
+class Wire(Conversation):
+    """A keeper's wire as Docker hands it on: pieces of both streams, each with its length before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces = bytearray()
+        self.complaint = b""
+        """What the container said that is no answer."""
+
+    def data_received(self, data: bytes) -> None:
+        self._pieces += data
+        while len(self._pieces) >= 8 and len(self._pieces) >= (end := 8 + int.from_bytes(self._pieces[4:8], "big")):
+            stream, piece = self._pieces[0], bytes(self._pieces[8:end])
+            del self._pieces[:end]
+            if stream == 1:
+                super().data_received(piece)
+            else:
+                self.complaint = (self.complaint + piece)[-2000:]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        told = self.complaint.decode(errors="replace").strip()
+        self.end(f"The container ended{f': {told}' if told else f' ({exc})' if exc else ''}.")
+
+
+class Docker:
+    """The engine: a daemon's client, and containers kept ready."""
+
+    name: ClassVar[str] = "docker"
+
+    def __init__(self, client: docker.APIClient, spares: int, bounded: bool) -> None:
+        self.client, self._spares, self.bounded = client, spares, bounded
+        self.driver = reaper.name_driver()
+        self._ready: dict[_Want, deque[tuple[str, Wire]]] = {}
+        self._making: set[asyncio.Task[None]] = set()
+        weak = [] if bounded else ["the disk a container takes is not bounded: its storage cannot (overlay2 on XFS with pquota can)"]
+        strong = ["namespaces", "capabilities dropped", "no_new_privs", "Docker's filter", "groups", "no network"]
+        self.condition = Condition(True, "", [*strong, *(["disk bounded"] if bounded else [])], weak)
+
+    @classmethod
+    async def open(cls, host: str, spares: int = 2) -> "Docker":
+        """A client of the daemon at an address. What drivers that died left there is removed."""
+        try:
+            client = await asyncio.to_thread(lambda: docker.APIClient(base_url=host, timeout=_SECONDS, version="auto"))
+            info = await asyncio.to_thread(client.info)
+        except (DockerException, OSError) as error:
+            raise SandboxError(
+                f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST."
+            ) from None
+        if info.get("OSType") != "linux":
+            raise SandboxError(f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with Linux's as DOCKER_HOST.")
+        await asyncio.to_thread(reaper.sweep, client)
+        facts = dict(info.get("DriverStatus") or [])
+        bounded = info.get("Driver") in ("btrfs", "zfs", "devicemapper") or facts.get("Backing Filesystem") == "xfs"
+        return cls(client, spares, bounded)
+
+    async def up(
+        self, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root"  # noqa: B008
+    ) -> "DockerContainer":  # fmt: skip
+        found = DockerContainer(self, image, limits, user)
+        await found.begin(layer)
+        return found
+
+    async def forget(self, layer: Layer) -> None:
+        tag = f"{LAYERS}:{layer.names[-1]}"
+        await self._drop([want for want in self._ready if want[0] == tag])
+        with contextlib.suppress(APIError):  # children of it keep what they need
+            await asyncio.to_thread(self.client.remove_image, tag, force=True)
+
+    async def close(self) -> None:
+        for making in list(self._making):
+            making.cancel()
+        await asyncio.gather(*self._making, return_exceptions=True)
+        await self._drop(list(self._ready))
+        await asyncio.to_thread(self.client.close)
+
+    async def find(self, image: Image, layer: Layer | None) -> str:
+        """The tag to begin from; an image that the daemon does not have is brought to it."""
+        if layer:
+            return f"{LAYERS}:{layer.names[-1]}"
+        tag = f"{REPOSITORY}:{image.digest[:16]}"
+        if not await asyncio.to_thread(_has_image, self.client, tag):
+            await asyncio.to_thread(_import, self.client, image.tarball, image.digest[:16])
+        return tag
+
+    async def take(self, want: _Want) -> tuple[str, Wire]:
+        """A container that is ready, or one made now; others like it are made ready meanwhile."""
+        waiting = self._ready.setdefault(want, deque())
+        found = waiting.popleft() if waiting else None
+        while found and found[1].broken:
+            await self.remove(found[0])
+            found = waiting.popleft() if waiting else None
+        taken = found or await self._make(want)
+        for _ in range(self._spares - len(waiting) - len(self._making)):
+            making = asyncio.create_task(self._make_ready(want))
+            self._making.add(making)
+            making.add_done_callback(self._making.discard)
+        return taken
+
+    async def settle(self) -> None:
+        """Until those that are being made ready are."""
+        await asyncio.gather(*self._making, return_exceptions=True)
+
+    async def remove(self, number: str) -> None:
+        with contextlib.suppress(APIError):  # it removes itself when its keeper ends; whoever comes second is told so
+            await asyncio.to_thread(self.client.remove_container, number, force=True, v=True)
+
+    async def ask(self, what: Callable[[], _T]) -> _T:
+        """What the daemon answers, asked in a thread."""
+        try:
+            return await asyncio.to_thread(what)
+        except (DockerException, OSError) as error:
+            raise SandboxError(f"Docker's daemon refused: {_shorten(error)}. Retry; `envmill doctor` says whether it is there.") from None
+
+    async def _drop(self, wants: Sequence[_Want]) -> None:
+        """Take down what was kept ready for these."""
+        for want in wants:
+            for number, wire in self._ready.pop(want):
+                wire.end("It is not needed any more.")
+                await self.remove(number)
+
+    async def _make_ready(self, want: _Want) -> None:
+        with contextlib.suppress(SandboxError):  # whoever needs it makes it then, and is told
+            self._ready.setdefault(want, deque()).append(await self._make(want))
+
+    async def _make(self, want: _Want) -> tuple[str, Wire]:
+        number, near = await self.ask(lambda: _create(self, want))
+        _, wire = await asyncio.get_running_loop().create_connection(Wire, sock=near)
+        try:
+            await self.ask(lambda: self.client.start(number))
+            await wire.wait_ready()
+        except BaseException:
+            wire.end("It did not start.")
+            await self.remove(number)
+            raise
+        return number, wire
+
+
+class DockerContainer:
+    """One container."""
+
+    def __init__(self, engine: Docker, image: Image, limits: Limits, user: str) -> None:
+        self._engine, self._image, self._limits, self._user = engine, image, limits, user
+        self._begun: Layer | None = None
+        self._number = ""
+        self._talk: Wire | None = None
+
+    async def begin(self, layer: Layer | None) -> None:
+        """Be a container of the pool."""
+        tag = await self._engine.find(self._image, layer)
+        self._begun = layer
+        self._number, self._talk = await self._engine.take((tag, self._limits, self._user))
+
+    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
+        return await self._talking().shell(command, seconds, cap)
+
+    async def run(
+        self,
+        words: Sequence[str],
+        *,
+        seconds: float = 30,
+        given: bytes = b"",
+        user: str = "root",
+        environment: Mapping[str, str] | None = None,
+        cap: int = 1 << 20,
+    ) -> Ran:
+        return await self._talking().run(words, seconds, given, user, environment, cap)
+
+    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
+        return await self._talking().put(path, content, mode, user)
+
+    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
+        return await self._talking().get(path, cap)
+
+    async def snapshot(self) -> Layer:
+        name = f"{self._engine.driver}-{secrets.token_hex(6)}"
+        label = f"LABEL {reaper.LABEL}={self._engine.driver}"
+        # The daemon holds its processes still meanwhile.
+        client = self._engine.client
+        size = await self._engine.ask(lambda: _commit(client, self._number, name, label))
+        below = self._begun.names if self._begun else ()
+        return Layer(self._image, (*below, name), size)
+
+    async def changes(self) -> list[Change]:
+        found = await self._engine.ask(lambda: _diff(self._engine.client, self._number))
+        return [Change(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found]
+
+    async def quell(self) -> None:
+        await self._talking().ask({"op": "quell"})
+
+    async def reset(self, layer: Layer | None = None) -> None:
+        begun = layer or self._begun
+        await self.down()
+        await self.begin(begun)
+
+    async def down(self) -> None:
+        if self._talk:
+            self._talk.end("The container was taken down.")
+            self._talk = None
+            await self._engine.remove(self._number)
+
+    def _talking(self) -> Wire:
+        if not self._talk:
+            raise SandboxError("The container was taken down before: bring up another.")
+        return self._talk
+
+
+def _create(engine: Docker, want: _Want) -> tuple[str, socket.socket]:
+    """A container that is not started yet, and our end of its streams: what it says first is not missed."""
+    tag, limits, user = want
+    client = engine.client
+    host = client.create_host_config(
+        network_mode="none", cap_drop=["ALL"], cap_add=list(CAPABILITIES), security_opt=["no-new-privileges"], auto_remove=True,
+        pids_limit=limits.processes, mem_limit=limits.memory, memswap_limit=limits.memory, nano_cpus=int(limits.cores * 1e9),
+        ipc_mode="private", shm_size=64 << 20, tmpfs={"/run": "size=16m,mode=755,exec"}, log_config={"Type": "none", "Config": {}},
+        storage_opt={"size": str(limits.disk)} if engine.bounded else None,
+        ulimits=[{"Name": "core", "Soft": 0, "Hard": 0}, {"Name": "nofile", "Soft": 4096, "Hard": 4096}],
+    )  # fmt: skip
+    made = client.create_container(
+        tag, command=["python3", "-I", "-c", _TEXT, user], entrypoint=[], hostname="box", user="0", working_dir="/", stdin_open=True,
+        detach=False, labels={reaper.LABEL: engine.driver}, stop_signal=signal.SIGKILL.name, host_config=host,
+    )  # fmt: skip
+    number: str = made["Id"]
+    attached: Any = client.attach_socket(number, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+    near = socket.socket(fileno=os.dup(attached.fileno()))
+    attached.close()
+    near.setblocking(False)
+    return number, near
+
+
+def _commit(client: docker.APIClient, number: str, tag: str, label: str) -> int:
+    """The bytes that the new layer holds."""
+    made = client.commit(number, repository=LAYERS, tag=tag, changes=label)
+    return client.history(made["Id"])[0]["Size"]
+
+
+def _diff(client: docker.APIClient, number: str) -> list[dict[str, Any]]:
+    return client.diff(number) or []
+
+
+def _has_image(client: docker.APIClient, tag: str) -> bool:
+    try:
+        client.inspect_image(tag)
+    except APIError:
+        return False
+    return True
+
+
+def _import(client: docker.APIClient, tarball: Path, tag: str) -> None:
+    client.import_image_from_file(str(tarball), repository=REPOSITORY, tag=tag)
+
+
+def _shorten(error: Exception) -> str:
+    explained = error.explanation if isinstance(error, APIError) and error.explanation else str(error)
+    return str(explained)[:300]
+
+
+_TEXT = Path(keeper.__file__).read_text(encoding="utf-8")
