@@ -56,7 +56,7 @@ OPENINGS = (
     "Something broke after yesterday's changes, and nobody knows what:",
 )
 CLOSINGS = (
-    "Please bring it back to how it should be, as {page} describes it, and so that it stays so after a restart. Leave everything else as it is.",
+    "Please bring it back to how {page} describes it, so that it stays so after a restart. Leave everything else as it is.",
     "What it should be like is in {page}. Put it right for good, restarts included, and change nothing that is not broken.",
 )
 

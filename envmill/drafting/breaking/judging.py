@@ -8,10 +8,11 @@ from a copy of ours and the health check is asked. What an agent leaves behind c
 import hashlib
 from typing import NamedTuple
 
-from envmill.drafting.breaking.machine import Machine, check_health, list_frame, restart
+from envmill.drafting.breaking.machine import check_health, list_frame, restart
 from envmill.drafting.breaking.proving import find_changed, is_within
 from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SandboxError
+from envmill.sandbox.containers import Container
 from schemas.system import Broken, Judgement
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -41,46 +42,46 @@ class Reference(NamedTuple):
     trusted: dict[str, str]
 
 
-def take_reference(machine: Machine, healthy: Healthy) -> Reference:
-    return Reference(list_frame(machine, healthy), _read_trusted(machine))
+async def take_reference(container: Container, healthy: Healthy) -> Reference:
+    return Reference(await list_frame(container, healthy), await _read_trusted(container))
 
 
-def judge(machine: Machine, healthy: Healthy, broken: Broken, reference: Reference) -> Judgement:
+async def judge(container: Container, healthy: Healthy, broken: Broken, reference: Reference) -> Judgement:
     """An error says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first."""
-    left = _ask_as_left(machine, healthy)
+    left = await _ask_as_left(container, healthy)
     try:
-        return _judge(machine, healthy, broken, reference, left)
+        return await _judge(container, healthy, broken, reference, left)
     except SandboxError as error:
         return Judgement(verdict="error", reason="no_report", detail=str(error))
 
 
-def _judge(machine: Machine, healthy: Healthy, broken: Broken, reference: Reference, left: dict[str, str]) -> Judgement:
+async def _judge(container: Container, healthy: Healthy, broken: Broken, reference: Reference, left: dict[str, str]) -> Judgement:
     for _ in range(2):
-        if replaced := find_changed(reference.trusted, _read_trusted(machine)):
+        if replaced := find_changed(reference.trusted, await _read_trusted(container)):
             return Judgement(verdict="fail", reason="replaced_program", detail=", ".join(replaced))
-        machine.run("kill -9 -1")
-    frame = list_frame(machine, healthy)
+        await container.quell()
+    frame = await list_frame(container, healthy)
     if changed := [path for path in find_changed(reference.frame, frame) if not _may_change(path, broken, reference)]:
         return Judgement(verdict="fail", reason="collateral", detail=", ".join(changed[:5]))
     if left:
         return Judgement(verdict="fail", reason="still_broken", detail=str(left))
-    restart(machine, healthy)
-    if said := {probe: words for probe, words in check_health(machine, healthy).items() if words}:
+    await restart(container, healthy)
+    if said := {probe: words for probe, words in await check_health(container, healthy).items() if words}:
         return Judgement(verdict="fail", reason="not_lasting", detail=str(said))
     return Judgement(verdict="pass")
 
 
-def _ask_as_left(machine: Machine, healthy: Healthy) -> dict[str, str]:
+async def _ask_as_left(container: Container, healthy: Healthy) -> dict[str, str]:
     """Necessary, never enough: whatever still runs could answer for the check."""
     try:
-        return {probe: words for probe, words in check_health(machine, healthy).items() if words}
+        return {probe: words for probe, words in await check_health(container, healthy).items() if words}
     except SandboxError as error:
         return {"check": str(error)[:200]}
 
 
-def _read_trusted(machine: Machine) -> dict[str, str]:
+async def _read_trusted(container: Container) -> dict[str, str]:
     """From without; what is not there has no digest."""
-    contents = {path: machine.get(path) for path in TRUSTED}
+    contents = {path: (await container.get(path)).content for path in TRUSTED}
     return {path: hashlib.blake2b(content, digest_size=16).hexdigest() for path, content in contents.items() if content is not None}
 
 
@@ -88,8 +89,4 @@ def _may_change(path: str, broken: Broken, reference: Reference) -> bool:
     """Where something was broken, and new copies beside it."""
     if is_within(path, broken):
         return True
-    return (
-        path not in reference.frame
-        and path.endswith(SPARES)
-        and is_within(path.rstrip("~").rsplit(".", 1)[0] if path[-1] != "~" else path[:-1], broken)
-    )
+    return path not in reference.frame and any(is_within(path.removesuffix(each), broken) for each in SPARES if path.endswith(each))

@@ -1,4 +1,4 @@
-"""What proofs and judges need of a container, and a healthy system set up in one."""
+"""A healthy system in a container: set up, restarted, asked how it is, listed file by file."""
 
 import io
 import json
@@ -6,52 +6,31 @@ import re
 import secrets
 import tarfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TypeAlias
 
 from envmill.drafting.breaking import inside
 from envmill.drafting.breaking.base import mode_of, owner_of, quote
 from envmill.drafting.breaking.systems import SERVICES, Healthy
 from envmill.errors import SandboxError
+from envmill.sandbox.containers import Container, Ran
 
 PROGRAMS = Path(inside.__file__).parent
 JUDGE = "/run/judge-"
 """The judge's own folder begins so; a random word follows, and it is gone before the agent's next command."""
 SECONDS = 60
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
 
-class Ran(NamedTuple):
-    """What a command did."""
-
-    code: int
-    output: str
+Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
+"""Opens a container on the base image, and takes it down."""
 
 
-class Machine(Protocol):
-    """A live container. A broken one raises `SandboxError`; a command that fails is no error."""
-
-    def run(self, script: str, seconds: float = SECONDS) -> Ran:
-        """Run a script in a fresh shell."""
-        ...
-
-    def put(self, path: str, content: bytes, mode: int = 0o644) -> None:
-        """Write a file, folders before it included."""
-        ...
-
-    def get(self, path: str) -> bytes | None:
-        """A file's content, read from without: no program of the container takes part. None where there is none."""
-        ...
-
-
-Machines: TypeAlias = Callable[[], AbstractContextManager[Machine]]
-"""Opens a machine on the base image, and takes it down."""
-
-
-def set_up(machine: Machine, healthy: Healthy) -> None:
+async def set_up(container: Container, healthy: Healthy) -> None:
     """A healthy system, its services running."""
-    machine.put("/tmp/system.tar", _pack(healthy))
-    must_run(machine, write_set_up(healthy), f"set up the system {healthy.system.name}")
+    await put(container, "/tmp/system.tar", _pack(healthy))
+    await must_run(container, write_set_up(healthy), f"set up the system {healthy.system.name}")
 
 
 def write_set_up(healthy: Healthy) -> str:
@@ -66,39 +45,39 @@ def write_set_up(healthy: Healthy) -> str:
     return "\n".join(["set -e", "umask 022", *unpack, *users, *groups, *folders, system.set_up, *owners, *modes, f"{SERVICES} start"])
 
 
-def restart(machine: Machine, healthy: Healthy) -> None:
+async def restart(container: Container, healthy: Healthy) -> None:
     """With a copy of our own: the one in the container may have been edited. A service that does not come up is the check's to say."""
     path = f"{JUDGE}{secrets.token_hex(8)}"
-    machine.put(path, healthy.files[SERVICES], 0o700)
-    machine.run(f"bash {path} restart; rm {path}")
+    await put(container, path, healthy.files[SERVICES], 0o700)
+    await run(container, f"bash {path} restart; rm {path}")
 
 
-def check_health(machine: Machine, healthy: Healthy) -> dict[str, str]:
+async def check_health(container: Container, healthy: Healthy) -> dict[str, str]:
     """Probe → what is wrong, empty where nothing is."""
     folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
     given = json.dumps({"marker": marker, "values": healthy.values, "services": services})
     for name, text in (("probing.py", (PROGRAMS / "probing.py").read_text()), ("check.py", healthy.check)):
-        machine.put(f"{folder}/{name}", text.encode())
+        await put(container, f"{folder}/{name}", text.encode())
     start = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.path[0] + '/check.py', run_name='__main__')"
-    ran = machine.run(f"cd /; /usr/bin/python3 -I -B -c {quote(start)} {folder} {quote(given)}; rm -rf {folder}", 120)
-    found = re.findall(rf"^{marker}(.*)$", ran.output, re.MULTILINE)
+    ran = await run(container, f"cd /; /usr/bin/python3 -I -B -c {quote(start)} {folder} {quote(given)}; rm -rf {folder}", 120)
+    found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:
         raise SandboxError(
-            f"The health check of {healthy.system.name} gave no report: {ran.output[-500:]}. Mend its check.py or the machine."
+            f"The health check of {healthy.system.name} gave no report: {ran.text[-500:]}. Mend its check.py or the machine."
         )
     return json.loads(found[0])
 
 
-def list_frame(machine: Machine, healthy: Healthy) -> dict[str, str]:
+async def list_frame(container: Container, healthy: Healthy) -> dict[str, str]:
     """Every file outside of what running changes → what it is."""
     path, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
-    machine.put(path, (PROGRAMS / "frame.py").read_bytes())
+    await put(container, path, (PROGRAMS / "frame.py").read_bytes())
     hashed = " ".join(quote(each) for each in list_own(healthy))
-    ran = machine.run(f"cd /; /usr/bin/python3 -I -S -B {path} {marker} {hashed}; rm {path}", 120)
-    parts = ran.output.split(f"{marker}\n")
+    ran = await run(container, f"cd /; /usr/bin/python3 -I -S -B {path} {marker} {hashed}; rm {path}", 120)
+    parts = ran.text.split(f"{marker}\n")
     if len(parts) != 3:
-        raise SandboxError(f"The list of files of {healthy.system.name} is not whole: {ran.output[-500:]}. The machine is broken.")
+        raise SandboxError(f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The machine is broken.")
     rows = (line.split("\t", 1) for line in parts[1].splitlines())
     return {name: told for name, told in rows if not is_volatile(healthy, name)}
 
@@ -117,10 +96,10 @@ VOLATILE = ("/var/log/services.log", "/var/tmp", "/root", "/home", "/var/cache/l
 """What changes on any machine at work."""
 
 
-def must_run(machine: Machine, script: str, purpose: str) -> None:
-    ran = machine.run(script)
+async def must_run(container: Container, script: str, purpose: str) -> None:
+    ran = await run(container, script)
     if ran.code:
-        raise SandboxError(f"Could not {purpose}: exit code {ran.code}, {ran.output[-500:]}")
+        raise SandboxError(f"Could not {purpose}: exit code {ran.code}, {ran.text[-500:]}")
 
 
 def _pack(healthy: Healthy) -> bytes:
@@ -131,3 +110,14 @@ def _pack(healthy: Healthy) -> bytes:
             entry.size, entry.mode = len(content), int("755" if name == SERVICES else mode_of(healthy, name), 8)
             archive.addfile(entry, io.BytesIO(content))
     return packed.getvalue()
+
+
+async def run(container: Container, script: str, seconds: float = SECONDS) -> Ran:
+    """A script in a shell of its own, which knows nothing of the agent's."""
+    return await container.run(["/bin/bash", "-c", script], seconds=seconds, environment=ENVIRONMENT, cap=16 << 20)
+
+
+async def put(container: Container, path: str, content: bytes, mode: int = 0o644) -> None:
+    moved = await container.put(path, content, mode=mode)
+    if moved.content is None:
+        raise SandboxError(f"{path} could not be put into the container: {moved.reason}.")

@@ -1,4 +1,4 @@
-"""The composer's proof: nothing is offered that was not taken from healthy over broken to mended, by every order that shows what hides what.
+"""The composer's proof: nothing is offered that was not taken from healthy over broken to mended, in orders that show what hides what.
 
 healthy ──break all──► broken ──mend one──► still broken ── … ──mend the last──► healthy, as it was ──restart──► healthy
                                 (every strict prefix; up to three faults, every strict subset)
@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from envmill.drafting.breaking.machine import Machine, Machines, check_health, list_frame, restart, set_up
+from envmill.drafting.breaking.machine import Containers, check_health, list_frame, restart, run, set_up
 from envmill.drafting.breaking.systems import SERVICES, Healthy
+from envmill.sandbox.containers import Container
 from schemas.system import Broken, Fault, Proof
 
 REPEATS = 5
@@ -34,13 +35,13 @@ class Walk(NamedTuple):
     checks: int
 
 
-def prove(healthy: Healthy, broken: Broken, machines: Machines, repeats: int = REPEATS) -> Proof:
+async def prove(healthy: Healthy, broken: Broken, containers: Containers, repeats: int = REPEATS) -> Proof:
     """A refusal carries its reason: nothing is dropped without one."""
     faults = broken.faults[::-1]
     try:
         _compare_places(faults)
         orders = _list_orders(len(faults), repeats)
-        walks = [_walk(healthy, broken, [faults[each] for each in order], machines) for order in orders]
+        walks = [await _walk(healthy, broken, [faults[each] for each in order], containers) for order in orders]
         _compare_walks(orders, walks)
     except Refusal as refusal:
         return Proof(reason=refusal.reason, detail=refusal.detail)
@@ -48,40 +49,40 @@ def prove(healthy: Healthy, broken: Broken, machines: Machines, repeats: int = R
     return Proof(symptoms=walks[0].symptoms[0], hidden=hidden, walks=len(walks), checks=sum(each.checks for each in walks))
 
 
-def mend(machine: Machine, fault: Fault) -> None:
+async def mend(container: Container, fault: Fault) -> None:
     """One step of the oracle."""
-    _apply(machine, fault.mend_script, "mend_failed", fault)
+    await _apply(container, fault.mend_script, "mend_failed", fault)
 
 
-def break_down(machine: Machine, broken: Broken) -> None:
+async def break_down(container: Container, broken: Broken) -> None:
     """All faults, while nothing runs: a service that ends tidily would take some of them away again."""
-    machine.run(f"{SERVICES} stop")
+    await run(container, f"{SERVICES} stop")
     for fault in broken.faults:
-        _apply(machine, fault.break_script, "break_failed", fault)
-    machine.run(f"{SERVICES} start")
+        await _apply(container, fault.break_script, "break_failed", fault)
+    await run(container, f"{SERVICES} start")
 
 
-def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], machines: Machines) -> Walk:
-    with machines() as machine:
-        set_up(machine, healthy)
-        _expect_health(machine, healthy, "unhealthy")
-        before = list_frame(machine, healthy)
-        break_down(machine, broken)
-        symptoms = [_see_symptoms(machine, healthy, order, 0)]
-        _expect_places(before, list_frame(machine, healthy), broken)
+async def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], containers: Containers) -> Walk:
+    async with containers() as container:
+        await set_up(container, healthy)
+        await _expect_health(container, healthy, "unhealthy")
+        before = await list_frame(container, healthy)
+        await break_down(container, broken)
+        symptoms = [await _see_symptoms(container, healthy, order, 0)]
+        _expect_places(before, await list_frame(container, healthy), broken)
         for count, fault in enumerate(order, 1):
-            mend(machine, fault)
-            restart(machine, healthy)
-            symptoms.append(_see_symptoms(machine, healthy, order, count))
-        _expect_frame(before, list_frame(machine, healthy), broken)
-        restart(machine, healthy)
-        _expect_health(machine, healthy, "not_lasting")
+            await mend(container, fault)
+            await restart(container, healthy)
+            symptoms.append(await _see_symptoms(container, healthy, order, count))
+        _expect_frame(before, await list_frame(container, healthy), broken)
+        await restart(container, healthy)
+        await _expect_health(container, healthy, "not_lasting")
     return Walk(symptoms, len(symptoms) * 2 + 2)
 
 
-def _see_symptoms(machine: Machine, healthy: Healthy, order: Sequence[Fault], mended: int) -> dict[str, str]:
+async def _see_symptoms(container: Container, healthy: Healthy, order: Sequence[Fault], mended: int) -> dict[str, str]:
     """Asked twice, for a check that disturbs what it looks at would judge the next one by its own traces."""
-    said, again = (_keep_bad(check_health(machine, healthy)) for _ in range(2))
+    said, again = [_keep_bad(await check_health(container, healthy)) for _ in range(2)]
     if set(said) != set(again):
         raise Refusal("check_not_idempotent", f"first {sorted(said)}, then {sorted(again)}")
     names = [_name(each) for each in order]
@@ -93,8 +94,8 @@ def _see_symptoms(machine: Machine, healthy: Healthy, order: Sequence[Fault], me
     return said
 
 
-def _expect_health(machine: Machine, healthy: Healthy, reason: str) -> None:
-    if said := _keep_bad(check_health(machine, healthy)):
+async def _expect_health(container: Container, healthy: Healthy, reason: str) -> None:
+    if said := _keep_bad(await check_health(container, healthy)):
         raise Refusal(reason, str(said))
 
 
@@ -155,10 +156,10 @@ def _find_hidden(faults: Sequence[Fault], orders: list[tuple[int, ...]], walks: 
                     yield _name(faults[other]), _name(faults[one])
 
 
-def _apply(machine: Machine, script: str, reason: str, fault: Fault) -> None:
-    ran = machine.run(f"set -e\numask 022\n{script}")
+async def _apply(container: Container, script: str, reason: str, fault: Fault) -> None:
+    ran = await run(container, f"set -e\numask 022\n{script}")
     if ran.code:
-        raise Refusal(reason, f"{_name(fault)}: exit code {ran.code}, {ran.output[-300:]}")
+        raise Refusal(reason, f"{_name(fault)}: exit code {ran.code}, {ran.text[-300:]}")
 
 
 def _keep_bad(said: dict[str, str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Faults of what a system keeps: links, locks, spools, rows of a database, branches of a repository."""
 
-from envmill.drafting.breaking.base import Spot, mode_of, owner_of, quote
+from envmill.drafting.breaking.base import Spot, mode_of, owner_of, quote, substitute
 from schemas.system import Branch, Fault, Handle, Link, Lock, Row, Spool
 
 
@@ -104,16 +104,10 @@ def lock_database(spot: Spot) -> Fault | None:
 def turn_branch(spot: Spot) -> Fault | None:
     if not isinstance(spot.handle, Branch):
         return None
-    git = f"git -c safe.directory={quote(spot.handle.path)} -C {quote(spot.handle.path)} symbolic-ref HEAD refs/heads/"
-    return _state(
-        "wrong_branch",
-        spot.handle,
-        f"{spot.handle.path}/HEAD",
-        f"{git}{spot.handle.wrong}",
-        f"{git}{spot.handle.value}",
-        spot.handle.wrong,
-        [spot.handle.value],
-    )
+    head = f"{spot.handle.path}/HEAD"
+    right, wrong = f"refs/heads/{spot.handle.value}", f"refs/heads/{spot.handle.wrong}"
+    scripts = substitute(head, right, wrong), substitute(head, wrong, right)
+    return _state("wrong_branch", spot.handle, head, *scripts, spot.handle.wrong, [spot.handle.value])
 
 
 def _point(path: str, target: str) -> str:

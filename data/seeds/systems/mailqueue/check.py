@@ -1,6 +1,5 @@
 """Sends messages through the queue, looks where they are, and takes them away again."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,7 @@ def send(v: Values, to: str, text: str, look: Callable[[Path], bool]) -> bool:
         return look(spool / "boxes")
     finally:
         for path in [*spool.rglob(f"*{WORD}*")]:
-            os.unlink(path)
+            path.unlink()
 
 
 @probe

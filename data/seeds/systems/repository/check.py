@@ -20,7 +20,7 @@ def clone(v: Values) -> str:
     return f"{folder}/copy"
 
 
-def push(v: Values, *options: str, message: str, force: str = "") -> bool:
+def push(v: Values, *, message: str, force: str = "") -> bool:
     """Whether a push to a branch of the check's own goes through. The branch is removed behind git's back, hooks and all."""
     folder = clone(v)
     git(v, "commit", "-q", "--allow-empty", "-m", message, folder=folder)

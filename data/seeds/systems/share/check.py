@@ -1,6 +1,5 @@
 """Who can do what in the shared folders, tried as each of them."""
 
-import os
 from pathlib import Path
 
 from probing import Values, must_run, probe, report, run, want
@@ -58,7 +57,7 @@ def posts(v: Values) -> None:
     path = Path(f"/srv/{v['team']}/notices/probe.txt")
     try:
         must_run(f"/usr/local/bin/{v['team']}-post", "probe.txt", user=v["lead"], stdin="hello\n")
-        want(os.path.exists(path), "nothing was posted")
+        want(path.exists(), "nothing was posted")
         want(can(v["guest"], f"cat {path}"), f"{v['guest']} cannot read what was just posted")
     finally:
         path.unlink(missing_ok=True)
