@@ -192,6 +192,8 @@ class Fault(Contract):
     """Shell commands that break it."""
     mend_script: str
     """Shell commands that undo exactly that: one step of the oracle."""
+    shares: bool = False
+    """It leaves every line where it is, so that others of its kind fit beside it in the same file."""
     wrong: str = ""
     """What stands there now."""
     right: list[str] = []

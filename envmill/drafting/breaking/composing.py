@@ -22,7 +22,7 @@ def compose(healthy: Healthy, count: int, dice: random.Random) -> Broken:
     dice.shuffle(faults)
     chosen: list[Fault] = []
     for fault in faults:
-        if len(chosen) < count and not any(_meet(fault, each) for each in chosen):
+        if len(chosen) < count and not any(find_shared(fault, each) for each in chosen):
             chosen.append(fault)
     if len(chosen) < count:
         raise SettingsError(f"{healthy.system.name} has no {count} places apart: ask for {len(chosen)} faults at most.", count=count)
@@ -71,6 +71,14 @@ def find_leaks(request: str, healthy: Healthy, broken: Broken) -> list[str]:
     return sorted(set(leaks))
 
 
+def find_shared(one: Fault, other: Fault) -> str:
+    """A place that both change, where one could undo or cover the other; empty for none."""
+    if one.shares and other.shares and one.handle != other.handle:
+        return ""
+    pairs = [(a, b) for a in one.places for b in other.places]
+    return next((a for a, b in pairs if a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")), "")
+
+
 def rate(broken: Broken) -> dict[str, int]:
     """Difficulty as far as it is known before anybody tried: how many faults, and of how many sorts."""
     return {"faults": len(broken.faults), "sorts": len({fault.operator for fault in broken.faults})}
@@ -83,8 +91,3 @@ def write_oracle(broken: Broken, restart: str) -> list[str]:
 
 def _holds(request: str, word: str) -> bool:
     return re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])", request, re.IGNORECASE) is not None
-
-
-def _meet(one: Fault, other: Fault) -> bool:
-    pairs = [(a, b) for a in one.places for b in other.places]
-    return any(a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/") for a, b in pairs)

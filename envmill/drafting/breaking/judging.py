@@ -66,7 +66,7 @@ async def _judge(container: Container, healthy: Healthy, broken: Broken, referen
     if left:
         return Judgement(verdict="fail", reason="still_broken", detail=str(left))
     await restart(container, healthy)
-    if said := {probe: words for probe, words in await check_health(container, healthy).items() if words}:
+    if said := {probe: words for probe, words in (await check_health(container, healthy)).items() if words}:
         return Judgement(verdict="fail", reason="not_lasting", detail=str(said))
     return Judgement(verdict="pass")
 
@@ -74,7 +74,7 @@ async def _judge(container: Container, healthy: Healthy, broken: Broken, referen
 async def _ask_as_left(container: Container, healthy: Healthy) -> dict[str, str]:
     """Necessary, never enough: whatever still runs could answer for the check."""
     try:
-        return {probe: words for probe, words in await check_health(container, healthy).items() if words}
+        return {probe: words for probe, words in (await check_health(container, healthy)).items() if words}
     except SandboxError as error:
         return {"check": str(error)[:200]}
 

@@ -25,7 +25,7 @@ def swap_keys(spot: Spot) -> Fault | None:
     swapped = (
         spot.handle.text.replace(spot.handle.value, "\0").replace(spot.handle.partner, spot.handle.value).replace("\0", spot.handle.partner)
     )
-    return _write("swapped_keys", spot.handle, swapped, spot.handle.partner, [spot.handle.value, spot.handle.partner])
+    return _write("swapped_keys", spot.handle, swapped, swapped, [spot.handle.value, spot.handle.partner])
 
 
 def break_syntax(spot: Spot) -> Fault | None:
@@ -48,9 +48,8 @@ def comment_line(spot: Spot) -> Fault | None:
     number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, Line) else None
     if not isinstance(spot.handle, Line) or not number:
         return None
-    return _state(
-        "commented_line", spot.handle, edit(spot.handle.file, f"{number}s|^|#|"), edit(spot.handle.file, f"{number}s|^#||"), "", []
-    )
+    broken, mended = edit(spot.handle.file, f"{number}s|^|#|"), edit(spot.handle.file, f"{number}s|^#||")
+    return _state("commented_line", spot.handle, broken, mended, "", [], shares=True)
 
 
 def double_line(spot: Spot) -> Fault | None:
@@ -84,10 +83,10 @@ def indent_with_blanks(spot: Spot) -> Fault | None:
 
 def _write(operator: str, handle: Line, text: str, wrong: str, right: list[str]) -> Fault:
     broken, mended = substitute(handle.file, handle.text, text), substitute(handle.file, text, handle.text)
-    return _state(operator, handle, broken, mended, wrong, right)
+    return _state(operator, handle, broken, mended, wrong, right, shares=True)
 
 
-def _state(operator: str, handle: Line, broken: str, mended: str, wrong: str, right: list[str]) -> Fault:
+def _state(operator: str, handle: Line, broken: str, mended: str, wrong: str, right: list[str], shares: bool = False) -> Fault:
     needed = [*(each for each in right if each), *handle.facts]
     return Fault(
         operator=operator,
@@ -95,6 +94,7 @@ def _state(operator: str, handle: Line, broken: str, mended: str, wrong: str, ri
         places=[handle.file],
         break_script=broken,
         mend_script=mended,
+        shares=shares,
         wrong=wrong,
         right=needed,
     )

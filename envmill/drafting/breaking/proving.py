@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from envmill.drafting.breaking.composing import find_shared
 from envmill.drafting.breaking.machine import Containers, check_health, list_frame, restart, run, set_up
 from envmill.drafting.breaking.systems import SERVICES, Healthy
 from envmill.sandbox.containers import Container
@@ -119,12 +120,10 @@ def is_within(path: str, broken: Broken) -> bool:
 
 
 def _compare_places(faults: Sequence[Fault]) -> None:
-    """Two faults of one file, or of a file and its folder, could undo or cover each other."""
     for index, one in enumerate(faults):
         for other in faults[:index]:
-            shared = [a for a in one.places for b in other.places if a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")]
-            if shared:
-                raise Refusal("same_place", f"{_name(one)} and {_name(other)} both change {shared[0]}")
+            if shared := find_shared(one, other):
+                raise Refusal("same_place", f"{_name(one)} and {_name(other)} both change {shared}")
 
 
 def _list_orders(count: int, repeats: int) -> list[tuple[int, ...]]:

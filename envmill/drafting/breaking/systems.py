@@ -51,9 +51,8 @@ def load_system(name: str, variation: int = 0) -> Healthy:
     values = _draw_values(raw["variables"], variation)
     try:
         system = System.model_validate({"name": name, **_fill(raw, values), "variables": raw["variables"]})
-        files = {
-            _fill_text(f"/{path.relative_to(folder / 'files')}", values): _read(path, values) for path in _list_files(folder / "files")
-        }
+        folders = folder / "files"
+        files = {_name(path.relative_to(folders), values): _read(path, values) for path in _list_files(folders)}
     except (ValidationError, KeyError) as error:
         raise SettingsError(f"{folder}/system.toml is no system: {error}. Mend that file.", system=name) from error
     files[SERVICES] = write_services(system).encode()
