@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
-from schemas.base import Json
+from schemas.base import Json, is_array, is_object
 from schemas.system import System
 
 FOLDER = ROOT / "data/seeds/systems"
@@ -77,14 +77,17 @@ _SERVICES = """#!/bin/bash
 all="%NAMES%"
 listens() { [ "$1" = 0 ] || ss -Hltn "sport = :$1" | grep -q .; }
 seek() {
-    local pattern=pattern_$1 program=program_$1 each
-    for each in $(pgrep -f -- "${!pattern}"); do [ "/proc/$each/exe" -ef "${!program}" ] && echo "$each"; done | grep .
+    local pattern=pattern_$1 program=program_$1 each first
+    for each in $(pgrep -f -- "${!pattern}"); do
+        read -r -d '' first <"/proc/$each/cmdline" && [ "$first" ] || continue
+        case $(<"/proc/$each/comm") in "${!program##*/}" | "${!pattern##*/}") echo "$each" ;; esac
+    done 2>/dev/null | grep .
 }
 up() {
     seek "$1" >/dev/null && return 0
     "start_$1" </dev/null >/dev/null 2>>/var/log/services.log || { echo "$1: start failed, see /var/log/services.log" >&2; return 1; }
     local key=port_$1
-    for _ in $(seq 30); do seek "$1" >/dev/null && listens "${!key}" && return 0; sleep 0.05; done
+    for _ in $(seq 40); do seek "$1" >/dev/null && listens "${!key}" && return 0; sleep 0.05; done
     echo "$1: did not come up" >&2; return 1
 }
 down() {
@@ -116,9 +119,9 @@ def _draw_values(variables: dict[str, list[str]], variation: int) -> dict[str, s
 
 
 def _fill(raw: Json, values: dict[str, str]) -> Json:
-    if isinstance(raw, dict):
+    if is_object(raw):
         return {_fill_text(key, values): _fill(each, values) for key, each in raw.items()}
-    if isinstance(raw, list):
+    if is_array(raw):
         return [_fill(each, values) for each in raw]
     return _fill_text(raw, values) if isinstance(raw, str) else raw
 
