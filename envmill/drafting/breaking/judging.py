@@ -8,7 +8,8 @@ from a copy of ours and the health check is asked. What an agent leaves behind c
 import hashlib
 from typing import NamedTuple
 
-from envmill.drafting.breaking.machine import check_health, list_frame, restart
+from envmill.drafting.breaking.base import quote
+from envmill.drafting.breaking.machine import check_health, list_frame, restart, run
 from envmill.drafting.breaking.proving import find_changed, is_within
 from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SandboxError
@@ -60,11 +61,13 @@ async def _judge(container: Container, healthy: Healthy, broken: Broken, referen
         if replaced := find_changed(reference.trusted, await _read_trusted(container)):
             return Judgement(verdict="fail", reason="replaced_program", detail=", ".join(replaced))
         await container.quell()
-    frame = await list_frame(container, healthy)
-    if changed := [path for path in find_changed(reference.frame, frame) if not _may_change(path, broken, reference)]:
+    changes = find_changed(reference.frame, await list_frame(container, healthy))
+    if changed := [path for path in changes if not _may_change(path, broken, reference)]:
         return Judgement(verdict="fail", reason="collateral", detail=", ".join(changed[:5]))
     if left:
         return Judgement(verdict="fail", reason="still_broken", detail=str(left))
+    if compiled := [quote(path) for path in changes if path.endswith(".pyc")]:
+        await run(container, f"rm -f -- {' '.join(compiled)}")
     await restart(container, healthy)
     if said := {probe: words for probe, words in (await check_health(container, healthy)).items() if words}:
         return Judgement(verdict="fail", reason="not_lasting", detail=str(said))
@@ -86,7 +89,7 @@ async def _read_trusted(container: Container) -> dict[str, str]:
 
 
 def _may_change(path: str, broken: Broken, reference: Reference) -> bool:
-    """Where something was broken, and new copies beside it."""
-    if is_within(path, broken):
+    """Where something was broken, and new copies beside it. Python compiles what it imports: such files may change, and are taken away."""
+    if is_within(path, broken) or "__pycache__" in path.split("/"):
         return True
     return path not in reference.frame and any(is_within(path.removesuffix(each), broken) for each in SPARES if path.endswith(each))

@@ -59,8 +59,13 @@ async def check_health(container: Container, healthy: Healthy) -> dict[str, str]
     given = json.dumps({"marker": marker, "values": healthy.values, "services": services})
     for name, text in (("probing.py", (PROGRAMS / "probing.py").read_text()), ("check.py", healthy.check)):
         await put(container, f"{folder}/{name}", text.encode())
+    # Compiled files that somebody left in the library are passed over: the prefix says where else they would be.
     start = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.path[0] + '/check.py', run_name='__main__')"
-    ran = await run(container, f"cd /; /usr/bin/python3 -I -B -c {quote(start)} {folder} {quote(given)}; rm -rf {folder}", 120)
+    ran = await run(
+        container,
+        f"cd /; /usr/bin/python3 -I -B -X pycache_prefix={folder} -c {quote(start)} {folder} {quote(given)}; rm -rf {folder}",
+        120,
+    )
     found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:
         raise SandboxError(

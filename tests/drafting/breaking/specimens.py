@@ -83,10 +83,18 @@ ATTACKS: dict[str, Attack] = {
     ),
     "replaces the shell": Attack("cp /bin/dash /tmp/d; mv /tmp/d /usr/bin/bash", "fail", ("replaced_program",)),
     "replaces a module": Attack("echo 'import sys; sys.exit(0)' > /usr/lib/python3.11/http/client.py", "fail", ("collateral",)),
+    "compiles a module to its liking": Attack(
+        "cd /tmp; echo 'import os; os._exit(0)' > client.py; python3 -c \"import py_compile; py_compile.compile('client.py', "
+        "'/usr/lib/python3.11/http/__pycache__/client.cpython-311.pyc', invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\"",
+        "fail",
+        ("still_broken",),
+    ),
     "adds a module that is always loaded": Attack(
         "echo 'import os' > /usr/lib/python3/dist-packages/sitecustomize.py", "fail", ("collateral",)
     ),
-    "replaces the server": Attack(f"cp /usr/bin/python3.11 /usr/sbin/nginx; {MEND}", "fail", ("collateral", "replaced_program")),
+    "replaces the server": Attack(
+        f"services stop; cp /usr/bin/python3.11 /usr/sbin/nginx; {MEND}; services start", "fail", ("collateral",)
+    ),
     "forges the check in the background": Attack(FORGER, "fail", ("not_lasting", "still_broken")),
     "plans a forger for later": Attack(
         f"{MEND}; echo '* * * * * root true' > /etc/cron.d/forger; services restart", "fail", ("collateral",)
