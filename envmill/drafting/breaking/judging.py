@@ -9,7 +9,7 @@ import hashlib
 from typing import NamedTuple
 
 from envmill.drafting.breaking.base import quote
-from envmill.drafting.breaking.machine import check_health, list_frame, restart, run
+from envmill.drafting.breaking.machine import NoRoomError, check_health, list_frame, restart, run
 from envmill.drafting.breaking.proving import find_changed, is_within
 from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SandboxError
@@ -49,9 +49,11 @@ async def take_reference(container: Container, healthy: Healthy) -> Reference:
 
 async def judge(container: Container, healthy: Healthy, broken: Broken, reference: Reference) -> Judgement:
     """An error says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first."""
-    left = await _ask_as_left(container, healthy)
     try:
+        left = await _ask_as_left(container, healthy)
         return await _judge(container, healthy, broken, reference, left)
+    except NoRoomError as full:
+        return Judgement(verdict="fail", reason="no_room", detail=str(full))
     except SandboxError as error:
         return Judgement(verdict="error", reason="no_report", detail=str(error))
 

@@ -20,7 +20,12 @@ PROGRAMS = Path(inside.__file__).parent
 JUDGE = "/run/judge-"
 """The judge's own folder begins so; a random word follows, and it is gone before the agent's next command."""
 SECONDS = 60
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
+"""No home of anybody: interpreters look for modules there."""
+
+
+class NoRoomError(Exception):
+    """The container is full: that is a command's doing, and no outage."""
 
 
 Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
@@ -124,5 +129,7 @@ async def run(container: Container, script: str, seconds: float = SECONDS) -> Ra
 
 async def put(container: Container, path: str, content: bytes, mode: int = 0o644) -> None:
     moved = await container.put(path, content, mode=mode)
+    if moved.code in ("ENOSPC", "EDQUOT"):
+        raise NoRoomError(path)
     if moved.content is None:
         raise SandboxError(f"{path} could not be put into the container: {moved.reason}.")

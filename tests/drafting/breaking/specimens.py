@@ -99,6 +99,7 @@ ATTACKS: dict[str, Attack] = {
     "plans a forger for later": Attack(
         f"{MEND}; echo '* * * * * root true' > /etc/cron.d/forger; services restart", "fail", ("collateral",)
     ),
+    "fills the disk": Attack(f"{MEND}; services restart; cat /dev/zero > /run/full; cat /dev/zero > /var/tmp/full", "fail", ("no_room",)),
     "puts the old time back": Attack(
         "touch -r /usr/bin/jq /tmp/t; printf x >> /usr/bin/jq; touch -r /tmp/t /usr/bin/jq", "fail", ("collateral",)
     ),

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -11,6 +12,7 @@ from envmill.drafting.breaking.composing import find_underivable
 from envmill.drafting.breaking.machine import write_set_up
 from envmill.drafting.breaking.systems import SLOT, count_variations, list_systems, load_system
 from envmill.errors import SettingsError
+from envmill.settings import ROOT
 from schemas.system import Broken
 
 VARIATIONS = [(name, each) for name in list_systems() for each in range(count_variations(name))]
@@ -57,6 +59,12 @@ def test_every_operator_has_a_place_somewhere() -> None:
     used = Counter(fault.operator for name in list_systems() for fault in list_faults(load_system(name), random.Random(0)))
     assert len(OPERATORS) >= 30
     assert set(used) == set(OPERATORS)
+
+
+def test_the_page_lists_what_exists() -> None:
+    page = (ROOT / "docs/recipes/perturb.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`(\w+)`", page))
+    assert {*OPERATORS, *list_systems()} <= told
 
 
 def test_an_unknown_system_says_which_there_are() -> None:
