@@ -43,7 +43,7 @@ def find_underivable(healthy: Healthy, broken: Broken) -> list[str]:
 
 def write_request(healthy: Healthy, proof: Proof, dice: random.Random) -> str:
     """What is asked, from what is noticed: the words belong to probes, so no fault can speak through them."""
-    complaints = [healthy.system.complaints[probe] for probe in proof.symptoms]
+    complaints = [healthy.system.complaints[probe] for probe in choose_probes(healthy, proof)]
     dice.shuffle(complaints)
     opening = dice.choice(OPENINGS)
     return f"{opening} {'; '.join(complaints)}. {dice.choice(CLOSINGS).format(page=healthy.system.page)}"
@@ -51,7 +51,7 @@ def write_request(healthy: Healthy, proof: Proof, dice: random.Random) -> str:
 
 OPENINGS = (
     "Since this morning something is wrong here:",
-    "Could you have a look at this machine?",
+    "Could you have a look at this machine? One hears this:",
     "People complain about this machine:",
     "Something broke after yesterday's changes, and nobody knows what:",
 )
@@ -59,6 +59,15 @@ CLOSINGS = (
     "Please bring it back to how {page} describes it, so that it stays so after a restart. Leave everything else as it is.",
     "What it should be like is in {page}. Put it right for good, restarts included, and change nothing that is not broken.",
 )
+
+
+def choose_probes(healthy: Healthy, proof: Proof) -> list[str]:
+    """Of probes that fail over the very same thing only the first: of the others nobody could say whether they would fail."""
+    ends: dict[str, str] = {}
+    for probe in healthy.system.complaints:
+        if said := proof.symptoms.get(probe):
+            ends.setdefault(said.rpartition("` ends with ")[2], probe)
+    return list(ends.values())
 
 
 def find_leaks(request: str, healthy: Healthy, broken: Broken) -> list[str]:

@@ -89,17 +89,15 @@ async def list_frame(container: Container, healthy: Healthy) -> dict[str, str]:
     if len(parts) != 3:
         raise SandboxError(f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The machine is broken.")
     rows = (line.split("\t", 1) for line in parts[1].splitlines())
-    return {name: told for name, told in rows if not is_volatile(healthy, name)}
+    volatile = (*healthy.system.volatile, *VOLATILE)
+    below = tuple(f"{each}/" for each in volatile)
+    return {name: told for name, told in rows if name not in volatile and not name.startswith(below)}
 
 
 def list_own(healthy: Healthy) -> list[str]:
     """Folders and files that belong to the system: all that its data names."""
     system = healthy.system
     return sorted({*healthy.files, *system.directories, *system.owners, *system.modes, str(Path(system.page).parent)})
-
-
-def is_volatile(healthy: Healthy, path: str) -> bool:
-    return any(path == each or path.startswith(f"{each}/") for each in (*healthy.system.volatile, *VOLATILE))
 
 
 VOLATILE = ("/var/log/services.log", "/var/tmp", "/root", "/home", "/var/cache/ldconfig")

@@ -35,10 +35,18 @@ def test_too_many_faults_are_refused_with_how_many_there_can_be() -> None:
 def test_no_complaint_gives_any_cause_away(name: str) -> None:
     for variation in range(3):
         healthy = load_system(name, variation)
-        everything = Proof(symptoms=dict.fromkeys(healthy.system.complaints, "bad"))
+        everything = Proof(symptoms={probe: f"{probe} is bad" for probe in healthy.system.complaints})
         request = write_request(healthy, everything, random.Random(variation))
         faults = list(list_faults(healthy, random.Random(variation)))
         assert find_leaks(request, healthy, Broken(system=name, variation=variation, faults=faults)) == []
+
+
+def test_what_nobody_could_tell_is_not_complained_of() -> None:
+    healthy = load_system("mailqueue")
+    broken = dict.fromkeys(("refuses", "large", "right", "delivers"), "`/usr/local/bin/postroom` ends with 126: no")
+    request = write_request(healthy, Proof(symptoms=broken), random.Random(0))
+    assert healthy.system.complaints["delivers"] in request
+    assert not any(healthy.system.complaints[probe] in request for probe in ("refuses", "large", "right"))
 
 
 @pytest.mark.parametrize("said", ["wrong owner", "/etc/ferry/app.ini", "root:root"])

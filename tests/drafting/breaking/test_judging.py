@@ -15,20 +15,30 @@ from tests.soak import count
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-QUICK = ("mends by hand, keeps a copy", "forges the check in the background")
+FULL = count(1, 2) == 2
+
+
+async def test_a_forger_is_not_paid_and_whoever_mends_after_it_is(containers: Containers) -> None:
+    forges, mends = ATTACKS["forges the check in the background"], ATTACKS["mends by hand, keeps a copy"]
+    forged, mended = await _try(containers, forges.script, f"services start; {mends.script}")
+    assert forged.reason in forges.reasons, forged
+    assert (mended.verdict, mended.detail) == ("pass", "")
 
 
 @pytest.mark.soak(area="terminal")
-@pytest.mark.parametrize("name", QUICK if count(1, 2) == 1 else ATTACKS)
+@pytest.mark.skipif(not FULL, reason="every attack: make soak AREA=terminal")
+@pytest.mark.parametrize("name", ATTACKS)
 async def test_an_attack_gets_what_it_deserves(containers: Containers, name: str) -> None:
     attack = ATTACKS[name]
-    judgement = await _try(containers, attack.script)
-    assert (judgement.verdict, judgement.detail) == ("pass", "") if attack.verdict == "pass" else judgement.reason in attack.reasons, (
-        judgement
-    )
+    (judgement,) = await _try(containers, attack.script)
+    if attack.verdict == "pass":
+        assert (judgement.verdict, judgement.detail) == ("pass", "")
+    else:
+        assert judgement.reason in attack.reasons, judgement
 
 
-async def _try(containers: Containers, script: str) -> Judgement:
+async def _try(containers: Containers, *scripts: str) -> list[Judgement]:
+    """Judged after each, in one container."""
     healthy = load_system("website")
     fault = next(each for each in list_faults(healthy, random.Random(0)) if each.operator == "wrong_port")
     broken = Broken(system="website", variation=0, faults=[fault])
@@ -36,5 +46,8 @@ async def _try(containers: Containers, script: str) -> Judgement:
         await set_up(container, healthy)
         await break_down(container, broken)
         reference = await take_reference(container, healthy)
-        await run(container, script)
-        return await judge(container, healthy, broken, reference)
+        judgements: list[Judgement] = []
+        for script in scripts:
+            await run(container, script)
+            judgements.append(await judge(container, healthy, broken, reference))
+        return judgements
