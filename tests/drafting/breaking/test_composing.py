@@ -43,8 +43,8 @@ def test_no_complaint_gives_any_cause_away(name: str) -> None:
 
 def test_what_nobody_could_tell_is_not_complained_of() -> None:
     healthy = load_system("mailqueue")
-    broken = dict.fromkeys(("refuses", "large", "right", "delivers"), "`/usr/local/bin/postroom` ends with 126: no")
-    request = write_request(healthy, Proof(symptoms=broken), random.Random(0))
+    broken = Proof(symptoms={probe: "`/usr/local/bin/postroom` ends with 126: no" for probe in ("refuses", "large", "right", "delivers")})
+    request = write_request(healthy, broken, random.Random(0))
     assert healthy.system.complaints["delivers"] in request
     assert not any(healthy.system.complaints[probe] in request for probe in ("refuses", "large", "right"))
 
