@@ -1,16 +1,19 @@
 """Systems as data: every variation renders whole, and every place that can be broken can be put right by reading."""
 
+import ast
 import itertools
 import random
 import re
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from envmill.drafting.breaking import OPERATORS, list_faults
 from envmill.drafting.breaking.composing import find_underivable
-from envmill.drafting.breaking.machine import write_set_up
-from envmill.drafting.breaking.systems import SLOT, count_variations, list_systems, load_system
+from envmill.drafting.breaking.machine import PROGRAMS, write_set_up
+from envmill.drafting.breaking.systems import FOLDER, SLOT, count_variations, list_systems, load_system
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
 from schemas.system import Broken
@@ -59,6 +62,15 @@ def test_every_operator_has_a_place_somewhere() -> None:
     used = Counter(fault.operator for name in list_systems() for fault in list_faults(load_system(name), random.Random(0)))
     assert len(OPERATORS) >= 30
     assert set(used) == set(OPERATORS)
+
+
+@pytest.mark.parametrize("path", [*PROGRAMS.glob("*.py"), *FOLDER.glob("*/check.py")], ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_runs_in_containers_needs_nothing_but_python(path: Path) -> None:
+    """By Debian's own interpreter, so nothing newer than 3.11 either."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 11))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names | {"probing", "_blake2"}
 
 
 def test_the_page_lists_what_exists() -> None:
