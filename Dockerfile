@@ -30,7 +30,8 @@ ENV PATH=/opt/envmill/bin:/usr/local/bin:/usr/bin:/bin \
     LC_ALL=C.UTF-8 \
     ENVMILL_HOME=/data/home \
     ENVMILL_LAKE=/data/lake \
-    ENVMILL_BUNDLES=/data/bundles
+    ENVMILL_BUNDLES=/data/bundles \
+    ENVMILL_IMAGES=/data/images
 USER envmill
 VOLUME /data
 ENTRYPOINT ["envmill"]

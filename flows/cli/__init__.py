@@ -13,6 +13,7 @@ import typer
 from envmill.errors import EnvMillError, Refused, SettingsError
 from flows.cli import (
     audit,
+    base,
     batches,
     catalog,
     demo,
@@ -62,6 +63,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     export.export,
     report.report,
     foreign.import_,
+    base.base,
     upkeep.compact,
     upkeep.doctor,
     demo.demo,

@@ -130,6 +130,27 @@ def _check_jail(home: Home) -> Finding:
     return Finding("jail", any(layers.get(name) for name in KERNEL_LAYERS), f"{told}; a call takes {seconds * 1e6:.0f} µs", mend)
 
 
+def _check_containers(home: Home) -> Finding:
+    """Which engines can hold terminal environments here, and what each one lacks. Nothing else needs them."""
+    from envmill.sandbox.containers import examine as examine_engines
+
+    found = asyncio.run(examine_engines(home.settings))
+    told = [f"{name}: {', '.join(one.strong)}" if one.works else f"{name}: not here" for name, one in found.items()]
+    lacking = [f"{name}: {one.why or '; '.join(one.weak)}" for name, one in found.items() if one.why or one.weak]
+    mends = dict.fromkeys(one.mend for one in found.values() if one.mend)
+    return Finding("containers", True, "; ".join(told), " ".join([*lacking, *mends]))
+
+
+def _check_base(home: Home) -> Finding:
+    from envmill.sandbox.containers import find_base
+
+    try:
+        image = find_base(home.settings.images)
+    except EnvMillError as error:
+        return Finding("base", True, "no image for terminal environments yet", error.message)
+    return Finding("base", True, f"sha256:{image.digest[:16]}, {len(image.packages)} packages, {image.folder}")
+
+
 async def _try_jail(home: Home) -> tuple[dict[str, bool], float]:
     from envmill.sandbox import Invoke, Program, Reset, Sandbox
     from schemas.environment import Call, Tool
@@ -167,6 +188,8 @@ CHECKS: dict[str, Callable[[Home], Finding]] = {
     "space": _check_space,
     "journals": _check_journals,
     "jail": _check_jail,
+    "containers": _check_containers,
+    "base": _check_base,
 }
 
 

@@ -193,7 +193,12 @@ class Keeper:
         if not alive:
             self._leave_shell(shell)
         outcome = "timeout" if not in_time else "done" if found else "ended"
-        return {"outcome": outcome, "code": code if in_time else None, "total": output.total, "alive": alive}, output.content()
+        content = output.content()
+        if marker in content:  # a shell that tells what it does (set -x) told this, too
+            kept = b"\n".join(line for line in content.split(b"\n") if marker not in line)
+            output.total -= len(content) - len(kept)
+            content = kept
+        return {"outcome": outcome, "code": code if in_time else None, "total": output.total, "alive": alive}, content
 
     def _do_run(self, request: Message, content: bytes) -> "tuple[Message, bytes]":
         reader, writer = os.pipe()
@@ -388,8 +393,15 @@ def _ignore(number: int, frame: object) -> None:
 
 
 def hide() -> None:
-    """Nobody in the container looks into this process or traces it, whatever user they are."""
-    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+    """Nobody in the container looks into this process or traces it, whatever user they are, and it has the name of a first process."""
+    fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
+    start, end = int(fields[45]), int(fields[46])  # of its arguments: in Docker all of this text, which every `ps` would show
+    if end - start > 4:
+        ctypes.memset(start, 0, end - start)
+        ctypes.memmove(start, b"init", 4)
+    library = ctypes.CDLL(None)
+    library.prctl(15, b"init", 0, 0, 0)  # PR_SET_NAME
+    library.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 if __name__ == "__main__":

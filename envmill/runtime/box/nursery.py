@@ -53,6 +53,7 @@ class Nursery:
         self.wide = os.geteuid() == 0
         self._cribs: dict[str, Crib] = {}
         self._forgotten: set[str] = set()
+        self._dying: list[Crib] = []
 
     def settle(self) -> Message:
         """Take a place of its own and try everything once; what holds here, and what does not."""
@@ -84,23 +85,31 @@ class Nursery:
         return {}
 
     def do_down(self, request: Message, _: int) -> Message:
-        """Its first process dies, and with it all others; then nothing holds its files any more."""
-        crib = self._cribs.pop(request["name"], None)
-        if crib is None:
-            return {}
-        if crib.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(crib.pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(crib.pid, 0)
-        for place in reversed(crib.mounts):
-            unmount(str(place))
-        with contextlib.suppress(OSError):
-            crib.folder.rmdir()
-        if crib.group:
-            crib.group.remove()
-        self._drop_layers()
+        """Its first process is killed, and with it all others; it is buried once that is answered."""
+        if crib := self._cribs.pop(request["name"], None):
+            if crib.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(crib.pid, signal.SIGKILL)
+            self._dying.append(crib)
         return {}
+
+    def bury(self) -> None:
+        """Whoever was taken down holds no files any more."""
+        while self._dying:
+            crib = self._dying.pop()
+            if crib.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(crib.pid, 0)
+            for place in reversed(crib.mounts):
+                unmount(str(place))
+            with contextlib.suppress(OSError):
+                crib.folder.rmdir()
+            if crib.group:
+                crib.group.remove()
+        stood_on = {layer for crib in self._cribs.values() for layer in crib.layers}
+        for layer in self._forgotten - stood_on:
+            _remove_tree(self.store / layer)
+            self._forgotten.discard(layer)
 
     def do_snapshot(self, request: Message, _: int) -> Message:
         """Copy what a box wrote. Its processes are held still meanwhile."""
@@ -115,19 +124,13 @@ class Nursery:
     def do_forget(self, request: Message, _: int) -> Message:
         """A layer that nobody begins with any more; it goes with the last box that stands on it."""
         self._forgotten.add(request["layer"])
-        self._drop_layers()
         return {}
 
     def close(self) -> None:
         """Bury all."""
         for name in list(self._cribs):
             self.do_down({"name": name}, -1)
-
-    def _drop_layers(self) -> None:
-        stood_on = {layer for crib in self._cribs.values() for layer in crib.layers}
-        for layer in self._forgotten - stood_on:
-            _remove_tree(self.store / layer)
-            self._forgotten.discard(layer)
+        self.bury()
 
     def _spread(self, crib: Crib, request: Message) -> None:
         crib.folder.mkdir()
@@ -175,6 +178,7 @@ class Nursery:
             far.close()
             said = near.recv(4096)
             self.do_down(request, -1)
+            self.bury()
         if b"ready" not in said:
             raise OSError(said.decode(errors="replace").removeprefix("broken: ") or "a box's first process died")
 
@@ -227,6 +231,7 @@ def serve(wire: socket.socket, nursery: Nursery) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
         wire.send(json.dumps({"id": request["id"], **answer}).encode())
+        nursery.bury()
 
 
 def main() -> None:

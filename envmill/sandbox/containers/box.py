@@ -54,7 +54,12 @@ class Boxes:
         if any(letter in str(images) for letter in ":,\\"):
             raise SandboxError(f"An overlay cannot be made over {images}: name a folder without : , \\ by ENVMILL_IMAGES.")
         store = images / ".store"
-        store.mkdir(parents=True, exist_ok=True)
+        try:
+            store.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SandboxError(
+                f"Boxes need a folder of their own, and {store} cannot be made ({error.strerror}): set ENVMILL_IMAGES."
+            ) from None
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         mine.setblocking(False)
         with theirs:
@@ -111,6 +116,12 @@ class Boxes:
             raise SandboxError(f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here.")
         return found
 
+    def tell(self, request: dict[str, Any]) -> None:
+        """One request whose answer nobody waits for."""
+        if not self._broken:
+            with contextlib.suppress(OSError):  # whoever does not take it is about to end
+                self._wire.send(json.dumps({"id": self.number(), **request}).encode())
+
     async def _send(self, text: bytes, descriptor: int | None) -> None:
         while True:
             try:
@@ -156,7 +167,12 @@ class Box:
     async def begin(self, layer: Layer | None) -> None:
         """Be a new box."""
         # Unpacking takes seconds, once; afterwards it is a look at a folder.
-        tree = await asyncio.to_thread(self._engine.unpack, self._image)
+        try:
+            tree = await asyncio.to_thread(self._engine.unpack, self._image)
+        except OSError as error:
+            raise SandboxError(
+                f"The image in {self._image.folder} cannot be unpacked: {error}. Free space there, or set ENVMILL_IMAGES."
+            ) from None
         self._name = f"box{self._engine.number()}"
         mine, theirs = socket.socketpair()
         request = {
@@ -168,6 +184,7 @@ class Box:
                 await self._engine.ask(request, theirs.fileno())
             except BaseException:
                 mine.close()
+                self._engine.tell({"op": "down", "name": self._name})
                 raise
         self._begun = layer
         _, self._talk = await asyncio.get_running_loop().create_connection(Conversation, sock=mine)

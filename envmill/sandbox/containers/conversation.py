@@ -16,6 +16,8 @@ from envmill.sandbox.containers.base import Moved, Ran
 
 SLACK = 60.0
 """Seconds beyond its own deadline after which a request's keeper counts as hung."""
+COMMAND = 1 << 18
+"""Bytes of a command: a shell takes them one by one."""
 _MEND = "Nothing is known about what was asked of it: retry."
 
 
@@ -44,7 +46,8 @@ class Conversation(asyncio.Protocol):
         if "\0" in command:
             raise ValueError("No shell takes a command with a NUL in it.")
         content = command.encode("utf-8", "surrogateescape")
-        _check_size(content)
+        if len(content) > COMMAND:
+            raise ValueError(f"{len(content)} bytes are more than a shell is told at once ({COMMAND}): put them into a file.")
         return _read_ran(*await self.ask({"op": "shell", "timeout": seconds, "cap": cap}, content, seconds))
 
     async def run(

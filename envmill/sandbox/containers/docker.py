@@ -29,6 +29,8 @@ REPOSITORY = "envmill/root"
 LAYERS = "envmill/layer"
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT")
 _SECONDS = 120
+_PATIENCE = 10
+"""Seconds for a daemon to say that it is there."""
 _T = TypeVar("_T")
 _Want = tuple[str, Limits, str]
 """Tag, limits, user: containers that agree in these are as good as one another."""
@@ -75,13 +77,8 @@ class Docker:
     @classmethod
     async def open(cls, host: str, spares: int = 2) -> "Docker":
         """A client of the daemon at an address. What drivers that died left there is removed."""
-        try:
-            client = await asyncio.to_thread(lambda: docker.APIClient(base_url=host, timeout=_SECONDS, version="auto"))
-            info = await asyncio.to_thread(client.info)
-        except (DockerException, OSError) as error:
-            raise SandboxError(
-                f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST."
-            ) from None
+        client = await asyncio.to_thread(connect, host)
+        info = await asyncio.to_thread(client.info)
         if info.get("OSType") != "linux":
             raise SandboxError(f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with Linux's as DOCKER_HOST.")
         await asyncio.to_thread(reaper.sweep, client)
@@ -171,6 +168,21 @@ class Docker:
         return number, wire
 
 
+def connect(host: str) -> docker.APIClient:
+    """A client of the daemon; SandboxError where none answers."""
+    try:
+        if host.startswith("unix://"):
+            with socket.socket(socket.AF_UNIX) as first:  # the client would leave its socket open where nobody listens
+                first.settimeout(_PATIENCE)
+                first.connect(host.removeprefix("unix://"))
+        client = docker.APIClient(base_url=host, timeout=_PATIENCE, version="auto")
+        client.ping()
+    except (DockerException, OSError) as error:
+        raise SandboxError(f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST.") from None
+    client.timeout = _SECONDS
+    return client
+
+
 class DockerContainer:
     """One container."""
 
@@ -258,7 +270,8 @@ def _create(engine: Docker, want: _Want) -> tuple[str, socket.socket]:
     number: str = made["Id"]
     attached: Any = client.attach_socket(number, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     near = socket.socket(fileno=os.dup(attached.fileno()))
-    attached.close()
+    for theirs in (attached._sock, attached):  # the client would hold its own copy until it is collected
+        theirs.close()
     near.setblocking(False)
     return number, near
 

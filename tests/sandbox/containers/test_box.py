@@ -37,6 +37,12 @@ async def test_much_output_is_cut_in_the_middle_and_says_so(box: Container) -> N
     assert ran.text.endswith("y\nlast\n")
 
 
+async def test_a_shell_that_tells_what_it_does_tells_nothing_of_ours(box: Container) -> None:
+    told = [(await box.shell("set -x; echo a")).text, (await box.shell("set +x; exit")).text]
+    assert "echo a\na\n" in told[0]
+    assert not any("builtin" in text for text in told)
+
+
 async def test_background_jobs_are_shown_with_the_next_command(box: Container) -> None:
     assert (await box.shell("(sleep 0.1; echo late) & echo now")).text == "now\n"
     assert (await box.shell("wait; echo then")).text == "late\nthen\n"

@@ -1,0 +1,35 @@
+"""A box made by somebody who is not root: prints what came of it as JSON.
+
+python -m tests.sandbox.containers.nobody IMAGES
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from envmill.errors import SandboxError
+from envmill.sandbox.containers import Image, lend
+from envmill.sandbox.containers.box import Boxes
+
+
+async def look(images: Path) -> dict[str, Any]:
+    image = Image(images / "small", "small", {})
+    try:
+        engine = await Boxes.open(images)
+    except SandboxError as error:
+        return {"why": error.message}
+    async with lend(engine, image) as box:
+        said = (await box.shell("id -u; rm -r /home; mkdir /home; echo mine > /etc/motd")).text
+        layer = await box.snapshot()
+        async with lend(engine, image, layer=layer) as branch:
+            files = (await branch.shell("ls /home; cat /etc/motd")).text
+        other = await box.run(["id"], user="ada")
+    weak = list(engine.condition.weak)
+    await engine.close()
+    return {"said": said, "files": files, "other": other.text, "weak": weak}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(asyncio.run(look(Path(sys.argv[1])))))

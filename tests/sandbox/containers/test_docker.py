@@ -1,0 +1,143 @@
+"""Docker behind the same interface: attacks, files that branch, a pool, and a driver that is killed. In an engine of the tests' own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from envmill.errors import SandboxError
+from envmill.sandbox.containers import Container, Image, Limits, find_base, lend
+from envmill.sandbox.containers.docker import Docker
+from envmill.settings import ROOT, Settings
+from tests.hostile.engine import Engine, NoEngine
+from tests.sandbox.containers.attacks import ATTACKS, withstand
+from tests.soak import count
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="terminal")]
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Engine]:
+    if count(0, 1) == 0:
+        pytest.skip("a daemon and an image's import take half a minute: `make soak AREA=terminal`, and .ci/run after the tests")
+    try:
+        engine = Engine(driver="overlay2")
+    except NoEngine as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def base() -> Image:
+    try:
+        return find_base(Settings.read(os.environ).images)
+    except SandboxError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(error.message)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def docker(daemon: Engine) -> AsyncGenerator[Docker]:
+    engine = await Docker.open(daemon.host, spares=1)
+    yield engine
+    await engine.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def container(docker: Docker, base: Image) -> AsyncGenerator[Container]:
+    async with lend(docker, base, limits=Limits(memory=256 << 20, processes=64)) as container:
+        yield container
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+async def test_a_command_breaks_no_frame(container: Container, name: str) -> None:
+    await withstand(container, name)
+
+
+async def test_it_is_held_close(container: Container) -> None:
+    status = (await container.run(["cat", "/proc/self/status"])).text
+    assert "CapEff:\t00000000000405fb" in status
+    assert "NoNewPrivs:\t1" in status
+    assert "Seccomp:\t2" in status
+    assert (await container.run(["ip", "-br", "addr"])).text.split()[:2] == ["lo", "UNKNOWN"]
+    assert (await container.run(["mount", "-t", "tmpfs", "x", "/mnt"])).code != 0
+
+
+async def test_what_is_taken_is_bounded(docker: Docker, container: Container, base: Image) -> None:
+    async with lend(docker, base) as neighbour:
+        await container.shell("bomb() { bomb | bomb & }; bomb")
+        assert (await neighbour.shell("echo calm")).text == "calm\n"
+        await container.quell()
+        assert (await container.shell("x=a; while :; do x=$x$x; done", seconds=60)).outcome == "ended"
+        assert (await container.shell("echo calm")).text == "calm\n"
+        assert (await neighbour.shell("echo calm")).text == "calm\n"
+
+
+async def test_files_branch(docker: Docker, base: Image) -> None:
+    async with lend(docker, base) as first:
+        assert (await first.put("/etc/motd", b"mine\n")).content
+        layer = await first.snapshot()
+        assert {"/etc/motd"} <= {change.path for change in await first.changes()}
+        await first.put("/etc/motd", b"later\n")
+        async with lend(docker, base, layer=layer) as second:
+            assert (await second.get("/etc/motd")).content == b"mine\n"
+        await first.reset(layer)
+        assert (await first.get("/etc/motd")).content == b"mine\n"
+    await docker.settle()
+    await docker.forget(layer)
+
+
+async def test_one_that_was_kept_ready_is_taken_at_once(docker: Docker, base: Image) -> None:
+    async with lend(docker, base):
+        await docker.settle()
+        waiting = {number for spares in docker._ready.values() for number, _ in spares}  # pyright: ignore[reportPrivateUsage]
+        async with lend(docker, base) as second:
+            assert second._number in waiting  # pyright: ignore
+
+
+async def test_a_killed_driver_leaves_nothing(daemon: Engine, base: Image, docker: Docker) -> None:
+    """Containers end by themselves; a layer goes when the next driver comes."""
+    await docker.settle()
+    before = daemon.ask(["ps", "--all", "--quiet", "--no-trunc"]).split()
+    for _ in range(count(1, 3)):
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-c", _DRIVER, daemon.host],
+            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert "ready" in done.stdout, done.stderr
+        assert done.returncode == -9
+        for _ in range(200):
+            if not (left := set(daemon.ask(["ps", "--all", "--quiet", "--no-trunc"]).split()) - set(before)):
+                break
+            await asyncio.sleep(0.1)
+        assert left == set()
+    assert "envmill/layer" in daemon.ask(["images"])
+    await (await Docker.open(daemon.host)).close()
+    assert "envmill/layer" not in daemon.ask(["images"])
+
+
+_DRIVER = """
+import asyncio, os, signal, sys
+from envmill.sandbox.containers import find_base
+from envmill.sandbox.containers.docker import Docker
+from envmill.settings import Settings
+
+async def main():
+    engine = await Docker.open(sys.argv[1])
+    container = await engine.up(find_base(Settings.read(os.environ).images))
+    await container.shell("sleep 1000 & setsid sleep 1000 &")
+    await container.snapshot()
+    print("ready", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
