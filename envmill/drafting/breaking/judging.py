@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from envmill.drafting.breaking.base import quote
 from envmill.drafting.breaking.machine import NoRoomError, check_health, list_frame, restart, run
-from envmill.drafting.breaking.proving import find_changed, is_within
+from envmill.drafting.breaking.proving import find_changed, is_compiled, is_within
 from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container
@@ -92,6 +92,6 @@ async def _read_trusted(container: Container) -> dict[str, str]:
 
 def _may_change(path: str, broken: Broken, reference: Reference) -> bool:
     """Where something was broken, and new copies beside it. Python compiles what it imports: such files may change, and are taken away."""
-    if is_within(path, broken) or "__pycache__" in path.split("/"):
+    if is_within(path, broken) or is_compiled(path):
         return True
     return path not in reference.frame and any(is_within(path.removesuffix(each), broken) for each in SPARES if path.endswith(each))
