@@ -1,0 +1,47 @@
+"""Makes a backup as the job would, reads it back, and takes it away again."""
+
+import tarfile
+from pathlib import Path
+
+from probing import Bad, Values, must_run, probe, report, want
+
+
+def save(v: Values) -> list[str]:
+    """What a new backup holds."""
+    folder = Path(f"/var/backups/{v['job']}")
+    before = set(folder.iterdir())
+    must_run(f"/usr/local/bin/{v['job']}", user=v["user"])
+    new = sorted(set(folder.iterdir()) - before)
+    want(len(new) == 1, f"{len(new)} new files stand where backups go")
+    try:
+        with tarfile.open(new[0], "r:gz") as archive:
+            return sorted(entry.name for entry in archive if entry.isfile())
+    except tarfile.TarError as error:
+        raise Bad(f"the new backup cannot be read: {error}") from error
+    finally:
+        new[0].unlink()
+
+
+@probe
+def saves(v: Values) -> None:
+    save(v)
+
+
+@probe
+def restores(v: Values) -> None:
+    want(save(v), "the new backup is empty")
+
+
+@probe
+def whole(v: Values) -> None:
+    lacking = {"./letters/contract.txt", "./index.txt"} - set(save(v))
+    want(not lacking, f"the new backup lacks {sorted(lacking)}")
+
+
+@probe
+def lean(v: Values) -> None:
+    extra = [name for name in save(v) if name.startswith(f"./{v['skip']}")]
+    want(not extra, f"the new backup holds {extra}")
+
+
+report()

@@ -1,0 +1,53 @@
+"""Whether a fresh copy of the directory builds, and the program is right."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from probing import Bad, Values, must_run, probe, report, run, want
+
+BUILT: list[str] = []
+
+
+def build(v: Values) -> str:
+    """Once for all probes; what went wrong is said by each."""
+    if not BUILT:
+        folder = f"{tempfile.mkdtemp(dir='/tmp')}/{v['tool']}"
+        shutil.copytree(f"/srv/{v['tool']}", folder, symlinks=True)
+        code, said = run("make", "-s", folder=folder)
+        BUILT.extend([folder, "" if code == 0 else said.strip()[-200:]])
+    if BUILT[1]:
+        raise Bad(f"make: {BUILT[1]}")
+    return BUILT[0]
+
+
+@probe
+def builds(v: Values) -> None:
+    want(Path(build(v), v["tool"]).is_file(), "make gives no program")
+
+
+@probe
+def works(v: Values) -> None:
+    said = must_run(f"{build(v)}/{v['tool']}", "3")
+    want(said.strip() == str(3 * int(v["factor"])), f"3 becomes {said.strip()}")
+
+
+@probe
+def version(v: Values) -> None:
+    said = must_run(f"{build(v)}/{v['tool']}", "--version")
+    want(said.strip() == f"{v['tool']} {v['version']} (headers {v['new']})", f"the version is {said.strip()}")
+
+
+@probe
+def again(v: Values) -> None:
+    folder = build(v)
+    header = Path(folder, f"include/v{v['new']}/scale.h")
+    header.write_text(header.read_text().replace(f"HEADERS {v['new']}", "HEADERS 99"))
+    must_run("touch", "-d", "+2 seconds", str(header))
+    must_run("make", "-s", folder=folder)
+    said = must_run(f"{folder}/{v['tool']}", "--version")
+    want("headers 99" in said, "a changed header is not built in")
+
+
+report()
+shutil.rmtree(str(Path(BUILT[0]).parent) if BUILT else "/tmp/nothing", ignore_errors=True)

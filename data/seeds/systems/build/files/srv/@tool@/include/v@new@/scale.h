@@ -1,0 +1,2 @@
+#define HEADERS @new@
+double scale(double x);

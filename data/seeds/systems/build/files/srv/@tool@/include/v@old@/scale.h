@@ -1,0 +1,2 @@
+#define HEADERS @old@
+double scale(double x);

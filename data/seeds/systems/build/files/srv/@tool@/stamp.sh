@@ -1,0 +1,2 @@
+#!/bin/sh
+printf '#define VERSION "%s"\n' "$(cat "$1")"

@@ -1,0 +1,5 @@
+version = "@bad@"
+
+
+def price(units):
+    return units * 9

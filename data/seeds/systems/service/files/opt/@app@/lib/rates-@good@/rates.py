@@ -1,0 +1,5 @@
+version = "@good@"
+
+
+def price(units):
+    return units * @rate@

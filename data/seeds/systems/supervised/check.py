@@ -1,0 +1,57 @@
+"""Whether the worker is up, as the right user, and comes back when it is ended."""
+
+import json
+import os
+import signal
+import time
+
+from probing import Values, fetch, find_listeners, probe, read, report, run, want
+
+
+def ask(v: Values) -> dict[str, str]:
+    status, text = fetch(v["port"])
+    want(status == 200, f"the worker answers {status}")
+    return json.loads(text)
+
+
+@probe
+def worker(v: Values) -> None:
+    said = ask(v)
+    want(said == {"job": v["job"], "level": v["level"], "folder": f"/opt/{v['job']}"}, f"the worker says {said}")
+
+
+@probe
+def owner(v: Values) -> None:
+    holders = find_listeners(v["port"])
+    want(holders, f"nothing listens on port {v['port']}")
+    status = read(f"/proc/{holders[0]}/status")
+    want("\nUid:\t0\t" not in status, "the worker runs as root")
+
+
+@probe
+def steady(v: Values) -> None:
+    holders = find_listeners(v["port"])
+    want(holders, f"nothing listens on port {v['port']}")
+    # What ends before it counts as running is tried again for that reason, whatever the settings say.
+    for _ in range(20):
+        if "RUNNING" in run("/usr/bin/supervisorctl", "status", v["job"])[1]:
+            break
+        time.sleep(0.3)
+    os.kill(holders[0], signal.SIGUSR1)
+    if not await_other(v, holders, 8):
+        run("/usr/bin/supervisorctl", "start", v["job"])  # what was ended here is not left so
+        await_other(v, holders, 4)
+        want(False, "the worker did not come back within 8 s")
+
+
+def await_other(v: Values, holders: list[int], seconds: float) -> bool:
+    """Whether another process comes to hold the port."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.05)
+        if find_listeners(v["port"]) not in ([], holders):
+            return True
+    return False
+
+
+report()

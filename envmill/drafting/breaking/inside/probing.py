@@ -1,0 +1,165 @@
+"""What health checks are written with: probes that say in words what is wrong, and one report. It runs in the container.
+
+Standard library only.
+A probe returns when all is well and raises `Bad`, or an error of the operating system, when it is not. Anything else is the check's own
+fault: there is no report then, and no verdict.
+"""
+
+import http.client
+import json
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+Values = dict[str, str]
+T = TypeVar("T")
+Test = Callable[[Values], None]
+
+PROBES: dict[str, Test] = {}
+PATIENCE = 10
+LONGEST = 300
+
+
+class Bad(Exception):
+    """The system is not as it should be."""
+
+
+def probe(test: Test) -> Test:
+    """Register a probe under its function's name."""
+    PROBES[test.__name__] = test
+    return test
+
+
+def want(holds: object, otherwise: str) -> None:
+    if not holds:
+        raise Bad(otherwise)
+
+
+def fetch(port: str, path: str = "/", method: str = "GET", body: str | None = None) -> tuple[int, str]:
+    """Status and text of one answer over HTTP on loopback."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
+    try:
+        connection.request(method, path, body=body)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("utf-8", "replace")
+    except http.client.HTTPException as error:
+        raise Bad(f"port {port} gives no answer that makes sense: {type(error).__name__}") from error
+    finally:
+        connection.close()
+
+
+def run(*command: str, user: str = "", folder: str = "/", stdin: str = "", variables: Values | None = None) -> tuple[int, str]:
+    """Exit code and output of a command, as somebody else if need be, in a clean environment."""
+    entry = pwd.getpwnam(user) if user else None
+    done = subprocess.run(
+        command,
+        input=stdin.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        timeout=PATIENCE,
+        user=entry.pw_uid if entry else None,
+        group=entry.pw_gid if entry else None,
+        extra_groups=os.getgrouplist(user, entry.pw_gid) if entry else None,
+        env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", **(variables or {})},
+        check=False,
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def must_run(*command: str, user: str = "", folder: str = "/", stdin: str = "", variables: Values | None = None) -> str:
+    """Output of a command that has to succeed."""
+    code, output = run(*command, user=user, folder=folder, stdin=stdin, variables=variables)
+    want(code == 0, f"`{' '.join(command)}` ends with {code}: {output.strip()[-200:]}")
+    return output
+
+
+def read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Bad(f"{path} is not UTF-8") from error
+
+
+def find_processes(pattern: str, program: str) -> list[int]:
+    """Processes whose command line holds the pattern and that run that very program."""
+    inode = Path(program).stat()
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and pattern in _read_command(entry) and _runs(entry, inode):
+            found.append(int(entry.name))
+    return sorted(found)
+
+
+def find_listeners(port: str) -> list[int]:
+    """Processes that hold a listening TCP socket on the port."""
+    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    sockets = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and int(row[1].rsplit(":", 1)[1], 16) == int(port)}
+    return sorted({int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and sockets & set(_list_open(entry))})
+
+
+def check_services(services: dict[str, dict[str, str]]) -> None:
+    """Each runs, as the program it should be, and owns its port alone: a stand-in that gives the same answers is no service."""
+    for name, each in services.items():
+        own = find_processes(each["pattern"], each["program"])
+        want(own, f"{name} does not run")
+        if each["port"]:
+            holders = find_listeners(each["port"])
+            want(holders, f"nothing listens on port {each['port']}")
+            want(set(holders) <= set(own), f"port {each['port']} is held by something else than {name}")
+
+
+def _read_command(entry: Path) -> str:
+    try:
+        return (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _runs(entry: Path, inode: os.stat_result) -> bool:
+    seen = _look_as_owner(entry, lambda: [(entry / "exe").stat()])
+    return [(each.st_ino, each.st_dev) for each in seen] == [(inode.st_ino, inode.st_dev)]
+
+
+def _list_open(entry: Path) -> list[str]:
+    return _look_as_owner(entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()])
+
+
+def _look_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
+    """Nobody looks into a process of somebody else without a right that containers lack, root neither: so its owner looks."""
+    try:
+        owner = entry.stat()
+        os.setegid(owner.st_gid)
+        os.seteuid(owner.st_uid)
+        return look()
+    except OSError:
+        return []
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+def report(names: list[str] | None = None) -> None:
+    """Ask every probe and print probe → what is wrong, empty where nothing is, after the marker that the caller gave."""
+    given = json.loads(sys.argv[1])
+    said = {"services": _ask(lambda _: check_services(given["services"]), given["values"])} if given["services"] else {}
+    said |= {name: _ask(test, given["values"]) for name, test in PROBES.items() if names is None or name in names}
+    sys.stdout.write(f"\n{given['marker']}{json.dumps(said)}\n")
+
+
+def _ask(test: Test, values: Values) -> str:
+    try:
+        test(values)
+    except Bad as bad:
+        return str(bad)[:LONGEST]
+    except KeyError as error:
+        return f"there is no {error}"
+    except subprocess.TimeoutExpired:
+        return f"no end within {PATIENCE} s"
+    except (OSError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"[:LONGEST]
+    return ""

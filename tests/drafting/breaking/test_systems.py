@@ -1,0 +1,89 @@
+"""Systems as data: every variation renders whole, and every place that can be broken can be put right by reading."""
+
+import ast
+import itertools
+import random
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from envmill.drafting.breaking import OPERATORS, list_faults
+from envmill.drafting.breaking.composing import find_underivable
+from envmill.drafting.breaking.machine import PROGRAMS, write_set_up
+from envmill.drafting.breaking.systems import FOLDER, SLOT, count_variations, list_systems, load_system
+from envmill.errors import SettingsError
+from envmill.settings import ROOT
+from schemas.system import Broken
+
+VARIATIONS = [(name, each) for name in list_systems() for each in range(count_variations(name))]
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(list_systems()) >= 12
+    assert all(count_variations(name) >= 2 for name in list_systems())
+
+
+@pytest.mark.parametrize("name", list_systems())
+def test_variations_differ_and_are_whole(name: str) -> None:
+    variations = [load_system(name, each) for each in range(count_variations(name))]
+    assert len({each.files[each.system.page] for each in variations}) == len(variations)
+    for each in variations:
+        rest = [text for text in [*each.files, *(content.decode() for content in each.files.values())] if SLOT.search(text)]
+        assert rest == []
+        assert not SLOT.search(write_set_up(each))
+
+
+@pytest.mark.parametrize("name", list_systems())
+def test_every_probe_has_its_complaint(name: str) -> None:
+    healthy = load_system(name)
+    probes = {line.removeprefix("def ").partition("(")[0] for mark, line in _pair_lines(healthy.check) if mark == "@probe"}
+    assert set(healthy.system.complaints) == probes | ({"services"} if healthy.system.services else set())
+
+
+@pytest.mark.parametrize(("name", "variation"), VARIATIONS)
+def test_what_has_to_be_known_can_be_read(name: str, variation: int) -> None:
+    healthy = load_system(name, variation)
+    faults = list(list_faults(healthy, random.Random(variation)))
+    assert find_underivable(healthy, Broken(system=name, variation=variation, faults=faults)) == []
+
+
+@pytest.mark.parametrize(("name", "variation"), VARIATIONS)
+def test_wrong_values_are_wrong_and_scripts_have_no_slots(name: str, variation: int) -> None:
+    for fault in list_faults(load_system(name, variation), random.Random(variation)):
+        assert fault.break_script != fault.mend_script
+        assert fault.wrong not in fault.right
+        assert not SLOT.search(fault.break_script + fault.mend_script + "".join(fault.places))
+
+
+def test_every_operator_has_a_place_somewhere() -> None:
+    used = Counter(fault.operator for name in list_systems() for fault in list_faults(load_system(name), random.Random(0)))
+    assert len(OPERATORS) >= 30
+    assert set(used) == set(OPERATORS)
+
+
+@pytest.mark.parametrize("path", [*PROGRAMS.glob("*.py"), *FOLDER.glob("*/check.py")], ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_runs_in_containers_needs_nothing_but_python(path: Path) -> None:
+    """By Debian's own interpreter, so nothing newer than 3.11 either."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 11))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names | {"probing", "_blake2"}
+
+
+def test_the_page_lists_what_exists() -> None:
+    page = (ROOT / "docs/recipes/perturb.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`(\w+)`", page))
+    assert {*OPERATORS, *list_systems()} <= told
+
+
+def test_an_unknown_system_says_which_there_are() -> None:
+    with pytest.raises(SettingsError, match="website"):
+        load_system("webside")
+
+
+def _pair_lines(text: str) -> list[tuple[str, str]]:
+    lines = text.splitlines()
+    return list(itertools.pairwise(lines))
