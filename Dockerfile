@@ -24,8 +24,8 @@ COPY quality quality
 COPY envmill envmill
 COPY tasks tasks
 COPY flows flows
-# Nobody can write bytecode there afterwards, and every process would compile the program anew.
-RUN /opt/envmill/bin/python -m compileall -q /app
+# Nobody can write bytecode there afterwards, and every process would compile the program anew. What lies in data are templates.
+RUN /opt/envmill/bin/python -m compileall -q -x '^/app/data/' /app
 ENV PATH=/opt/envmill/bin:/usr/local/bin:/usr/bin:/bin \
     LC_ALL=C.UTF-8 \
     ENVMILL_HOME=/data/home \
