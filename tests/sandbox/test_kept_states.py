@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from envmill.runtime.jail.stock import PLACES
 from envmill.sandbox import Changes, Look, Reset, Sandbox, Snapshot, Step
 from envmill.settings import Settings
 from tests.sandbox.programs import CLOCK, invoke, make_counter, make_program
@@ -51,6 +52,14 @@ async def test_states_take_turns(alone: Sandbox) -> None:
     first = [await alone.play(program, [reset, Look()], fresh=True) for reset in resets]
     for _ in range(3):
         assert [await alone.play(program, [reset, Look()], fresh=True) for reset in resets] == first
+
+
+async def test_more_states_than_are_kept_are_found_all_the_same(alone: Sandbox) -> None:
+    """One that was kept long ago is begun again just before another takes a place: both sides let the same one go."""
+    program, resets = make_counter(), [Reset({"items": {f"item{number}": {}}}, CLOCK, 7) for number in range(PLACES + 1)]
+    *old, new = resets
+    for reset in (*old, *old, old[0], new, new, *resets):
+        assert [one.outcome for one in await alone.play(program, [reset, Look()], fresh=True)] == ["ok", "ok"]
 
 
 async def test_a_state_that_cannot_be_kept_fails_its_sessions_alone(alone: Sandbox) -> None:

@@ -28,6 +28,10 @@ class Known:
             return True
         return bool(key) and key == self._large
 
+    def __contains__(self, key: str) -> bool:
+        """Whether it is there, asked by one side alone: which one goes next is the other's affair, too, and stays as it is."""
+        return key in self._keys or (bool(key) and key == self._large)
+
     def copy(self) -> "Known":
         """What a process knows that is forked from one that knows this."""
         copy = Known()

@@ -70,7 +70,7 @@ class Template:
     def teach(self, step: Message) -> None:
         """Have it keep the state of a reset that is met again, for all sessions forked from here on."""
         key = step.get("key")
-        if not key or self._keys.holds(key):
+        if not key or key in self._keys:
             return
         if key not in self._met:
             self._met.append(key)
