@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,9 +15,10 @@ from typing import Any, ClassVar
 from envmill.errors import SandboxError
 from envmill.runtime.box.nursery import LARGEST
 from envmill.runtime.box.room import SHIFT
-from envmill.sandbox.containers.base import Change, Condition, Layer, Limits, Moved, Ran
+from envmill.sandbox.containers.base import Change, Condition, Layer, Limits
 from envmill.sandbox.containers.conversation import Conversation
 from envmill.sandbox.containers.image import Image
+from envmill.sandbox.containers.kept import Kept
 from envmill.settings import ROOT
 
 _STARTS = 30.0
@@ -155,14 +155,13 @@ class Boxes:
                 due.set_exception(SandboxError(f"{why} Open another engine and retry."))
 
 
-class Box:
+class Box(Kept):
     """One box."""
 
     def __init__(self, engine: Boxes, image: Image, layer: Layer | None, limits: Limits, user: str) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
         self._begun = layer
         self._name = ""
-        self._talk: Conversation | None = None
 
     async def begin(self, layer: Layer | None) -> None:
         """Be a new box."""
@@ -194,27 +193,6 @@ class Box:
             await self.down()
             raise
 
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
-        return await self._talking().shell(command, seconds, cap)
-
-    async def run(
-        self,
-        words: Sequence[str],
-        *,
-        seconds: float = 30,
-        given: bytes = b"",
-        user: str = "root",
-        environment: Mapping[str, str] | None = None,
-        cap: int = 1 << 20,
-    ) -> Ran:
-        return await self._talking().run(words, seconds, given, user, environment, cap)
-
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
-        return await self._talking().put(path, content, mode, user)
-
-    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
-        return await self._talking().get(path, cap)
-
     async def snapshot(self) -> Layer:
         name = f"layer{self._engine.number()}"
         await self._talking().ask({"op": "signal", "signal": signal.SIGSTOP})
@@ -231,25 +209,9 @@ class Box:
             raise SandboxError(f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead.")
         return [Change(path, kind) for path, kind in answer["changes"]]
 
-    async def quell(self) -> None:
-        await self._talking().ask({"op": "quell"})
-
-    async def reset(self, layer: Layer | None = None) -> None:
-        begun = layer or self._begun
-        await self.down()
-        await self.begin(begun)
-
-    async def down(self) -> None:
-        if self._talk:
-            self._talk.end("The container was taken down.")
-            self._talk = None
-            with contextlib.suppress(SandboxError):  # a nursery that is gone took it along
-                await self._engine.ask({"op": "down", "name": self._name})
-
-    def _talking(self) -> Conversation:
-        if not self._talk:
-            raise SandboxError("The container was taken down before: bring up another.")
-        return self._talk
+    async def _leave(self) -> None:
+        with contextlib.suppress(SandboxError):  # a nursery that is gone took it along
+            await self._engine.ask({"op": "down", "name": self._name})
 
 
 async def _await_hello(wire: socket.socket) -> dict[str, Any]:

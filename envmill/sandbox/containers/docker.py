@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -21,9 +21,10 @@ from docker.errors import APIError, DockerException
 import envmill.runtime.box.keeper as keeper
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import reaper
-from envmill.sandbox.containers.base import Change, Condition, Layer, Limits, Moved, Ran
+from envmill.sandbox.containers.base import Change, Condition, Layer, Limits
 from envmill.sandbox.containers.conversation import Conversation
 from envmill.sandbox.containers.image import Image
+from envmill.sandbox.containers.kept import Kept
 
 REPOSITORY = "envmill/root"
 LAYERS = "envmill/layer"
@@ -183,41 +184,18 @@ def connect(host: str) -> docker.APIClient:
     return client
 
 
-class DockerContainer:
+class DockerContainer(Kept):
     """One container."""
 
     def __init__(self, engine: Docker, image: Image, limits: Limits, user: str) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
-        self._begun: Layer | None = None
         self._number = ""
-        self._talk: Wire | None = None
 
     async def begin(self, layer: Layer | None) -> None:
         """Be a container of the pool."""
         tag = await self._engine.find(self._image, layer)
         self._begun = layer
         self._number, self._talk = await self._engine.take((tag, self._limits, self._user))
-
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
-        return await self._talking().shell(command, seconds, cap)
-
-    async def run(
-        self,
-        words: Sequence[str],
-        *,
-        seconds: float = 30,
-        given: bytes = b"",
-        user: str = "root",
-        environment: Mapping[str, str] | None = None,
-        cap: int = 1 << 20,
-    ) -> Ran:
-        return await self._talking().run(words, seconds, given, user, environment, cap)
-
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
-        return await self._talking().put(path, content, mode, user)
-
-    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
-        return await self._talking().get(path, cap)
 
     async def snapshot(self) -> Layer:
         name = f"{self._engine.driver}-{secrets.token_hex(6)}"
@@ -232,24 +210,8 @@ class DockerContainer:
         found = await self._engine.ask(lambda: _diff(self._engine.client, self._number))
         return [Change(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found]
 
-    async def quell(self) -> None:
-        await self._talking().ask({"op": "quell"})
-
-    async def reset(self, layer: Layer | None = None) -> None:
-        begun = layer or self._begun
-        await self.down()
-        await self.begin(begun)
-
-    async def down(self) -> None:
-        if self._talk:
-            self._talk.end("The container was taken down.")
-            self._talk = None
-            await self._engine.remove(self._number)
-
-    def _talking(self) -> Wire:
-        if not self._talk:
-            raise SandboxError("The container was taken down before: bring up another.")
-        return self._talk
+    async def _leave(self) -> None:
+        await self._engine.remove(self._number)
 
 
 def _create(engine: Docker, want: _Want) -> tuple[str, socket.socket]:

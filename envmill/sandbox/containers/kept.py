@@ -1,0 +1,63 @@
+"""A container as every engine has it: its keeper answers over one wire, whatever made the container."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from envmill.errors import SandboxError
+from envmill.sandbox.containers.base import Layer, Moved, Ran
+from envmill.sandbox.containers.conversation import Conversation
+
+
+class Kept(ABC):
+    """One container; engines say how it begins and how it goes."""
+
+    _begun: Layer | None = None
+    _talk: Conversation | None = None
+
+    @abstractmethod
+    async def begin(self, layer: Layer | None) -> None:
+        """Be a new container, on what a layer holds."""
+
+    @abstractmethod
+    async def _leave(self) -> None:
+        """Tell the engine that it is no longer wanted."""
+
+    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
+        return await self._talking().shell(command, seconds, cap)
+
+    async def run(
+        self,
+        words: Sequence[str],
+        *,
+        seconds: float = 30,
+        given: bytes = b"",
+        user: str = "root",
+        environment: Mapping[str, str] | None = None,
+        cap: int = 1 << 20,
+    ) -> Ran:
+        return await self._talking().run(words, seconds, given, user, environment, cap)
+
+    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
+        return await self._talking().put(path, content, mode, user)
+
+    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
+        return await self._talking().get(path, cap)
+
+    async def quell(self) -> None:
+        await self._talking().ask({"op": "quell"})
+
+    async def reset(self, layer: Layer | None = None) -> None:
+        begun = layer or self._begun
+        await self.down()
+        await self.begin(begun)
+
+    async def down(self) -> None:
+        if self._talk:
+            self._talk.end("The container was taken down.")
+            self._talk = None
+            await self._leave()
+
+    def _talking(self) -> Conversation:
+        if not self._talk:
+            raise SandboxError("The container was taken down before: bring up another.")
+        return self._talk
