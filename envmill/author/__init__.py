@@ -188,4 +188,5 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "interface": tabling.answer_interface,
     "code": tabling.answer_code,
     "trials": tabling.answer_trials,
+    "toolset": tabling.answer_toolset,
 }

@@ -10,6 +10,7 @@ from envmill.author.domain import Domain
 from envmill.author.knowledge import themes
 from envmill.author.mining import GOOD
 from envmill.author.program import name_class, write_program
+from envmill.author.promising import list_promises
 from envmill.author.tests import try_brief, write_tests
 from schemas.base import Contract, Json
 from schemas.prompts import ProgramReply, ThemeReply
@@ -29,8 +30,9 @@ from schemas.table_prompts import (
     TrialsInput,
     TrialsReply,
 )
+from schemas.tool_prompts import PromisedTool, ToolsetInput, ToolsetReply
 
-PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials"))
+PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset"))
 """Prompts that speak of tables."""
 _FIELD = re.compile(r"\{[\w.]*?(\w+)\}")
 
@@ -81,6 +83,13 @@ def answer_interface(inputs: Json, domain: Domain, _seed: int, _sample: int) -> 
     touches = list_touches(domain)
     tools = write_blueprint(domain).tools
     return InterfaceReply(tools=[PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump()) for tool in tools])
+
+
+def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    ToolsetInput.model_validate(inputs)
+    plan, promises = write_blueprint(domain), list_promises(domain)
+    told = plan.model_dump(include={"name", "summary", "rules", "policy"})
+    return ToolsetReply(**told, tools=[PromisedTool(**tool.model_dump(), **promises[tool.name].model_dump()) for tool in plan.tools])
 
 
 def answer_code(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

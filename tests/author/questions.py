@@ -44,6 +44,7 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "rows": {"ddl": "", "requirements": [], "rules": []},
         "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
+        "toolset": {},
         "trials": {"rules": [], "tools": [], "source": "", "rows": {}},
     }
     if prompt in LATER:

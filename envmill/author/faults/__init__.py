@@ -21,6 +21,7 @@ from envmill.author.faults import (
     opining,
     parting,
     plan,
+    promising,
     queries,
     rules,
     statements,
@@ -34,6 +35,7 @@ from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, Plant
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
+from schemas.tool_prompts import ToolsetReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -252,6 +254,19 @@ TRIALS: dict[str, Plant[TrialsReply]] = {
     name: tabling.over_rows(plant) for name, plant in TESTS.items() if name not in ("dangling_reference",)
 }
 
+TOOLSET: dict[str, PlantBlueprint | Plant[ToolsetReply]] = {
+    **{
+        name: BLUEPRINT[name]
+        for name in ("forbidden_name", "tool_planned_twice", "tool_without_records", "wrong_effect", "nothing_to_change")
+    },
+    **{name: BLUEPRINT[name] for name in ("contradictory_rules", "changed_limit")},
+    "disagreeing_sorts": promising.sort_otherwise,
+    "reference_to_no_table": promising.refer_nowhere,
+    "row_half_made": promising.leave_unset,
+    "tool_without_promise": promising.promise_nothing,
+    "misspelt_table": promising.misspell_table,
+}
+
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "theme": THEME,
     "blueprint": BLUEPRINT,
@@ -270,6 +285,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "interface": INTERFACE,
     "code": CODE,
     "trials": TRIALS,
+    "toolset": TOOLSET,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 
