@@ -189,4 +189,6 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "code": tabling.answer_code,
     "trials": tabling.answer_trials,
     "toolset": tabling.answer_toolset,
+    "cases": tabling.answer_cases,
+    "debug": tabling.answer_debug,
 }

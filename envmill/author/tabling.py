@@ -3,6 +3,7 @@
 import re
 
 from envmill.author.blueprint import write_blueprint
+from envmill.author.casing import judge_red, write_cases
 from envmill.author.columns import settle_state
 from envmill.author.database import list_policies, list_touches, write_schema
 from envmill.author.dice import make_dice
@@ -30,9 +31,9 @@ from schemas.table_prompts import (
     TrialsInput,
     TrialsReply,
 )
-from schemas.tool_prompts import PromisedTool, ToolsetInput, ToolsetReply
+from schemas.tool_prompts import CasesInput, DebugInput, PromisedTool, ToolsetInput, ToolsetReply
 
-PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset"))
+PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset", "cases", "debug"))
 """Prompts that speak of tables."""
 _FIELD = re.compile(r"\{[\w.]*?(\w+)\}")
 
@@ -90,6 +91,14 @@ def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Co
     plan, promises = write_blueprint(domain), list_promises(domain)
     told = plan.model_dump(include={"name", "summary", "rules", "policy"})
     return ToolsetReply(**told, tools=[PromisedTool(**tool.model_dump(), **promises[tool.name].model_dump()) for tool in plan.tools])
+
+
+def answer_cases(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
+    return write_cases(CasesInput.model_validate(inputs), domain, seed)
+
+
+def answer_debug(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
+    return judge_red(DebugInput.model_validate(inputs), domain, seed)
 
 
 def answer_code(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

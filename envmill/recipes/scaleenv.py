@@ -5,24 +5,27 @@ tools with conditions ─► tables (derived, nobody is asked) ─► rows ─�
         └── tools that disagree, or that no table bears ───────┴─────────────┘ the part at fault is written anew
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from envmill.drafting.assembly import Parts
 from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT
 from envmill.drafting.derivation import derive_database
+from envmill.drafting.mending import Mended, match_tests, mend, sort_by_tool
 from envmill.drafting.summary import sum_up
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
-from envmill.recipes.envscaler import WHOLE, EnvScaler
+from envmill.recipes.envscaler import WHOLE, EnvScaler, ask_all
 from envmill.runtime.program import SCHEMA
 from schemas.base import Json, canonical_json
 from schemas.environment import Blueprint, Environment
 from schemas.origin import Origin
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.seed import Seed
-from schemas.table_prompts import CodeInput, PlannedTool, RowsInput, RowsReply, TrialsInput, TrialsReply
-from schemas.tool_prompts import PromisedTool, ToolsetInput, ToolsetReply
+from schemas.table_prompts import CodeInput, PlannedTool, RowsInput, RowsReply
+from schemas.tool_prompts import CasesInput, CasesReply, DebugInput, DebugReply, PromisedTool, ToolsetInput, ToolsetReply
 
 _PROMPTS = Path(__file__).parent / "prompts"
 
@@ -37,11 +40,12 @@ class ScaleEnv(EnvScaler):
         self._toolset = Prompt.load(_PROMPTS / "scaleenv" / "toolset.md", ToolsetInput, ToolsetReply)
         self._rows = Prompt.load(_PROMPTS / "awm" / "rows.md", RowsInput, RowsReply)
         self._code = Prompt.load(_PROMPTS / "awm" / "code.md", CodeInput, ProgramReply)
-        self._trials = Prompt.load(_PROMPTS / "awm" / "trials.md", TrialsInput, TrialsReply)
+        self._cases = Prompt.load(_PROMPTS / "scaleenv" / "cases.md", CasesInput, CasesReply)
+        self._debug = Prompt.load(_PROMPTS / "scaleenv" / "debug.md", DebugInput, DebugReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
             "environments-mine": (self._theme,),
             "environments-generate": (self._toolset, self._rows),
-            "environments-build": (self._code, self._trials),
+            "environments-build": (self._code, self._cases, self._debug),
             "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (self._scenario,),
             "scenarios-build": (self._checks,),
@@ -110,17 +114,51 @@ class ScaleEnv(EnvScaler):
         return await account.ask(self._code, inputs, ProgramReply)
 
     async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
-        """Over the rows that the schema was tried with."""
-        inputs = TrialsInput(
-            brief=environment.brief,
-            rules=environment.rules,
-            tools=environment.tools,
-            source="\n".join(environment.files.values()),
-            failure=sum_up(failure),
-            rows=rows or {},
-        )
-        reply = await account.ask(self._trials, inputs, TrialsReply)
-        return TestsReply(initial_state=rows or {}, tests=reply.tests)
+        """Tool by tool, each test with rows of its own; a failure is told to those it names, the others are asked as before."""
+        inputs = [
+            CasesInput(
+                brief=environment.brief,
+                rules=environment.rules,
+                ddl=environment.files[SCHEMA],
+                tool=tool,
+                rows=rows or {},
+                failure=_tell_failure(tool.name, failure),
+            )
+            for tool in environment.tools
+        ]
+        replies = await ask_all([account.ask(self._cases, one, CasesReply) for one in inputs])
+        return match_tests([test for reply in replies for test in reply.tests])
+
+    async def debug(
+        self,
+        environment: Environment,
+        program: ProgramReply,
+        plan: TestsReply,
+        red: Mapping[int, str],
+        locked: Sequence[str],
+        account: Account,
+    ) -> Mended | None:
+        """Tool by tool: is it the method, or what its tests begin with? Nothing else is written anew."""
+        tools = {tool.name: tool for tool in environment.tools}
+        blamed = {name: tests for name, tests in sort_by_tool(plan, red).items() if name in tools}
+        parts = Parts.read(program.source, list(tools))
+        if parts is None or not blamed:
+            return None
+        inputs = [
+            DebugInput(
+                brief=environment.brief,
+                rules=environment.rules,
+                ddl=environment.files[SCHEMA],
+                tool=tools[name],
+                source=parts.methods[name],
+                red=tests,
+                ended=sum_up("\n".join(one.seen for one in tests)),
+                locked=list(locked),
+            )
+            for name, tests in blamed.items()
+        ]
+        replies = await ask_all([account.ask(self._debug, one, DebugReply) for one in inputs])
+        return mend(program, plan, list(zip(blamed.values(), replies, strict=True)))
 
 
 def list_promised(blueprint: Blueprint) -> list[PromisedTool]:
@@ -133,6 +171,11 @@ def blames_rows(failure: str) -> bool:
     """Whether rows are at fault, and nothing that they rest on."""
     lines = failure.splitlines()
     return any(line.startswith(ROWS_FAULT) for line in lines) and not any(line.startswith((SCHEMA_FAULT, TOOLS_FAULT)) for line in lines)
+
+
+def _tell_failure(tool: str, failure: str) -> str:
+    """The lines of a failure that speak of a tool."""
+    return sum_up("\n".join(line for line in failure.splitlines() if re.search(rf"\b{tool}\b", line)))
 
 
 def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> PlannedTool:

@@ -44,7 +44,7 @@ class Scripted:
     async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
         self.asked.append(prompt.name)
         given = inputs.model_dump(mode="json")
-        fault = author.plant(prompt.name, self._kind, given, SEED, 0) if prompt.name == self._prompt and not given["failure"] else None
+        fault = author.plant(prompt.name, self._kind, given, SEED, 0) if prompt.name == self._prompt and not given.get("failure") else None
         return reply.model_validate_json(fault.text if fault else author.answer(prompt.name, given, SEED, 0, 0.0))
 
 

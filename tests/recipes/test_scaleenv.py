@@ -1,35 +1,45 @@
 """Recipe `scaleenv` end to end: tools and what they promise, tables that follow from that, and every gate."""
 
+import ast
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
+import pytest_asyncio
 
 from envmill import author
+from envmill.build import assemble_environment, store_tests
 from envmill.drafting.database import ROWS_FAULT, TOOLS_FAULT, find_database_faults
+from envmill.drafting.mending import mend, take_test
+from envmill.gates.w3 import judge_test, play_tests
 from envmill.lake.lake import Lake
 from envmill.models.door import Account
 from envmill.opening import open_walk
 from envmill.recipes.scaleenv import ScaleEnv
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from schemas.base import Json, canonical_json
 from schemas.environment import Blueprint, Environment
+from schemas.prompts import ProgramReply, TestsReply
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed
+from schemas.tool_prompts import DebugReply, MatchedTests, RedTest, Verdict
 from tests.recipes.test_awm import Scripted
 from tests.soak import count
 from tests.test_walk import ask, settings_in
 
 SEED = 7
 THEME = "pharmacy_stock"
+RECIPE = ScaleEnv(author.themes())
+Built = tuple[Environment, ProgramReply, MatchedTests]
 
 
 async def think_up(account: Scripted, failure: str = "", before: Blueprint | None = None) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
-    recipe = ScaleEnv(author.themes())
-    return await recipe.think_up(Seed(recipe="scaleenv", brief=brief, licence="MIT"), failure, (), cast(Account, account), before)
+    return await RECIPE.think_up(Seed(recipe="scaleenv", brief=brief, licence="MIT"), failure, (), cast(Account, account), before)
 
 
 async def test_tables_follow_from_tools_and_open_and_fill(jail: Sandbox) -> None:
@@ -65,6 +75,77 @@ async def test_a_mistake_is_blamed_on_tools_or_rows_and_only_these_are_asked_aga
     mended = await think_up(account, "\n".join(faults), plan)
     assert account.asked == again
     assert await find_database_faults(mended, jail) == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def built(jail: Sandbox) -> Built:
+    """An environment with its tests, all green."""
+    account = cast(Account, Scripted())
+    plan = await think_up(Scripted())
+    program = await RECIPE.write_program(plan, "", "", (), account)
+    environment = assemble_environment(plan, program, account)
+    tests = await RECIPE.write_tests(environment, "", account, cast(Json, plan.rows))
+    assert isinstance(tests, MatchedTests)
+    assert await run(environment, tests, jail) == {}
+    return environment, program, tests
+
+
+async def run(environment: Environment, tests: TestsReply, jail: Sandbox) -> dict[int, str]:
+    played = await play_tests(environment, store_tests(environment, tests), jail)
+    return {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
+
+
+async def test_each_test_has_an_instance_on_which_it_succeeds_or_is_refused(built: Built) -> None:
+    environment, _, tests = built
+    stored = store_tests(environment, tests)
+    assert {one.expect for one in stored} == {"success", "rejection"}
+    assert len({canonical_json(one.initial_state) for one in stored}) > len(stored) / 4, "rows are a test's own"
+    assert not any(one.setup for one in stored), "what has to be done before has been done to the rows"
+
+
+async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(built: Built, jail: Sandbox) -> None:
+    environment, program, tests = built
+    broken = re.sub(r"( +)raise Rejection\(\"older_first\".*", r"\1pass", program.source)
+    assert broken != program.source
+    spoilt = program.model_copy(update={"source": broken})
+    sick = environment.model_copy(update={"id": "", "files": {**environment.files, "program.py": broken}})
+    red = await run(sick, tests, jail)
+    account = Scripted()
+    mended = await RECIPE.debug(sick, spoilt, tests, red, (), cast(Account, account))
+    assert account.asked == ["debug"], "one tool is red, one is asked about"
+    assert mended is not None
+    assert mended.fault == "code"
+    assert mended.plan == tests
+    assert ast.dump(ast.parse(mended.program.source)) == ast.dump(ast.parse(program.source))
+
+
+async def test_a_wrong_instance_is_blamed_and_the_method_stays(built: Built, jail: Sandbox) -> None:
+    environment, program, tests = built
+    place = next(place for place, test in enumerate(tests.tests) if test.call.name == "issue_units" and test.expect == "success")
+    wrong = tests.model_copy(deep=True)
+    wrong.instances[place]["wards"] = {}
+    wrong.instances[place]["issues"] = {}
+    red = await run(environment, wrong, jail)
+    assert list(red) == [place]
+    account = Scripted()
+    mended = await RECIPE.debug(environment, program, wrong, red, (), cast(Account, account))
+    assert account.asked == ["debug"]
+    assert mended is not None
+    assert mended.fault == "state"
+    assert mended.program == program
+    assert await run(environment, mended.plan, jail) == {}
+
+
+async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
+    _, program, tests = built
+    one = RedTest(number=0, test=take_test(tests, 0), seen="")
+    two = RedTest(number=1, test=take_test(tests, 1), seen="")
+    other = Verdict(number=1, blame="instance", reason="", mended=take_test(tests, 2))
+    stray = Verdict(number=9, blame="instance", reason="", mended=take_test(tests, 2))
+    reply = DebugReply(verdicts=[Verdict(number=0, blame="tool", reason=""), other, stray], source="def x(self) -> None:\n    pass\n")
+    mended = mend(program, tests, [([one, two], reply)])
+    assert mended.fault == "unknown"
+    assert [place for place in range(len(tests.tests)) if take_test(mended.plan, place) != take_test(tests, place)] == [1]
 
 
 @pytest.fixture(scope="module")

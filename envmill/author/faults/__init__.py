@@ -13,6 +13,7 @@ from typing import Any
 from envmill.author.dice import make_dice
 from envmill.author.faults import (
     asking,
+    casing,
     checking,
     effects,
     leaving,
@@ -35,7 +36,7 @@ from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, Plant
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
-from schemas.tool_prompts import ToolsetReply
+from schemas.tool_prompts import CasesReply, DebugReply, ToolsetReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -267,6 +268,24 @@ TOOLSET: dict[str, PlantBlueprint | Plant[ToolsetReply]] = {
     "misspelt_table": promising.misspell_table,
 }
 
+CASES: dict[str, Plant[CasesReply]] = {
+    "wrong_expectation": casing.expect_wrongly,
+    "lost_row": casing.lose_called_row,
+    "invented_row": casing.invent_row,
+    "missing_value": casing.omit_value,
+    "missing_argument": casing.forget_argument,
+    "untested_tool": casing.test_nothing,
+}
+
+DEBUG: dict[str, Plant[DebugReply]] = {
+    "right_test_blamed": casing.blame_test,
+    "right_tool_blamed": casing.blame_tool,
+    "method_unmended": casing.leave_method,
+    "other_tool_mended": casing.mend_other_tool,
+    "test_passed_over": casing.pass_over,
+    "repeated_test": casing.mend_as_other,
+}
+
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "theme": THEME,
     "blueprint": BLUEPRINT,
@@ -286,6 +305,8 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "code": CODE,
     "trials": TRIALS,
     "toolset": TOOLSET,
+    "cases": CASES,
+    "debug": DEBUG,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 

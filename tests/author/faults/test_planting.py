@@ -22,7 +22,7 @@ REPLIES = {
     "skeleton": ProgramReply, "methods": prompts.MethodsReply, "theme": prompts.ThemeReply,
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
     "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
-    "toolset": tool_prompts.ToolsetReply,
+    "toolset": tool_prompts.ToolsetReply, "cases": tool_prompts.CasesReply, "debug": tool_prompts.DebugReply,
     "rows": table_prompts.RowsReply, "interface": table_prompts.InterfaceReply, "code": ProgramReply, "trials": table_prompts.TrialsReply,
 }  # fmt: skip
 THEME = sorted(THEMES)[0]
