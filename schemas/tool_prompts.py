@@ -2,13 +2,14 @@
 
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from schemas.base import Contract, Json
+from schemas.chain import Chain, Filling
 from schemas.code import Code
 from schemas.database import Promise
 from schemas.environment import Call, Tool, ToolPlan
-from schemas.prompts import TestsReply
+from schemas.prompts import ScenarioInput, ScenarioReply, TestsReply
 from schemas.seed import Brief
 
 
@@ -141,3 +142,20 @@ class DebugReply(Contract):
         if lacking := [one.number for one in self.verdicts if one.blame == "instance" and one.mended is None]:
             raise ValueError(f"test {lacking[0]} is blamed and not mended: send it in `mended`")
         return self
+
+
+class ChainInput(ScenarioInput):
+    """Write one scenario whose reference path is a program over the tools: data, with values that flow from call to call."""
+
+
+class ChainReply(ScenarioReply):
+    """A scenario with a chain. Its calls come from carrying the chain out."""
+
+    oracle: list[Call] = []
+    """Left empty: nobody writes the calls."""
+    chain: Chain
+    """What is done, and where each value comes from."""
+    filling: Filling = Filling()
+    """The values themselves, where the user or a record gives them."""
+    core: int = Field(default=0, ge=0)
+    """How many of the chain's first nodes it began with, before it was expanded; 0 where it was not."""

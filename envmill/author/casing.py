@@ -73,6 +73,11 @@ def judge_red(asked: DebugInput, domain: Domain, seed: int) -> DebugReply:
 def _judge(red: RedTest, known: list[MatchedTest]) -> Verdict:
     if red.test in known or not known:
         return Verdict(number=red.number, blame="tool", reason="By the rules these rows and this call end as the test says.")
-    meant = next((one for one in known if one.name == red.test.name and one.rows == red.test.rows), None)
-    meant = meant or next((one for one in known if one.name == red.test.name), known[red.number % len(known)])
+    meant = max(known, key=lambda one: _liken(one, red.test))
     return Verdict(number=red.number, blame="instance", reason="By the rules this call does not end so on these rows.", mended=meant)
+
+
+def _liken(one: MatchedTest, other: MatchedTest) -> tuple[bool, int, bool]:
+    """How much a test that is right is the one that was meant."""
+    shared = sum(other.call.arguments.get(name) == value for name, value in one.call.arguments.items())
+    return one.name == other.name, 2 * (one.call == other.call) + 2 * (one.rows == other.rows) + shared, one.expect == other.expect

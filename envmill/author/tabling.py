@@ -33,7 +33,7 @@ from schemas.table_prompts import (
 )
 from schemas.tool_prompts import CasesInput, DebugInput, PromisedTool, ToolsetInput, ToolsetReply
 
-PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset", "cases", "debug"))
+PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset", "cases", "debug", "chain"))
 """Prompts that speak of tables."""
 _FIELD = re.compile(r"\{[\w.]*?(\w+)\}")
 

@@ -175,19 +175,7 @@ class EnvScaler:
     async def pose(
         self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
     ) -> ScenarioReply:
-        inputs = ScenarioInput(
-            brief=environment.brief,
-            name=environment.name,
-            rules=environment.rules,
-            tools=environment.tools,
-            source=_source(environment),
-            policy=environment.policy_document,
-            number=number,
-            polarity=polarity,
-            failure=failure,
-            locked=list(locked),
-        )
-        return await account.ask(self._scenario, inputs, ScenarioReply)
+        return await account.ask(self._scenario, tell_place(environment, number, polarity, failure, locked), ScenarioReply)
 
     async def write_checks(
         self, environment: Environment, draft: Draft, failure: str, locked: Sequence[str], account: Account
@@ -216,6 +204,22 @@ async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
     if errors:
         raise errors[0]
     return replies
+
+
+def tell_place(environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str]) -> ScenarioInput:
+    """What whoever writes a scenario is told."""
+    return ScenarioInput(
+        brief=environment.brief,
+        name=environment.name,
+        rules=environment.rules,
+        tools=environment.tools,
+        source=_source(environment),
+        policy=environment.policy_document,
+        number=number,
+        polarity=polarity,
+        failure=failure,
+        locked=list(locked),
+    )
 
 
 def _source(environment: Environment) -> str:

@@ -17,15 +17,26 @@ from envmill.drafting.summary import sum_up
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
-from envmill.recipes.envscaler import WHOLE, EnvScaler, ask_all
+from envmill.recipes.envscaler import WHOLE, EnvScaler, ask_all, tell_place
 from envmill.runtime.program import SCHEMA
 from schemas.base import Json, canonical_json
 from schemas.environment import Blueprint, Environment
 from schemas.origin import Origin
-from schemas.prompts import ProgramReply, TestsReply
+from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
+from schemas.scenario import Polarity
 from schemas.seed import Seed
 from schemas.table_prompts import CodeInput, PlannedTool, RowsInput, RowsReply
-from schemas.tool_prompts import CasesInput, CasesReply, DebugInput, DebugReply, PromisedTool, ToolsetInput, ToolsetReply
+from schemas.tool_prompts import (
+    CasesInput,
+    CasesReply,
+    ChainInput,
+    ChainReply,
+    DebugInput,
+    DebugReply,
+    PromisedTool,
+    ToolsetInput,
+    ToolsetReply,
+)
 
 _PROMPTS = Path(__file__).parent / "prompts"
 
@@ -42,12 +53,13 @@ class ScaleEnv(EnvScaler):
         self._code = Prompt.load(_PROMPTS / "awm" / "code.md", CodeInput, ProgramReply)
         self._cases = Prompt.load(_PROMPTS / "scaleenv" / "cases.md", CasesInput, CasesReply)
         self._debug = Prompt.load(_PROMPTS / "scaleenv" / "debug.md", DebugInput, DebugReply)
+        self._chain = Prompt.load(_PROMPTS / "scaleenv" / "chain.md", ChainInput, ChainReply)
         self.prompts: Mapping[str, tuple[Prompt, ...]] = {
             "environments-mine": (self._theme,),
             "environments-generate": (self._toolset, self._rows),
             "environments-build": (self._code, self._cases, self._debug),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (self._scenario,),
+            "scenarios-generate": (self._chain,),
             "scenarios-build": (self._checks,),
         }
 
@@ -159,6 +171,13 @@ class ScaleEnv(EnvScaler):
         ]
         replies = await ask_all([account.ask(self._debug, one, DebugReply) for one in inputs])
         return mend(program, plan, list(zip(blamed.values(), replies, strict=True)))
+
+    async def pose(
+        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
+    ) -> ScenarioReply:
+        """With a chain in the place of calls: the stage carries it out."""
+        told = tell_place(environment, number, polarity, failure, locked)
+        return await account.ask(self._chain, ChainInput.model_validate(told.model_dump()), ChainReply)
 
 
 def list_promised(blueprint: Blueprint) -> list[PromisedTool]:

@@ -45,6 +45,7 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
         "toolset": {},
+        "chain": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
         "trials": {"rules": [], "tools": [], "source": "", "rows": {}},
     }
     if prompt in LATER:

@@ -14,19 +14,22 @@ from envmill.build import assemble_environment, store_tests
 from envmill.drafting.database import ROWS_FAULT, TOOLS_FAULT, find_database_faults
 from envmill.drafting.mending import mend, take_test
 from envmill.gates.w3 import judge_test, play_tests
+from envmill.generate import generate_draft
 from envmill.lake.lake import Lake
+from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.opening import open_walk
 from envmill.recipes.scaleenv import ScaleEnv
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.base import Json, canonical_json
-from schemas.environment import Blueprint, Environment
+from schemas.chain import FromNode, Step
+from schemas.environment import Blueprint, Build, Environment
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.run import RunConfig
-from schemas.scenario import Scenario
+from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
-from schemas.tool_prompts import DebugReply, MatchedTests, RedTest, Verdict
+from schemas.tool_prompts import ChainReply, DebugReply, MatchedTests, RedTest, Verdict
 from tests.recipes.test_awm import Scripted
 from tests.soak import count
 from tests.test_walk import ask, settings_in
@@ -146,6 +149,50 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
     mended = mend(program, tests, [([one, two], reply)])
     assert mended.fault == "unknown"
     assert [place for place in range(len(tests.tests)) if take_test(mended.plan, place) != take_test(tests, place)] == [1]
+
+
+async def pose(jail: Sandbox, environment: Environment, account: Scripted, number: int = 0) -> Result:
+    nothing: Any = None
+    config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1})
+    mill = Mill("r", config, nothing, cast(Any, RECIPE), nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, Place(environment, number)), mill, cast(Account, account))
+
+
+async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built: Built, jail: Sandbox) -> None:
+    environment, *_ = built
+    reply = await RECIPE.pose(environment, 1, "achieve", "", (), cast(Account, Scripted()))
+    assert isinstance(reply, ChainReply)
+    assert reply.oracle == []
+    assert 0 < reply.core < len(reply.chain.nodes), "it was expanded"
+    (draft, *_) = (await pose(jail, environment, Scripted(), 1)).records
+    assert isinstance(draft, Draft)
+    taken = [one for node in reply.chain.nodes if isinstance(node, Step) for one in node.arguments.values() if isinstance(one, FromNode)]
+    assert taken, "values flow from call to call"
+    assert [call.name for call in draft.oracle] == [node.tool for node in reply.chain.nodes if isinstance(node, Step)]
+    assert draft.changes
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("unsaid_value", "not_said"),
+        ("path_to_nowhere", "no_output"),
+        ("nobody_picked", "nothing_chosen"),
+        ("step_left_out", "not_there_yet"),
+        ("unknown_tool", "refused"),
+        ("idle_expansion", "idle|no_new_tool"),
+    ],
+)
+async def test_a_chain_that_cannot_stand_is_sent_back_and_then_dropped_by_its_reason(
+    built: Built, jail: Sandbox, kind: str, reason: str
+) -> None:
+    environment, *_ = built
+    once = await pose(jail, environment, Scripted("chain", kind))
+    assert [one.outcome for one in once.records if isinstance(one, Build)] == ["failed", "built"]
+    never = await pose(jail, environment, Scripted("chain", kind, mended=False))
+    (finding,) = never.findings
+    assert (finding.gate, finding.outcome) == ("oracle", "dropped")
+    assert finding.reason.removeprefix("chain_").removeprefix("expansion_") in reason.split("|"), finding
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from envmill.author.dice import make_dice
 from envmill.author.faults import (
     asking,
     casing,
+    chaining,
     checking,
     effects,
     leaving,
@@ -36,7 +37,7 @@ from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, Plant
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
-from schemas.tool_prompts import CasesReply, DebugReply, ToolsetReply
+from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -286,6 +287,15 @@ DEBUG: dict[str, Plant[DebugReply]] = {
     "repeated_test": casing.mend_as_other,
 }
 
+CHAIN: dict[str, Plant[ChainReply]] = {
+    "unsaid_value": chaining.leave_unsaid,
+    "path_to_nowhere": chaining.misspell_path,
+    "nobody_picked": chaining.pick_nobody,
+    "step_left_out": chaining.forget_step,
+    "idle_expansion": chaining.read_in_vain,
+    "unknown_tool": chaining.call_unknown_tool,
+}
+
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "theme": THEME,
     "blueprint": BLUEPRINT,
@@ -307,6 +317,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "toolset": TOOLSET,
     "cases": CASES,
     "debug": DEBUG,
+    "chain": CHAIN,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 

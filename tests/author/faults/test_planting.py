@@ -23,6 +23,7 @@ REPLIES = {
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
     "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
     "toolset": tool_prompts.ToolsetReply, "cases": tool_prompts.CasesReply, "debug": tool_prompts.DebugReply,
+    "chain": tool_prompts.ChainReply,
     "rows": table_prompts.RowsReply, "interface": table_prompts.InterfaceReply, "code": ProgramReply, "trials": table_prompts.TrialsReply,
 }  # fmt: skip
 THEME = sorted(THEMES)[0]
