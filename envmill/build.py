@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from envmill.drafting.checklist import Checklist, write_checklist
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
+from envmill.drafting.mending import Mended
 from envmill.drafting.repair import give_up, strive, tell_builds
-from envmill.errors import BuildError
+from envmill.errors import BadReply, BuildError
 from envmill.gates.base import Built, Finding, Means, drop
 from envmill.gates.w3 import find_unruled, find_untested, judge_test, play_tests
 from envmill.gates.w4 import look, spell_failure
@@ -48,6 +49,8 @@ class _Version:
     failure: str = ""
     """As quoted to the author."""
     fault: Fault = "code"
+    mended: Mended | None = None
+    """What comes next, where a debugger was asked."""
 
     @property
     def content(self) -> Json:
@@ -75,21 +78,32 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
 async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
     program, plan = before.program, before.plan
-    if before.fault == "test" and before.environment is not None:
+    if before.mended is not None:
+        program, plan = before.mended.program, before.mended.plan
+    elif before.fault == "test" and before.environment is not None:
         plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
     else:
         locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
         program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
     assert program is not None
     try:
-        environment = _assemble(blueprint, program, account)
+        environment = assemble_environment(blueprint, program, account)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
         return _Version(program, plan, failure=error.message, fault="code")
     plan = plan or await mill.recipe.write_tests(environment, "", account, blueprint.rows)
-    tests = _store_tests(environment, plan)
-    failures, fault = await _run_tests(environment, tests, before, mill)
-    return _Version(program, plan, environment, tests, len(failures), "\n".join(failures[:5]), fault)
+    tests = store_tests(environment, plan)
+    trial = await _run_tests(environment, tests, before, mill)
+    version = _Version(program, plan, environment, tests, len(trial.failures), "\n".join(trial.failures[:5]), trial.fault)
+    if not trial.red or trial.lacking:
+        return version
+    locked = mill.locks.of(blueprint.id).tell()
+    try:
+        mended = await mill.recipe.debug(environment, program, plan, trial.red, locked, account)
+    except BadReply:
+        # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
+        return version
+    return replace(version, mended=mended, fault=mended.fault) if mended else version
 
 
 async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
@@ -102,21 +116,37 @@ async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
     return replace(version, failing=len(failures), failure="\n".join([finding.detail, *failures[1:5]]), fault="code")
 
 
-async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: Mill) -> tuple[list[str], Fault]:
+@dataclass(frozen=True)
+class _Trial:
+    """What came of running tests."""
+
+    lacking: list[str]
+    red: dict[int, str]
+    """Place of a test → how it ended."""
+    fault: Fault = "none"
+
+    @property
+    def failures(self) -> list[str]:
+        return [*self.lacking, *self.red.values()]
+
+
+async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: Mill) -> _Trial:
     """What is red or lacking, and whose fault it is: what the interface refuses never reached the program, nor did what a mended program
     left as it was."""
     played = await play_tests(environment, tests, mill.sandbox)
-    red = [(fault, seen[-1].code in _REFUSED_UNASKED) for test, seen in played if (fault := judge_test(test, seen))]
-    lacking = find_untested(environment, tests) or ([] if red else find_unruled(environment, played))
-    failures = [*lacking, *(fault for fault, _ in red)]
-    if not failures:
-        return [], "none"
-    if lacking or all(unasked for _, unasked in red) or before.fault == "unknown":
-        return failures, "test"
-    return failures, "unknown"
+    red = {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
+    # What a debugger mended may be there already: a test told twice is one.
+    lacking = find_untested(environment, list({test.id: test for test in tests}.values())) or (
+        [] if red else find_unruled(environment, played)
+    )
+    if not lacking and not red:
+        return _Trial([], {})
+    unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
+    return _Trial(lacking, red, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
 
 
-def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
+def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
+    """Interface and tables are read from what was written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     kind, files = KINDS[blueprint.kind], {**blueprint.files, "program.py": reply.source}
     tools = kind.derive_tools(reply.source, reply.class_name, effects)
@@ -142,18 +172,19 @@ def _assemble(blueprint: Blueprint, reply: ProgramReply, account: Account) -> En
     )
 
 
-def _store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
+def store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
+    """Tests as they are kept."""
     return tuple(
         Test(
             environment=environment.id,
             name=test.name,
-            initial_state=plan.initial_state,
+            initial_state=plan.begin(place),
             setup=test.setup,
             call=test.call,
             expect=test.expect,
             origin=environment.origin.model_copy(update={"prompt": "tests"}),
         )
-        for test in plan.tests
+        for place, test in enumerate(plan.tests)
     )
 
 

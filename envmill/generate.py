@@ -9,6 +9,7 @@ from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.repair import give_up, strive, tell_trouble
 from envmill.drafting.state import find_state_fault
+from envmill.drafting.unfolding import unfold
 from envmill.errors import BuildError
 from envmill.gates.base import drop
 from envmill.kinds.start import CLOCK
@@ -142,7 +143,12 @@ async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Acco
     """Run the reference path on what the reply says the world is."""
     seed = mill.config.seed or 0
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
-    begun, kept, *seen = await mill.sandbox.play(Program.of(place.environment), [reset, Look(), *map(Invoke, reply.oracle), Look()])
+    program = Program.of(place.environment)
+    try:
+        reply = await unfold(reply, program, reset, mill.sandbox)
+    except BuildError as error:
+        return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+    begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
     if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen):
         return _Pose(reply, None, *fault)
     return _Pose(reply, _make_draft(place, reply, seen[-1], seed, account))

@@ -126,3 +126,23 @@ class Chain(Contract):
     """Steps, and what stands between them."""
     given: list[str] = []
     """Preconditions that the initial state has to meet."""
+
+
+class Pick(Contract):
+    """Which one of many is chosen: the first whose value there is this."""
+
+    path: str
+    """Where in the reply that the choice is made from, from the reply's beginning."""
+    equals: Json
+    """Value it has."""
+
+
+class Filling(Contract):
+    """What a chain needs to be carried out: the values that its sources stand for."""
+
+    said: dict[str, Json] = {}
+    """`step.argument` → what the user says there; of a branch its id → what its value is compared with."""
+    records: dict[str, str] = {}
+    """Table → key of the one record of it that values are taken from: they belong together."""
+    picks: dict[str, Pick] = {}
+    """Reasoning node that chooses → which one; the first where nothing is said."""

@@ -7,6 +7,8 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from schemas.base import Contract, leave_out
 
 Policy = Literal["hard", "exempt", "semantic", "tolerance"]
+Sort = Literal["key", "text", "prose", "whole", "decimal"]
+"""What a column holds, as a tool speaks of it: `prose` is a text that may be worded otherwise."""
 
 
 class Column(Contract):
@@ -47,3 +49,36 @@ class Touch(Contract):
     """Tables it may read."""
     writes: list[str] = []
     """Tables it may write."""
+
+
+class Mention(Contract):
+    """One column that a tool speaks of."""
+
+    of: str
+    """`table.column`; the key of every table is its `id`."""
+    sort: Sort
+    """What it holds."""
+    refers: str = ""
+    """Table whose key it always holds; empty where it is a value like any other, or may name nobody."""
+
+
+class Promise(Contract):
+    """What a tool takes, looks at and leaves behind: tables are derived from all of these together."""
+
+    takes: dict[str, Mention] = {}
+    """Parameter → the column that it selects rows by; parameters that are mere values are left out."""
+    looks_at: list[Mention] = []
+    """Columns that it gives back, or that decide whether it refuses."""
+    sets: list[Mention] = []
+    """Columns that it writes."""
+    makes: list[str] = []
+    """Tables that get a new row."""
+    requires: list[str] = []
+    """What must hold before, as short statements."""
+    ensures: list[str] = []
+    """What holds afterwards, as short statements that others' `requires` repeat word for word."""
+
+    @property
+    def mentions(self) -> list[Mention]:
+        """All columns that it speaks of."""
+        return [*self.takes.values(), *self.looks_at, *self.sets]

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
-from schemas.database import Policy, Table, Touch
+from schemas.database import Policy, Promise, Table, Touch
 from schemas.origin import Origin
 from schemas.seed import Brief
 
@@ -32,11 +32,11 @@ class Blueprint(Record):
     prefix: ClassVar[str] = "bp"
     identity: ClassVar[tuple[str, ...]] = (
         *("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document"),
-        *("requirements", "files", "policies", "touches", "rows"),
+        *("requirements", "files", "policies", "touches", "rows", "promises"),
     )
-    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows")
+    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows", "promises")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """Kind of environment to build."""
@@ -64,6 +64,8 @@ class Blueprint(Record):
     """Tool → tables it may read and write, where state is tables."""
     rows: dict[str, Json] = {}
     """Rows that the schema was tried with; the program's tests begin with them."""
+    promises: dict[str, Promise] = {}
+    """Tool → what it takes, looks at and leaves behind, where the tables were derived from that."""
     licence: str
     """Licence inherited from the seed."""
     origin: Origin

@@ -136,6 +136,10 @@ class TestsReply(Contract):
     initial_state: dict[str, Json]
     tests: list[PlannedTest]
 
+    def begin(self, place: int) -> dict[str, Json]:  # noqa: ARG002
+        """The state that a test starts from."""
+        return self.initial_state
+
 
 class ScenarioInput(Contract):
     """Write one scenario: a state, a request, a reference path."""

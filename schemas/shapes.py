@@ -87,6 +87,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
         "policy_document:string licence:string origin:json"
     ),
+    ("blueprints", 2): _read(
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
+        "policy_document:string requirements:json files:json policies:json touches:json rows:json licence:string origin:json"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -120,6 +124,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 1): _give_role,
     ("seeds", 1): _add(source="", usefulness=0, modelability=0),
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
+    ("blueprints", 2): _add(promises={}),
     ("environments", 1): _add(tables=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("scenarios", 1): _add(say=""),

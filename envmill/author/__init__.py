@@ -11,6 +11,7 @@ from typing import Any
 
 from envmill.author import tabling
 from envmill.author.blueprint import write_blueprint
+from envmill.author.chaining import write_chain
 from envmill.author.columns import settle_state
 from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
@@ -34,6 +35,7 @@ from schemas.prompts import (
     ProgramInput,
     ProgramReply,
     ScenarioInput,
+    ScenarioReply,
     SkeletonInput,
     TesterInput,
     TestsInput,
@@ -149,13 +151,17 @@ def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Con
     return write_tests(TestsInput.model_validate(inputs).brief, seed)
 
 
-def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     asked = ScenarioInput.model_validate(inputs)
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
     # What was found wrong with one version may lie in its state: another version comes with another.
     again = f"/{digest(asked.failure)}" if asked.failure else ""
     reply = write_polar(domain, asked.polarity, key + again, asked.number)
     return reply.model_copy(update={"initial_state": settle_state(domain, reply.initial_state)}) if domain.kind == "sql" else reply
+
+
+def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_chain(_answer_scenario(inputs, domain, seed, sample), domain)
 
 
 def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
@@ -178,6 +184,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "methods": _answer_methods,
     "tests": _answer_tests,
     "scenario": _answer_scenario,
+    "chain": _answer_chain,
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
@@ -188,4 +195,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "interface": tabling.answer_interface,
     "code": tabling.answer_code,
     "trials": tabling.answer_trials,
+    "toolset": tabling.answer_toolset,
+    "cases": tabling.answer_cases,
+    "debug": tabling.answer_debug,
 }

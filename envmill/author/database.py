@@ -75,7 +75,7 @@ def _find_touch(operation: Operation, domain: Domain) -> Touch:
     rows = list_rows(operation)
     if operation.effect == "change":
         reads |= {rows[operation.gives]} if operation.gives in rows else set()
-    made = {each for step in steps for each in _list_made(step)}
+    made = {each for step in steps for each in list_made(step)}
     return Touch(reads=sorted(reads | (writes - made)), writes=sorted(writes))
 
 
@@ -88,7 +88,8 @@ def _list_asked(tree: ast.AST) -> Iterator[str]:
                 pass
 
 
-def _list_made(tree: ast.AST) -> Iterator[str]:
+def list_made(tree: ast.AST) -> Iterator[str]:
+    """Tables that a statement makes a row of."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id="new"), args=[ast.Name(id=table), *_]):

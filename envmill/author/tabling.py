@@ -3,6 +3,7 @@
 import re
 
 from envmill.author.blueprint import write_blueprint
+from envmill.author.casing import judge_red, write_cases
 from envmill.author.columns import settle_state
 from envmill.author.database import list_policies, list_touches, write_schema
 from envmill.author.dice import make_dice
@@ -10,6 +11,7 @@ from envmill.author.domain import Domain
 from envmill.author.knowledge import themes
 from envmill.author.mining import GOOD
 from envmill.author.program import name_class, write_program
+from envmill.author.promising import list_promises
 from envmill.author.tests import try_brief, write_tests
 from schemas.base import Contract, Json
 from schemas.prompts import ProgramReply, ThemeReply
@@ -29,8 +31,9 @@ from schemas.table_prompts import (
     TrialsInput,
     TrialsReply,
 )
+from schemas.tool_prompts import CasesInput, DebugInput, PromisedTool, ToolsetInput, ToolsetReply
 
-PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials"))
+PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset", "cases", "debug", "chain"))
 """Prompts that speak of tables."""
 _FIELD = re.compile(r"\{[\w.]*?(\w+)\}")
 
@@ -81,6 +84,21 @@ def answer_interface(inputs: Json, domain: Domain, _seed: int, _sample: int) -> 
     touches = list_touches(domain)
     tools = write_blueprint(domain).tools
     return InterfaceReply(tools=[PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump()) for tool in tools])
+
+
+def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    ToolsetInput.model_validate(inputs)
+    plan, promises = write_blueprint(domain), list_promises(domain)
+    told = plan.model_dump(include={"name", "summary", "rules", "policy"})
+    return ToolsetReply(**told, tools=[PromisedTool(**tool.model_dump(), **promises[tool.name].model_dump()) for tool in plan.tools])
+
+
+def answer_cases(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
+    return write_cases(CasesInput.model_validate(inputs), domain, seed)
+
+
+def answer_debug(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
+    return judge_red(DebugInput.model_validate(inputs), domain, seed)
 
 
 def answer_code(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

@@ -50,7 +50,7 @@ def write_tests(brief: Brief, seed: int) -> TestsReply:
     """At least three tests per tool over one initial state, with a rejection wherever there are inputs."""
     world, trials = try_brief(brief, seed)
     tests = [
-        PlannedTest(name=_tell(each), setup=list(each.setup), call=each.call, expect="rejection" if each.code else "success")
+        PlannedTest(name=tell_trial(each), setup=list(each.setup), call=each.call, expect="rejection" if each.code else "success")
         for each in trials
     ]
     return TestsReply(initial_state=world.copy().state, tests=tests)
@@ -179,6 +179,7 @@ def _strive(operation: Operation, start: Situation, changes: list[Operation], kn
     return []
 
 
-def _tell(trial: Trial) -> str:
+def tell_trial(trial: Trial) -> str:
+    """What is tried, in words."""
     after = f" after {', '.join(each.name for each in trial.setup)}" if trial.setup else ""
     return f"{trial.call.name} is {f'rejected: {trial.code}' if trial.code else 'carried out'}{after}"

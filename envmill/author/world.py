@@ -59,6 +59,13 @@ class World:
         self._bind(operation, scope)
         self._run(operation.then, scope)
 
+    def answer(self, operation: Operation, arguments: Arguments) -> Any:
+        """Carry out a call that breaks no rule, and tell what it gives."""
+        scope: dict[str, Any] = {**self.domain.bounds, **arguments}
+        self._bind(operation, scope)
+        self._run(operation.then, scope)
+        return self.value(parse_expression(operation.gives), scope)
+
     def allows(self, operation: Operation, arguments: Arguments) -> bool:
         """Whether the call breaks no rule."""
         return not self.find_violations(operation, arguments)

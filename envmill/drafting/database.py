@@ -5,6 +5,7 @@ schema.sql ──read──► tables ──tools' tables known?──► jail: 
 
 from collections.abc import Iterator, Sequence
 
+from envmill.drafting.derivation import find_promise_faults
 from envmill.drafting.state import find_state_fault
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
@@ -25,6 +26,8 @@ async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
     """What is wrong with the plan's database; nothing where it plans none."""
     if not plan.files:
         return []
+    if faults := [TOOLS_FAULT + one for one in _find_promise_faults(plan)]:
+        return faults
     try:
         tables = KINDS[plan.kind].derive_tables(plan.files, plan.policies)
     except BuildError as error:
@@ -33,6 +36,11 @@ async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
         return [fault]
     fault = await _open(plan, plan.rows, sandbox)
     return [*([fault] if fault else []), *_find_touch_faults(plan, tables)]
+
+
+def _find_promise_faults(plan: Blueprint) -> Iterator[str]:
+    """What is derived from tools that disagree is nobody's database."""
+    return find_promise_faults(plan.promises, [tool.name for tool in plan.tools]) if plan.promises else iter(())
 
 
 async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> str:

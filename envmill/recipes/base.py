@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from envmill.drafting.mending import Mended
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.base import Json
@@ -52,6 +53,18 @@ class Recipe(Protocol):
 
     async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
         """Environment → procedural tests, over the rows of its blueprint if it has any; with the failure of the ones before, a repair."""
+        ...
+
+    async def debug(
+        self,
+        environment: Environment,
+        program: ProgramReply,
+        plan: TestsReply,
+        red: Mapping[int, str],
+        locked: Sequence[str],
+        account: Account,
+    ) -> Mended | None:
+        """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
         ...
 
     async def pose(

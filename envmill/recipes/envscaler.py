@@ -4,8 +4,10 @@ import asyncio
 import re
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from envmill.drafting.assembly import Parts, assemble
+from envmill.drafting.mending import Mended
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
@@ -32,6 +34,8 @@ from schemas.prompts import (
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Brief, Seed
+
+R = TypeVar("R")
 
 WHOLE = 24
 """Tools up to which a program comes in one reply: some 800 lines, as much as most models send at once."""
@@ -141,7 +145,7 @@ class EnvScaler:
         shared = known | {"skeleton": kept.skeleton, "class_name": kept.class_name}
         chunks = [missing[place : place + _CHUNK] for place in range(0, len(missing), _CHUNK)]
         inputs = [MethodsInput.model_validate(shared | {"wanted": chunk}) for chunk in chunks]
-        written = await _ask_all([account.ask(self._methods, one, MethodsReply) for one in inputs])
+        written = await ask_all([account.ask(self._methods, one, MethodsReply) for one in inputs])
         methods = [*kept.methods.values(), *(reply.source for reply in written)]
         return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
@@ -157,22 +161,21 @@ class EnvScaler:
         )
         return await account.ask(self._tests, inputs, TestsReply)
 
+    async def debug(
+        self,
+        environment: Environment,  # noqa: ARG002
+        program: ProgramReply,  # noqa: ARG002
+        plan: TestsReply,  # noqa: ARG002
+        red: Mapping[int, str],  # noqa: ARG002
+        locked: Sequence[str],  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+    ) -> Mended | None:
+        return None
+
     async def pose(
         self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
     ) -> ScenarioReply:
-        inputs = ScenarioInput(
-            brief=environment.brief,
-            name=environment.name,
-            rules=environment.rules,
-            tools=environment.tools,
-            source=_source(environment),
-            policy=environment.policy_document,
-            number=number,
-            polarity=polarity,
-            failure=failure,
-            locked=list(locked),
-        )
-        return await account.ask(self._scenario, inputs, ScenarioReply)
+        return await account.ask(self._scenario, tell_place(environment, number, polarity, failure, locked), ScenarioReply)
 
     async def write_checks(
         self, environment: Environment, draft: Draft, failure: str, locked: Sequence[str], account: Account
@@ -190,9 +193,9 @@ class EnvScaler:
         return await account.ask(self._checks, inputs, ChecksReply)
 
 
-async def _ask_all(asked: Sequence[Awaitable[MethodsReply]]) -> list[MethodsReply]:
+async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
     """All to their end before the first error counts: what is under way is paid for, and belongs to this subject."""
-    replies, errors = list[MethodsReply](), list[BaseException]()
+    replies, errors = list[R](), list[BaseException]()
     for one in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(one, BaseException):
             errors.append(one)
@@ -201,6 +204,22 @@ async def _ask_all(asked: Sequence[Awaitable[MethodsReply]]) -> list[MethodsRepl
     if errors:
         raise errors[0]
     return replies
+
+
+def tell_place(environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str]) -> ScenarioInput:
+    """What whoever writes a scenario is told."""
+    return ScenarioInput(
+        brief=environment.brief,
+        name=environment.name,
+        rules=environment.rules,
+        tools=environment.tools,
+        source=_source(environment),
+        policy=environment.policy_document,
+        number=number,
+        polarity=polarity,
+        failure=failure,
+        locked=list(locked),
+    )
 
 
 def _source(environment: Environment) -> str:

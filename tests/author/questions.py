@@ -44,6 +44,8 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "rows": {"ddl": "", "requirements": [], "rules": []},
         "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
+        "toolset": {},
+        "chain": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
         "trials": {"rules": [], "tools": [], "source": "", "rows": {}},
     }
     if prompt in LATER:
@@ -93,11 +95,34 @@ def pose_methods(theme: str, number: int) -> dict[str, Any]:
     return pose("skeleton", theme, number) | {"skeleton": "", "class_name": "", "wanted": wanted}
 
 
+def pose_cases(theme: str, number: int) -> dict[str, Any]:
+    """Tests of a change that takes the key of a row."""
+    name = next(each.name for each in compose(theme, number).changes if any(one.row for one in each.takes))
+    tool = {"name": name, "description": "", "parameters": {}, "effect": "change"}
+    return {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "rules": [], "ddl": "", "tool": tool, "rows": {}}
+
+
+def pose_debug(theme: str, number: int) -> dict[str, Any]:
+    """Two red tests of a method that does nothing: one is right, one expects the contrary."""
+    asked = pose_cases(theme, number)
+    right = json.loads(author.answer("cases", asked, SEED, 0, 0.0))["tests"]
+    wrong = right[-1] | {"expect": "success" if right[-1]["expect"] == "rejection" else "rejection"}
+    red = [{"number": place, "test": test, "seen": "It ended otherwise."} for place, test in enumerate((right[0], wrong))]
+    source = f"def {asked['tool']['name']}(self) -> None:\n    return None\n"
+    return {name: asked[name] for name in ("brief", "rules", "ddl", "tool")} | {
+        "source": source,
+        "red": red,
+        "ended": "Two of them are red.",
+    }
+
+
 LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "methods": pose_methods,
     "checks": pose_checks,
     "tester": pose_tester,
     "checker": pose_checker,
+    "cases": pose_cases,
+    "debug": pose_debug,
     "names": lambda theme, number: {"known": {theme: THEMES[theme]}, "focus": [], "wanted": 5, "round": number},
 }
 """Prompts whose inputs hang on earlier replies."""

@@ -37,14 +37,18 @@ class Scripted:
 
     provider, model = "offline", "offline"
 
-    def __init__(self, prompt: str = "", kind: str = "") -> None:
-        self._prompt, self._kind = prompt, kind
+    def __init__(self, prompt: str = "", kind: str = "", *, mended: bool = True) -> None:
+        self._prompt, self._kind, self._mended = prompt, kind, mended
         self.asked: list[str] = []
+
+    def afresh(self, _: int) -> "Scripted":
+        return self
 
     async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
         self.asked.append(prompt.name)
         given = inputs.model_dump(mode="json")
-        fault = author.plant(prompt.name, self._kind, given, SEED, 0) if prompt.name == self._prompt and not given["failure"] else None
+        wanted = prompt.name == self._prompt and not (self._mended and given.get("failure"))
+        fault = author.plant(prompt.name, self._kind, given, SEED, 0) if wanted else None
         return reply.model_validate_json(fault.text if fault else author.answer(prompt.name, given, SEED, 0, 0.0))
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from envmill.author.dice import make_dice
 from envmill.author.faults import (
     asking,
+    casing,
+    chaining,
     checking,
     effects,
     leaving,
@@ -21,6 +23,7 @@ from envmill.author.faults import (
     opining,
     parting,
     plan,
+    promising,
     queries,
     rules,
     statements,
@@ -34,6 +37,7 @@ from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, Plant
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
+from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -252,6 +256,46 @@ TRIALS: dict[str, Plant[TrialsReply]] = {
     name: tabling.over_rows(plant) for name, plant in TESTS.items() if name not in ("dangling_reference",)
 }
 
+TOOLSET: dict[str, PlantBlueprint | Plant[ToolsetReply]] = {
+    **{
+        name: BLUEPRINT[name]
+        for name in ("forbidden_name", "tool_planned_twice", "tool_without_records", "wrong_effect", "nothing_to_change")
+    },
+    **{name: BLUEPRINT[name] for name in ("contradictory_rules", "changed_limit")},
+    "disagreeing_sorts": promising.sort_otherwise,
+    "reference_to_no_table": promising.refer_nowhere,
+    "row_half_made": promising.leave_unset,
+    "tool_without_promise": promising.promise_nothing,
+    "misspelt_table": promising.misspell_table,
+}
+
+CASES: dict[str, Plant[CasesReply]] = {
+    "wrong_expectation": casing.expect_wrongly,
+    "lost_row": casing.lose_called_row,
+    "invented_row": casing.invent_row,
+    "missing_value": casing.omit_value,
+    "missing_argument": casing.forget_argument,
+    "untested_tool": casing.test_nothing,
+}
+
+DEBUG: dict[str, Plant[DebugReply]] = {
+    "right_test_blamed": casing.blame_test,
+    "right_tool_blamed": casing.blame_tool,
+    "method_unmended": casing.leave_method,
+    "other_tool_mended": casing.mend_other_tool,
+    "test_passed_over": casing.pass_over,
+    "repeated_test": casing.mend_as_other,
+}
+
+CHAIN: dict[str, Plant[ChainReply]] = {
+    "unsaid_value": chaining.leave_unsaid,
+    "path_to_nowhere": chaining.misspell_path,
+    "nobody_picked": chaining.pick_nobody,
+    "step_left_out": chaining.forget_step,
+    "idle_expansion": chaining.read_in_vain,
+    "unknown_tool": chaining.call_unknown_tool,
+}
+
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "theme": THEME,
     "blueprint": BLUEPRINT,
@@ -270,6 +314,10 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "interface": INTERFACE,
     "code": CODE,
     "trials": TRIALS,
+    "toolset": TOOLSET,
+    "cases": CASES,
+    "debug": DEBUG,
+    "chain": CHAIN,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 

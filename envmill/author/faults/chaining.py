@@ -1,0 +1,81 @@
+"""Mistakes in chains: a value that nobody gives, one from the wrong place, a step that nothing needs."""
+
+import random
+from typing import Any
+
+from envmill.author.faults.base import Case, Spoilt
+from schemas.tool_prompts import ChainReply
+
+ChainCase = Case[ChainReply]
+
+
+def leave_unsaid(case: ChainCase, dice: random.Random) -> Spoilt | None:
+    """A value that the user gives is not told."""
+    if not case.reply.filling.said:
+        return None
+    reply = case.reply.model_dump(mode="json")
+    place = dice.choice(sorted(reply["filling"]["said"]))
+    del reply["filling"]["said"][place]
+    return Spoilt(reply, words=f"Nobody says what {place} is.")
+
+
+def misspell_path(case: ChainCase, dice: random.Random) -> Spoilt | None:
+    """A value is taken from where the reply has none."""
+    reply = case.reply.model_dump(mode="json")
+    found = [one for one in _list_sources(reply) if one["kind"] == "node" and one["path"]]
+    if not found:
+        return None
+    dice.choice(found)["path"] += "_code"
+    return Spoilt(reply, words="A path that leads nowhere.")
+
+
+def pick_nobody(case: ChainCase, dice: random.Random) -> Spoilt | None:
+    """What one of many is picked by fits none of them."""
+    reply = case.reply.model_dump(mode="json")
+    if not reply["filling"]["picks"]:
+        return None
+    name = dice.choice(sorted(reply["filling"]["picks"]))
+    reply["filling"]["picks"][name]["equals"] = "somebody else"
+    return Spoilt(reply, words=f"{name} picks nobody.")
+
+
+def forget_step(case: ChainCase, dice: random.Random) -> Spoilt | None:
+    """A step that later ones take a value from is left out."""
+    reply = case.reply.model_dump(mode="json")
+    named = {one["node"] for one in _list_sources(reply) if one["kind"] == "node"}
+    nodes = [node for node in reply["chain"]["nodes"] if node["id"] in named]
+    if not nodes:
+        return None
+    reply["chain"]["nodes"].remove(dice.choice(nodes))
+    return Spoilt(reply | {"core": 0}, words="A value from a node that is not there.")
+
+
+def read_in_vain(case: ChainCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """An expansion reads something that nobody needs."""
+    reply = case.reply.model_dump(mode="json")
+    used = {node["tool"] for node in reply["chain"]["nodes"] if node["kind"] == "step"}
+    free = sorted(name for name, each in case.domain.operations.items() if each.effect == "query" and not each.takes and name not in used)
+    again = free or sorted(name for name in used if case.domain.operations[name].effect == "query")
+    if case.reply.polarity != "achieve" or not again:
+        return None
+    steps: list[dict[str, Any]] = [node for node in reply["chain"]["nodes"] if node.get("tool") == again[0]]
+    before = str(steps[0]["id"]) if steps else ""
+    arguments: dict[str, Any] = steps[0]["arguments"] if steps else {}
+    step: dict[str, Any] = {"kind": "step", "id": "s99", "tool": again[0], "arguments": arguments}
+    told = reply["filling"]["said"]
+    told |= {f"s99.{path}": told[f"{before}.{path}"] for path in arguments if f"{before}.{path}" in told}
+    reply["core"] = reply["core"] or len(reply["chain"]["nodes"])
+    reply["chain"]["nodes"].append(step)
+    return Spoilt(reply, words=f"{again[0]} is called and nothing comes of it.")
+
+
+def call_unknown_tool(case: ChainCase, dice: random.Random) -> Spoilt:
+    """A step calls a tool that there is not."""
+    reply = case.reply.model_dump(mode="json")
+    step = dice.choice([node for node in reply["chain"]["nodes"] if node["kind"] == "step"])
+    step["tool"] += "_record"
+    return Spoilt(reply, words=f"There is no tool {step['tool']}.")
+
+
+def _list_sources(reply: Any) -> list[dict[str, Any]]:
+    return [one for node in reply["chain"]["nodes"] for one in (node["arguments"].values() if node["kind"] == "step" else node["takes"])]

@@ -1,0 +1,161 @@
+"""What the prompts of recipes that begin with tools are given and must answer, beside those that all recipes share."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from schemas.base import Contract, Json
+from schemas.chain import Chain, Filling
+from schemas.code import Code
+from schemas.database import Promise
+from schemas.environment import Call, Tool, ToolPlan
+from schemas.prompts import ScenarioInput, ScenarioReply, TestsReply
+from schemas.seed import Brief
+
+
+class ToolsetInput(Contract):
+    """Think of the tools of a place of work, before there are any tables."""
+
+    brief: Brief
+    failed: str = ""
+    """The tools that failed, when this is a repair."""
+    failure: str = ""
+    """What was wrong with them."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
+
+
+class PromisedTool(ToolPlan, Promise):
+    """A tool, and what it promises."""
+
+    @property
+    def plan(self) -> ToolPlan:
+        """The tool alone."""
+        return ToolPlan(name=self.name, description=self.description, effect=self.effect)
+
+    @property
+    def promise(self) -> Promise:
+        """Its promise alone."""
+        return Promise.model_validate(self.model_dump(include=set(Promise.model_fields)))
+
+
+class ToolsetReply(Contract):
+    """A place of work as its tools."""
+
+    name: str
+    summary: str
+    rules: list[str]
+    tools: list[PromisedTool]
+    policy: str = ""
+
+
+class MatchedTest(Contract):
+    """A test with the database that it needs, and no more than that."""
+
+    __test__ = False
+    name: str
+    """What is tried, in words."""
+    rows: dict[str, dict[str, dict[str, Json]]]
+    """Its own instance: table → key → row. On these rows the call must succeed, or be refused."""
+    call: Call
+    expect: Literal["success", "rejection"]
+    """Success, or an anticipated rejection; anything else is a failure."""
+
+
+class CasesInput(Contract):
+    """Write the tests of one tool, each with an instance of its own."""
+
+    brief: Brief
+    rules: list[str]
+    ddl: str
+    tool: Tool
+    rows: dict[str, Json]
+    """Rows of the same world, as an example."""
+    failure: str = ""
+    """What was wrong with the tests before, when this is a repair."""
+
+
+class CasesReply(Contract):
+    """Tests of one tool."""
+
+    tests: list[MatchedTest]
+
+
+class MatchedTests(TestsReply):
+    """Tests that each begin with rows of their own."""
+
+    instances: list[dict[str, Json]]
+    """Rows of each test, in the tests' order."""
+
+    def begin(self, place: int) -> dict[str, Json]:
+        return self.instances[place]
+
+
+class RedTest(Contract):
+    """A test that did not end as it should."""
+
+    number: int
+    """Which of those told."""
+    test: MatchedTest
+    seen: str
+    """How it ended."""
+
+
+class DebugInput(Contract):
+    """Find out whether a tool or the instances of its tests are at fault, and mend that."""
+
+    brief: Brief
+    rules: list[str]
+    ddl: str
+    tool: Tool
+    source: str
+    """The tool's method as it stands."""
+    red: list[RedTest]
+    ended: str
+    """How they ended, summed up."""
+    locked: list[str] = []
+    """What a reviewer locked: it must stay, word for word."""
+
+
+class Verdict(Contract):
+    """Who is to blame for one red test."""
+
+    number: int
+    """Which of those told."""
+    blame: Literal["tool", "instance"]
+    """`instance`: its rows, its call, or what it expects."""
+    reason: str
+    mended: MatchedTest | None = None
+    """The test mended, where it is to blame."""
+
+
+class DebugReply(Contract):
+    """One verdict a red test, and the method mended where it is to blame."""
+
+    verdicts: list[Verdict]
+    source: Code = ""
+
+    @model_validator(mode="after")
+    def _bring_what_is_mended(self) -> Self:
+        if any(one.blame == "tool" for one in self.verdicts) and not self.source.strip():
+            raise ValueError("the tool is blamed and `source` is empty: send its method, mended")
+        if lacking := [one.number for one in self.verdicts if one.blame == "instance" and one.mended is None]:
+            raise ValueError(f"test {lacking[0]} is blamed and not mended: send it in `mended`")
+        return self
+
+
+class ChainInput(ScenarioInput):
+    """Write one scenario whose reference path is a program over the tools: data, with values that flow from call to call."""
+
+
+class ChainReply(ScenarioReply):
+    """A scenario with a chain. Its calls come from carrying the chain out."""
+
+    oracle: list[Call] = []
+    """Left empty: nobody writes the calls."""
+    chain: Chain
+    """What is done, and where each value comes from."""
+    filling: Filling = Filling()
+    """The values themselves, where the user or a record gives them."""
+    core: int = Field(default=0, ge=0)
+    """How many of the chain's first nodes it began with, before it was expanded; 0 where it was not."""

@@ -1,0 +1,170 @@
+"""Chains carried out in the jail: values flow from what was seen, and an expansion is kept only when it is needed and breaks nothing."""
+
+from typing import Any
+
+import pytest
+
+from envmill.drafting.enacting import enact, read_path
+from envmill.drafting.expansion import Plot, expand, judge_expansion
+from envmill.errors import BuildError
+from envmill.kinds import KINDS
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Program, Reset, Sandbox
+from schemas.chain import Branch, Chain, Filling, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Pick, Reason, Step
+
+SOURCE = '''
+"""A shed that lends tools."""
+
+from typing import Any
+
+from envmill.runtime import Rejection
+
+
+class Shed:
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.members, self.loans = state["members"], state["loans"]
+
+    def find_member(self, name: str) -> list[dict[str, Any]]:
+        """Members of a name.
+
+        Args:
+            name: Part of the name.
+        """
+        return [dict(row) for row in self.members.values() if name in row["name"]]
+
+    def list_loans(self, member_id: str) -> dict[str, Any]:
+        """Loans of a member.
+
+        Args:
+            member_id: The member.
+        """
+        return {"loans": [dict(row) for row in self.loans.values() if row["member_id"] == member_id]}
+
+    def give_back(self, loan_id: str) -> dict[str, Any]:
+        """Take a loan back.
+
+        Args:
+            loan_id: The loan.
+        """
+        if self.loans[loan_id]["status"] != "out":
+            raise Rejection("not_out", "It is back already.")
+        self.loans[loan_id]["status"] = "back"
+        return dict(self.loans[loan_id])
+
+    def set_debt(self, member_id: str, debt: int) -> dict[str, Any]:
+        """Write down what a member owes.
+
+        Args:
+            member_id: The member.
+            debt: How much.
+        """
+        self.members[member_id]["debt"] = debt
+        return dict(self.members[member_id])
+'''
+EFFECTS: Any = {"find_member": "query", "list_loans": "query", "give_back": "change", "set_debt": "change"}
+PROGRAM = Program({"program.py": SOURCE}, "program:Shed", KINDS["stateful"].derive_tools(SOURCE, "Shed", EFFECTS))
+STATE: dict[str, Any] = {
+    "members": {"m1": {"id": "m1", "name": "Maya", "debt": 0}, "m2": {"id": "m2", "name": "Tom", "debt": 3}},
+    "loans": {
+        "l1": {"id": "l1", "member_id": "m1", "tool": "saw", "status": "back", "fee": 4},
+        "l2": {"id": "l2", "member_id": "m1", "tool": "drill", "status": "out", "fee": 2},
+        "l3": {"id": "l3", "member_id": "m1", "tool": "ladder", "status": "out", "fee": 5},
+    },
+}
+FIND = Step(id="s1", tool="find_member", arguments={"name": FromUser()})
+MEMBER = Reason(id="r1", rule="choose", takes=[FromNode(node="s1", path="[].id")])
+LIST = Step(id="s2", tool="list_loans", arguments={"member_id": FromNode(node="r1")})
+LOAN = Reason(id="r2", rule="choose", takes=[FromNode(node="s2", path="loans[].id")])
+BACK = Step(id="s3", tool="give_back", arguments={"loan_id": FromNode(node="r2")})
+TOTAL = Reason(id="r3", rule="total", takes=[FromNode(node="s2", path="loans[].fee")])
+DEBT = Step(id="s4", tool="set_debt", arguments={"member_id": FromNode(node="r1"), "debt": FromNode(node="r3")})
+FILLING = Filling(said={"s1.name": "Maya"}, picks={"r2": Pick(path="loans[].tool", equals="drill")})
+SEED = [FIND, MEMBER, LIST, LOAN, BACK]
+
+
+def plot(nodes: list[Node], filling: Filling = FILLING, **state: Any) -> Plot:
+    return Plot(Chain(sampler="author", nodes=nodes), filling, Reset(STATE | state, CLOCK, 0))
+
+
+async def run(one: Plot, jail: Sandbox) -> list[tuple[str, dict[str, Any]]]:
+    done = await enact(one.chain, one.filling, PROGRAM, one.reset, jail)
+    return [(call.name, call.arguments) for call in done.calls]
+
+
+async def test_arguments_come_from_what_was_seen(jail: Sandbox) -> None:
+    calls = await run(plot([*SEED, TOTAL, DEBT]), jail)
+    assert [name for name, _ in calls] == ["find_member", "list_loans", "give_back", "set_debt"]
+    assert [arguments for _, arguments in calls[1:]] == [{"member_id": "m1"}, {"loan_id": "l2"}, {"member_id": "m1", "debt": 11}]
+
+
+async def test_a_loop_does_for_each_item_what_a_branch_lets_it(jail: Sandbox) -> None:
+    give = Step(id="s5", tool="give_back", arguments={"loan_id": FromItem(loop="each1", path="loans[].id")})
+    only = Branch(id="if1", left=FromItem(loop="each1", path="loans[].status"), op="equals", right="out", then=[give])
+    each = Loop(id="each1", over=FromNode(node="s2", path="loans[]"), body=[only])
+    calls = await run(plot([FIND, MEMBER, LIST, each]), jail)
+    assert calls[2:] == [("give_back", {"loan_id": "l2"}), ("give_back", {"loan_id": "l3"})]
+
+
+async def test_values_of_one_record_belong_together(jail: Sandbox) -> None:
+    arguments = {"member_id": FromRecord(table="members", column="id"), "debt": FromRecord(table="members", column="debt")}
+    one = plot([Step(id="s1", tool="set_debt", arguments=dict(arguments))], Filling(records={"members": "m2"}))
+    assert await run(one, jail) == [("set_debt", {"member_id": "m2", "debt": 3})]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "filling", "reason"),
+    [
+        ([FIND], Filling(), "not_said"),
+        ([FIND, MEMBER, LIST], Filling(said={"s1.name": "Nobody"}), "empty_list"),
+        ([*SEED[:3], BACK], FILLING, "not_there_yet"),
+        (SEED, FILLING.model_copy(update={"picks": {"r2": Pick(path="loans[].tool", equals="kiln")}}), "nothing_chosen"),
+        (SEED, FILLING.model_copy(update={"picks": {"r2": Pick(path="loans[].tool", equals="saw")}}), "refused"),
+        ([FIND, MEMBER.model_copy(update={"takes": [FromNode(node="s1", path="[].key")]}), LIST], FILLING, "no_output"),
+        ([Step(id="s1", tool="set_debt", arguments={"member_id": FromRecord(table="members", column="id")})], FILLING, "no_record"),
+        ([MEMBER.model_copy(update={"rule": "count", "takes": [FromUser()]})], FILLING, "not_said"),
+    ],
+)
+async def test_what_has_no_source_is_never_made_up(jail: Sandbox, nodes: list[Node], filling: Filling, reason: str) -> None:
+    with pytest.raises(BuildError) as stuck:
+        await run(plot(nodes, filling), jail)
+    assert stuck.value.facts["reason"] == reason
+
+
+def test_a_path_through_lists_lays_them_flat() -> None:
+    assert read_path({"a": [{"b": [1, 2]}, {"b": [3]}]}, "a[].b[]") == [1, 2, 3]
+    assert read_path([{"id": 1}, {"id": 2}], "[].id") == [1, 2]
+    assert read_path({"a": {"b": 3}}, "a.b") == 3
+
+
+GROWN = [*SEED, TOTAL, DEBT]
+IDLE = [*SEED, Step(id="s4", tool="set_debt", arguments={"member_id": FromNode(node="r1"), "debt": FromUser()})]
+UNREAD = [*SEED[:3], LOAN, BACK, Step(id="s4", tool="list_loans", arguments={"member_id": FromNode(node="r1")})]
+
+
+@pytest.mark.parametrize(
+    ("new", "reason"),
+    [
+        (plot(GROWN), ""),
+        (plot(GROWN, loans=STATE["loans"] | {"l9": STATE["loans"]["l1"] | {"id": "l9", "member_id": "m2"}}), ""),
+        (plot(IDLE, FILLING.model_copy(update={"said": FILLING.said | {"s4.debt": 0}})), "idle"),
+        (plot(UNREAD), "no_new_tool"),
+        (plot([*SEED[1:], TOTAL, DEBT]), "old_rewritten"),
+        (plot(GROWN, loans={key: row | {"status": "back"} for key, row in STATE["loans"].items()}), "old_broken"),
+        (plot(GROWN, members={key: row | {"name": "Mia"} for key, row in STATE["members"].items()}), "old_changed"),
+        (plot(IDLE), "expansion_not_said"),
+    ],
+)
+async def test_an_expansion_is_kept_when_the_old_path_stays_right_and_the_new_one_needs_it(jail: Sandbox, new: Plot, reason: str) -> None:
+    old = plot(SEED)
+    was = await enact(old.chain, old.filling, PROGRAM, old.reset, jail)
+    verdict = await judge_expansion(old, was, new, PROGRAM, jail)
+    assert verdict.reason == reason, verdict.detail
+    assert (verdict.enacted is None) is bool(reason)
+
+
+async def test_what_was_refused_is_told_and_the_next_builds_on_what_was_kept(jail: Sandbox) -> None:
+    old, bad = plot(SEED), plot(UNREAD)
+    kept, enacted, verdicts = await expand(old, [bad, plot(GROWN)], PROGRAM, jail)
+    assert [one.reason for one in verdicts] == ["no_new_tool", ""]
+    assert kept.chain.nodes == GROWN
+    assert enacted.calls[-1].name == "set_debt"

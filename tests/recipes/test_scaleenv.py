@@ -1,0 +1,231 @@
+"""Recipe `scaleenv` end to end: tools and what they promise, tables that follow from that, and every gate."""
+
+import ast
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+
+from envmill import author
+from envmill.build import assemble_environment, store_tests
+from envmill.drafting.database import ROWS_FAULT, TOOLS_FAULT, find_database_faults
+from envmill.drafting.mending import mend, take_test
+from envmill.gates.w3 import judge_test, play_tests
+from envmill.generate import generate_draft
+from envmill.lake.lake import Lake
+from envmill.mill import Mill, Place, Result, Subject
+from envmill.models.door import Account
+from envmill.opening import open_walk
+from envmill.recipes.scaleenv import ScaleEnv
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from schemas.base import Json, canonical_json
+from schemas.chain import FromNode, Step
+from schemas.environment import Blueprint, Build, Environment
+from schemas.prompts import ProgramReply, TestsReply
+from schemas.run import RunConfig
+from schemas.scenario import Draft, Scenario
+from schemas.seed import Brief, Seed
+from schemas.tool_prompts import ChainReply, DebugReply, MatchedTests, RedTest, Verdict
+from tests.recipes.test_awm import Scripted
+from tests.soak import count
+from tests.test_walk import ask, settings_in
+
+SEED = 7
+THEME = "pharmacy_stock"
+RECIPE = ScaleEnv(author.themes())
+Built = tuple[Environment, ProgramReply, MatchedTests]
+
+
+async def think_up(account: Scripted, failure: str = "", before: Blueprint | None = None) -> Blueprint:
+    brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
+    return await RECIPE.think_up(Seed(recipe="scaleenv", brief=brief, licence="MIT"), failure, (), cast(Account, account), before)
+
+
+async def test_tables_follow_from_tools_and_open_and_fill(jail: Sandbox) -> None:
+    account = Scripted()
+    plan = await think_up(account)
+    assert account.asked == ["toolset", "rows"], "nobody is asked for a schema"
+    assert await find_database_faults(plan, jail) == []
+    assert plan.rows.keys() == plan.collections.keys()
+    assert plan.promises.keys() == plan.touches.keys() == {tool.name for tool in plan.tools}
+    assert any(one.requires and one.ensures for one in plan.promises.values())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind", "part", "again"),
+    [
+        ("toolset", "disagreeing_sorts", TOOLS_FAULT, ["toolset", "rows"]),
+        ("toolset", "reference_to_no_table", TOOLS_FAULT, ["toolset", "rows"]),
+        ("toolset", "row_half_made", TOOLS_FAULT, ["toolset", "rows"]),
+        ("toolset", "misspelt_table", TOOLS_FAULT, ["toolset", "rows"]),
+        ("toolset", "tool_without_promise", TOOLS_FAULT, ["toolset", "rows"]),
+        ("toolset", "wrong_effect", TOOLS_FAULT, ["toolset", "rows"]),
+        ("rows", "dangling_reference", ROWS_FAULT, ["rows"]),
+        ("rows", "missing_value", ROWS_FAULT, ["rows"]),
+    ],
+)
+async def test_a_mistake_is_blamed_on_tools_or_rows_and_only_these_are_asked_again(
+    jail: Sandbox, prompt: str, kind: str, part: str, again: Sequence[str]
+) -> None:
+    plan = await think_up(Scripted(prompt, kind))
+    faults = await find_database_faults(plan, jail)
+    assert {fault[: len(part)] for fault in faults} == {part}, faults
+    account = Scripted()
+    mended = await think_up(account, "\n".join(faults), plan)
+    assert account.asked == again
+    assert await find_database_faults(mended, jail) == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def built(jail: Sandbox) -> Built:
+    """An environment with its tests, all green."""
+    account = cast(Account, Scripted())
+    plan = await think_up(Scripted())
+    program = await RECIPE.write_program(plan, "", "", (), account)
+    environment = assemble_environment(plan, program, account)
+    tests = await RECIPE.write_tests(environment, "", account, cast(Json, plan.rows))
+    assert isinstance(tests, MatchedTests)
+    assert await run(environment, tests, jail) == {}
+    return environment, program, tests
+
+
+async def run(environment: Environment, tests: TestsReply, jail: Sandbox) -> dict[int, str]:
+    played = await play_tests(environment, store_tests(environment, tests), jail)
+    return {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
+
+
+async def test_each_test_has_an_instance_on_which_it_succeeds_or_is_refused(built: Built) -> None:
+    environment, _, tests = built
+    stored = store_tests(environment, tests)
+    assert {one.expect for one in stored} == {"success", "rejection"}
+    assert len({canonical_json(one.initial_state) for one in stored}) > len(stored) / 4, "rows are a test's own"
+    assert not any(one.setup for one in stored), "what has to be done before has been done to the rows"
+
+
+async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(built: Built, jail: Sandbox) -> None:
+    environment, program, tests = built
+    broken = re.sub(r"( +)raise Rejection\(\"older_first\".*", r"\1pass", program.source)
+    assert broken != program.source
+    spoilt = program.model_copy(update={"source": broken})
+    sick = environment.model_copy(update={"id": "", "files": {**environment.files, "program.py": broken}})
+    red = await run(sick, tests, jail)
+    account = Scripted()
+    mended = await RECIPE.debug(sick, spoilt, tests, red, (), cast(Account, account))
+    assert account.asked == ["debug"], "one tool is red, one is asked about"
+    assert mended is not None
+    assert mended.fault == "code"
+    assert mended.plan == tests
+    assert ast.dump(ast.parse(mended.program.source)) == ast.dump(ast.parse(program.source))
+
+
+async def test_a_wrong_instance_is_blamed_and_the_method_stays(built: Built, jail: Sandbox) -> None:
+    environment, program, tests = built
+    place = next(place for place, test in enumerate(tests.tests) if test.call.name == "issue_units" and test.expect == "success")
+    wrong = tests.model_copy(deep=True)
+    wrong.instances[place]["wards"] = {}
+    wrong.instances[place]["issues"] = {}
+    red = await run(environment, wrong, jail)
+    assert list(red) == [place]
+    account = Scripted()
+    mended = await RECIPE.debug(environment, program, wrong, red, (), cast(Account, account))
+    assert account.asked == ["debug"]
+    assert mended is not None
+    assert mended.fault == "state"
+    assert mended.program == program
+    assert await run(environment, mended.plan, jail) == {}
+
+
+async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
+    _, program, tests = built
+    one = RedTest(number=0, test=take_test(tests, 0), seen="")
+    two = RedTest(number=1, test=take_test(tests, 1), seen="")
+    other = Verdict(number=1, blame="instance", reason="", mended=take_test(tests, 2))
+    stray = Verdict(number=9, blame="instance", reason="", mended=take_test(tests, 2))
+    reply = DebugReply(verdicts=[Verdict(number=0, blame="tool", reason=""), other, stray], source="def x(self) -> None:\n    pass\n")
+    mended = mend(program, tests, [([one, two], reply)])
+    assert mended.fault == "unknown"
+    assert [place for place in range(len(tests.tests)) if take_test(mended.plan, place) != take_test(tests, place)] == [1]
+
+
+async def pose(jail: Sandbox, environment: Environment, account: Scripted, number: int = 0) -> Result:
+    nothing: Any = None
+    config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1})
+    mill = Mill("r", config, nothing, cast(Any, RECIPE), nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, Place(environment, number)), mill, cast(Account, account))
+
+
+async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built: Built, jail: Sandbox) -> None:
+    environment, *_ = built
+    reply = await RECIPE.pose(environment, 1, "achieve", "", (), cast(Account, Scripted()))
+    assert isinstance(reply, ChainReply)
+    assert reply.oracle == []
+    assert 0 < reply.core < len(reply.chain.nodes), "it was expanded"
+    (draft, *_) = (await pose(jail, environment, Scripted(), 1)).records
+    assert isinstance(draft, Draft)
+    taken = [one for node in reply.chain.nodes if isinstance(node, Step) for one in node.arguments.values() if isinstance(one, FromNode)]
+    assert taken, "values flow from call to call"
+    assert [call.name for call in draft.oracle] == [node.tool for node in reply.chain.nodes if isinstance(node, Step)]
+    assert draft.changes
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("unsaid_value", "not_said"),
+        ("path_to_nowhere", "no_output"),
+        ("nobody_picked", "nothing_chosen"),
+        ("step_left_out", "not_there_yet"),
+        ("unknown_tool", "refused"),
+        ("idle_expansion", "idle|no_new_tool"),
+    ],
+)
+async def test_a_chain_that_cannot_stand_is_sent_back_and_then_dropped_by_its_reason(
+    built: Built, jail: Sandbox, kind: str, reason: str
+) -> None:
+    environment, *_ = built
+    once = await pose(jail, environment, Scripted("chain", kind))
+    assert [one.outcome for one in once.records if isinstance(one, Build)] == ["failed", "built"]
+    never = await pose(jail, environment, Scripted("chain", kind, mended=False))
+    (finding,) = never.findings
+    assert (finding.gate, finding.outcome) == ("oracle", "dropped")
+    assert finding.reason.removeprefix("chain_").removeprefix("expansion_") in reason.split("|"), finding
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return asyncio.run(walk(settings_in(tmp_path_factory.mktemp("scaleenv"))))
+
+
+async def walk(settings: Settings) -> Settings:
+    config = RunConfig(
+        recipe="scaleenv",
+        environments=count(2, 41),
+        scenarios=count(1, 6),
+        attempts=2,
+        search=count(20, 400),
+        seed=SEED,
+        mistakes=count(0, 1) * 0.2,
+        exporters=("bundle",),
+    )
+    async with open_walk("r1", config, settings) as opened:
+        await opened.walk()
+    return settings
+
+
+@pytest.mark.soak(area="recipes")
+def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
+    kept = {f"{lap}-{stage}": number for lap, stage, number in ask(finished, _KEPT)}
+    assert kept["environments-filter"] >= count(1, 30), kept
+    assert kept["scenarios-verify"] >= count(1, 150), kept
+    assert ask(finished, "select id from exits where outcome = 'dropped' and reason = ''") == []
+    assert ask(finished, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
+    environments: list[Any] = list(Lake(finished.lake).read(Environment, "r1"))
+    assert {one.kind for one in environments} == {"sql"}
+    assert all(one.verifier.goals for one in Lake(finished.lake).read(Scenario, "r1") if one.polarity == "achieve")
+
+
+_KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"
