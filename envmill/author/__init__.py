@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from envmill.author import tabling
+from envmill.author import linking, tabling
 from envmill.author.blueprint import write_blueprint
 from envmill.author.columns import settle_state
 from envmill.author.compose import compose_domain
@@ -26,6 +26,7 @@ from envmill.author.program import name_class, write_program
 from envmill.author.tests import write_tests
 from envmill.errors import SettingsError
 from schemas.base import Contract, Json, digest
+from schemas.document_prompts import ChainInput
 from schemas.prompts import (
     BlueprintInput,
     CheckerInput,
@@ -34,6 +35,7 @@ from schemas.prompts import (
     ProgramInput,
     ProgramReply,
     ScenarioInput,
+    ScenarioReply,
     SkeletonInput,
     TesterInput,
     TestsInput,
@@ -81,7 +83,7 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
     """What is asked about; before there is a brief, the place a text comes from, or any."""
-    if prompt in ("theme", "names"):
+    if prompt in ("theme", "names", "label"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
 
@@ -158,6 +160,16 @@ def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Co
     return reply.model_copy(update={"initial_state": settle_state(domain, reply.initial_state)}) if domain.kind == "sql" else reply
 
 
+def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    walk = tuple(ChainInput.model_validate(inputs).walk)
+    told = {name: value for name, value in inputs.items() if name != "walk"}
+    try:
+        return _answer_scenario(told, replace(domain, walk=walk), seed, sample)
+    except SettingsError as error:
+        # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes as any does that achieves nothing.
+        return ScenarioReply(initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[])
+
+
 def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     return write_checks(ChecksInput.model_validate(inputs), domain)
 
@@ -181,6 +193,8 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
+    "chain": _answer_chain,
+    "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,
     "schema": tabling.answer_schema,

@@ -260,6 +260,8 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "methods": parting.METHODS,
     "tests": TESTS,
     "scenario": SCENARIO,
+    "chain": SCENARIO,
+    "label": {},
     "checks": CHECKS,
     "tester": TESTER,
     "checker": CHECKER,
