@@ -19,9 +19,8 @@ from envmill.recipes.envscaler import WHOLE
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.evidence.label import Labels
-from envmill.toolgraph.outlining import MOST, Part, outline_proposal
+from envmill.toolgraph.outlining import MOST, Part, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
-from schemas.base import Json
 from schemas.document_prompts import ChainInput, Found, SelectedReply, Source
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply, ThemeReply
@@ -29,7 +28,6 @@ from schemas.proposal import Proposal
 from schemas.run import RunConfig
 from schemas.scenario import Polarity
 from schemas.seed import Brief, Seed
-from schemas.sketch import ToolSketch
 from schemas.table_prompts import InterfaceInput, RequirementsInput, RequirementsReply, SchemaInput, SchemaReply
 
 _SURPLUS = 3
@@ -37,7 +35,6 @@ _SURPLUS = 3
 _WORDS = 5
 """Words of a domain's name: a theme has six at most."""
 _FOLDER = Path(__file__).parent / "prompts" / "agentscaler"
-_PLAIN = ("string", "integer", "number", "boolean")
 
 
 class AgentScaler(Awm):
@@ -71,12 +68,12 @@ class AgentScaler(Awm):
     async def grow(self, text: str, account: Account) -> list[ThemeReply]:
         """Every domain that is large enough; inside each a model is asked which tool rests on which."""
         source = Source.model_validate_json(text)
-        domains = await _propose(source)
-        outlined = [await outline_proposal(one, source.seed, source.tools or MOST, evidence=(Labels(account),)) for one in domains]
-        # The largest of each service first: a service of four hundred operations must not crowd out all others.
-        turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None]
+        outlined = [outline_proposal(one, source.tools or MOST) for one in await _propose(source)]
+        # The largest of each domain first: a service of four hundred operations must not crowd out all others.
+        turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][: source.wanted]
+        walked = [await add_walks(part, source.seed, (Labels(account),)) for part in turns]
         names = dict[str, int]()
-        return [_tell(part, names) for part in turns[: source.wanted]]
+        return [_tell(part, names) for part in walked]
 
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
         seed = super().make_seed(theme, licence, source, config)
@@ -135,17 +132,10 @@ def _tell(part: Part, names: dict[str, int]) -> Found:
         theme=theme if names[theme] == 1 else f"{theme}_{names[theme]}",
         description=f"Records of {tables}, read and changed by tools of {part.name.split()[0]}: {does}.",
         usefulness=8 if part.outline.walks else 1,
-        modelability=max(1, min(10, 1 + sum(map(_is_writable, part.outline.tools)))),
+        modelability=max(1, min(10, 1 + sum(map(is_plain, part.sketches)))),
         outline=part.outline,
         licence=part.licence,
     )
-
-
-def _is_writable(tool: ToolSketch) -> bool:
-    """Whether all that it needs is plain."""
-    properties: dict[str, Json] = tool.inputs.get("properties", {})
-    required: list[str] = tool.inputs.get("required") or []
-    return all(properties.get(name, {}).get("type") in _PLAIN for name in required)
 
 
 def _leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:

@@ -4,7 +4,7 @@ proposal ─► tables that refer to each other, a few at a time ─► their to
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.toolgraph.drawing import draw_chains
 from envmill.toolgraph.evidence.base import Evidence
@@ -23,6 +23,8 @@ LEAST, CHANGES = 6, 3
 """Tools of an environment, and those of them that write: with fewer nothing could go wrong."""
 MOST, TABLES = 24, 6
 """Tools and tables of one environment, unless more are asked for."""
+ENOUGH = 12
+"""Tools up to which tables join that nothing ties to the others."""
 WALKS = 24
 _SAID = 160
 """Characters of a tool's description: the rest tells limits and errors of a service that nobody calls here."""
@@ -38,30 +40,36 @@ class Part:
     """Services and tables it is about."""
     outline: Outline
     licence: str
+    sketches: tuple[ToolSketch, ...]
+    """Its tools as their documents have them."""
 
 
-async def outline_proposal(
-    proposal: Proposal, seed: int = 0, most: int = MOST, tables: int = TABLES, evidence: Sequence[Evidence] = ()
-) -> list[Part]:
-    """The largest part first; what is too small to stand alone is left out, and said in the first. `evidence` beside names and tables."""
+def outline_proposal(proposal: Proposal, most: int = MOST, tables: int = TABLES) -> list[Part]:
+    """The largest part first, none with walks yet; what is too small to stand alone is left out, and said in the first."""
     parts, left_out = list[Part](), dict(proposal.left_out)
     for group in _group_tables(proposal, most, tables):
         known = {table.name for table in group}
-        members = [tool for tool in proposal.tools if _find_home(tool) in known]
-        tools, over = members[:most], members[most:]
-        if fault := _find_fault(tools):
+        members = sorted((tool for tool in proposal.tools if _find_home(tool) in known), key=lambda tool: not is_plain(tool))
+        if fault := _find_fault(members[:most]):
             left_out |= {tool.name: fault for tool in members}
             continue
-        left_out |= {tool.name: f"beyond the {most} tools of one environment" for tool in over}
-        walks = await _walk(tools, group, seed, evidence)
-        flat = [_flatten(tool, known) for tool in tools]
-        outline = Outline(tools=flat, tables=[_cut(table, known) for table in group], walks=walks)
-        parts.append(Part(_name(proposal, group), outline, proposal.licence))
+        left_out |= {tool.name: f"beyond the {most} tools of one environment" for tool in members[most:]}
+        flat = [_flatten(tool, known) for tool in members[:most]]
+        outline = Outline(tools=flat, tables=[_cut(table, known) for table in group], walks=[])
+        parts.append(Part(_name(proposal, group), outline, proposal.licence, tuple(members[:most])))
     return [_tell(part, left_out if not place else {}) for place, part in enumerate(parts)]
 
 
+async def add_walks(part: Part, seed: int = 0, evidence: Sequence[Evidence] = ()) -> Part:
+    """The part with directed walks through its tools as their documents have them; `evidence` beside names and tables."""
+    graph = await weave(part.sketches, [Naming(), Tables(), *evidence], part.outline.tables)
+    chains = draw_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
+    walks = [list(walk) for walk in dict.fromkeys(tuple(_list_tools(chain)) for chain in chains)]
+    return replace(part, outline=part.outline.model_copy(update={"walks": walks}))
+
+
 def _tell(part: Part, left_out: dict[str, str]) -> Part:
-    return Part(part.name, part.outline.model_copy(update={"left_out": left_out}), part.licence)
+    return replace(part, outline=part.outline.model_copy(update={"left_out": left_out}))
 
 
 def _find_home(tool: ToolSketch) -> str:
@@ -86,6 +94,9 @@ def _group_tables(proposal: Proposal, most: int, tables: int) -> Iterator[list[T
         while fringe and len(group) < tables and sum(counts[one.name] for one in group) < most:
             group.append(left.pop(fringe.pop(0)))
             fringe = [name for name in left if any(name in near[one.name] for one in group)]
+            # Too little to stand alone: what the same domain has besides may stand beside it.
+            if not fringe and sum(counts[one.name] for one in group) < ENOUGH:
+                fringe = list(left)[:1]
         yield group
 
 
@@ -109,6 +120,13 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
     return tool.model_copy(update={"inputs": inputs, "outputs": {}, "description": said, "about": {}, "told": {}} | touched)
 
 
+def is_plain(tool: ToolSketch) -> bool:
+    """Whether all that it needs is a text, a number, or yes or no."""
+    properties: dict[str, Json] = tool.inputs.get("properties", {})
+    required: list[str] = tool.inputs.get("required") or []
+    return all(_is_plain(properties.get(name, {})) for name in required)
+
+
 def _is_plain(schema: Json) -> bool:
     return schema.get("type") in _PLAIN
 
@@ -117,12 +135,6 @@ def _cut(table: Table, known: set[str]) -> Table:
     """A reference to a table of another part is a value like any other."""
     columns = [one if one.references.partition(".")[0] in known else one.model_copy(update={"references": ""}) for one in table.columns]
     return table.model_copy(update={"columns": columns})
-
-
-async def _walk(tools: Sequence[ToolSketch], tables: Sequence[Table], seed: int, evidence: Sequence[Evidence]) -> list[list[str]]:
-    graph = await weave(tools, [Naming(), Tables(), *evidence], tables)
-    chains = draw_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
-    return [list(walk) for walk in dict.fromkeys(tuple(_list_tools(chain)) for chain in chains)]
 
 
 def _list_tools(chain: Chain) -> list[str]:

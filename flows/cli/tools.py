@@ -75,10 +75,11 @@ async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, 
 
 
 async def _propose(sketches: "Sequence[ToolSketch]", seed: int) -> "list[Part]":
-    from envmill.toolgraph.outlining import outline_proposal
+    from envmill.toolgraph.outlining import add_walks, outline_proposal
     from envmill.toolgraph.proposing import propose_domains
 
-    return [part for one in await propose_domains(sketches, seed=seed) for part in await outline_proposal(one, seed)]
+    parts = [part for one in await propose_domains(sketches, seed=seed) for part in outline_proposal(one)]
+    return [await add_walks(part, seed) for part in parts]
 
 
 def _tell(part: "Part") -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ tables ─► things ◄─ what tools fill, tie, halt, delete
                 └─► operations by verb ─► lookups ─► domain; what cannot be written, with its reason
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,6 +23,8 @@ from schemas.seed import Brief
 from schemas.sketch import ToolSketch
 
 ROWS = (6, 9)
+_PLACE = 3
+"""What one in so many tools needs is the place they work in."""
 _VOICES = (
     "Hello, this is the operations desk.",
     "Good morning, a few things for today.",
@@ -71,6 +74,7 @@ def _compose(outline: str, theme: str, text: str, number: int, seed: int, most: 
 
 
 def _read(tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[str, str]) -> Iterator[_Read]:
+    context = _find_context(tools, things)
     for tool in tools:
         home = next(iter([*tool.writes, *tool.reads]), "")
         family = find_family(tool)
@@ -82,7 +86,7 @@ def _read(tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[
             left_out[tool.name] = f"no way is known to write {find_verb(tool) or tool.name.partition('_')[0]!r} over tables"
         else:
             inputs = tuple(read_inputs(tool, things[home], things))
-            if fault := _find_fault(family, inputs):
+            if fault := _find_fault(family, inputs, context):
                 left_out[tool.name] = fault
             else:
                 yield _Read(tool, family, inputs)
@@ -95,12 +99,19 @@ def _find_stranger(tool: ToolSketch, family: Family | None, thing: Thing) -> str
     return "" if same or family in (None, "attach", "detach") else f"it is about {' '.join(about)}, which has no table here"
 
 
-def _find_fault(family: Family, inputs: Sequence[Input]) -> str:
+def _find_context(tools: Sequence[ToolSketch], things: dict[str, Thing]) -> frozenset[str]:
+    """Identifiers that so many tools need that they can only be the place itself: the account, the instance they work in."""
+    homes = [(tool, things[home]) for tool in tools if (home := next(iter([*tool.writes, *tool.reads]), "")) in things]
+    asked = Counter(one.path for tool, thing in homes for one in read_inputs(tool, thing, things) if one.required and one.role == "unknown")
+    return frozenset(path for path, times in asked.items() if times * _PLACE >= len(homes))
+
+
+def _find_fault(family: Family, inputs: Sequence[Input], context: frozenset[str]) -> str:
     """Why a tool cannot be written; empty where it can."""
     if family not in ("create", "list") and not any(one.role == "own" for one in inputs):
         return "nothing that it takes selects one"
     for one in inputs:
-        if one.required and one.role == "unknown":
+        if one.required and one.role == "unknown" and one.path not in context:
             return f"it needs {one.path}, which nobody can look up here"
         if one.required and one.role == "value" and find_values((one.about,), one.schema, make_dice("try")) is None:
             return f"it needs {one.path}, which is a list or an object"
