@@ -89,6 +89,8 @@ def _find_brief(prompt: str, inputs: Json) -> Brief:
 
 
 def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
+    if not case.domain.changes:
+        return None  # documents of which no tool that writes could be written: nothing is left to spoil
     if inputs.get("failure"):
         return _repair(prompt, case, inputs, sample, mistakes) if mistakes > 0 else None
     # An empty failure is none: a first version and the recollection of it must meet the same chance. The policy document came from here.

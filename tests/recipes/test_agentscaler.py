@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from envmill import author
+from envmill.author.database import list_touches
 from envmill.author.documents import compose_outline
 from envmill.drafting.plan import find_plan_faults
 from envmill.errors import SettingsError
@@ -25,7 +26,7 @@ from tests.soak import count
 from tests.test_walk import ask, settings_in
 
 SEED = 7
-SERVICES = "botocore:sns,botocore:iot"
+SERVICES = "botocore:sns,botocore:iot,botocore:cognito-idp"
 MANY = """sns sqs iot kms ecr cognito-idp amplify appsync backup batch codebuild codecommit connect ec2 ecs efs eks elasticache glue
     imagebuilder lambda lightsail rds route53 ses transfer workspaces"""
 
@@ -74,6 +75,8 @@ async def test_whatever_is_not_written_has_a_reason() -> None:
         assert documented - written == composed.left_out.keys()
         assert all(composed.left_out.values())
         assert all(name.startswith("find_") for name in written - documented)
+        touched = {table for one in list_touches(composed.domain).values() for table in (*one.reads, *one.writes)}
+        assert touched <= composed.domain.collections.keys()
 
 
 async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:

@@ -194,9 +194,9 @@ def _keep_used(thing: Thing, read: Sequence[_Read]) -> None:
 
 def _collect(operations: dict[str, Operation], things: Mapping[str, Thing], key: str) -> Iterator[tuple[str, Collection]]:
     """Collections, and lookups that no tool is: a row is found by its name."""
-    for thing in things.values():
-        if not _is_touched(thing, operations, things):
-            continue
+    touched = [thing for thing in things.values() if _is_touched(thing, operations, things)]
+    # Where nothing could be written, the tables alone stand there: a plan that somebody can read and turn down.
+    for thing in touched or things.values():
         collection = _make_collection(thing, key, _find_lookup(thing, operations))
         if collection.lookup.call not in operations:
             lookup = write_lookup(thing.name, collection, _EMPTY)
@@ -205,10 +205,13 @@ def _collect(operations: dict[str, Operation], things: Mapping[str, Thing], key:
 
 
 def _is_touched(thing: Thing, operations: Mapping[str, Operation], things: Mapping[str, Thing]) -> bool:
+    """Whether a tool selects, gives or lists it, or a column refers to it."""
     rows = {each.row for one in operations.values() for each in one.takes}
-    made = {one.gives for one in operations.values()}
-    return bool({thing.name} & rows or {thing.noun, f"rows({thing.name})"} & made) or any(
-        thing.name in one.parents.values() for one in things.values()
+    given = {one.gives.replace(",", ")").partition(")")[0] for one in operations.values()}
+    return (
+        thing.name in rows
+        or bool(given & {thing.noun, f"rows({thing.name}"})
+        or any(thing.name in one.parents.values() for one in things.values())
     )
 
 
