@@ -1,7 +1,9 @@
 """Recipe `agentscaler` end to end: documents parted into domains, tools written over tables, walks that become scenarios, every gate."""
 
 import asyncio
+import json
 from collections import Counter
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from envmill import author
 from envmill.author.database import list_touches
 from envmill.author.documents import compose_outline
+from envmill.author.truth import find_truth
 from envmill.drafting.plan import find_plan_faults
 from envmill.errors import SettingsError
 from envmill.importers.tools import read_sources
@@ -26,7 +29,7 @@ from tests.soak import count
 from tests.test_walk import ask, settings_in
 
 SEED = 7
-SERVICES = "botocore:sns,botocore:iot,botocore:cognito-idp"
+SERVICES = "botocore:sns,botocore:ecs,botocore:cognito-idp"
 MANY = """sns sqs iot kms ecr cognito-idp amplify appsync backup batch codebuild codecommit connect ec2 ecs efs eks elasticache glue
     imagebuilder lambda lightsail rds route53 ses transfer workspaces"""
 
@@ -66,7 +69,7 @@ async def test_documents_become_domains_with_tables_walks_and_a_licence() -> Non
 async def test_whatever_is_not_written_has_a_reason() -> None:
     pytest.importorskip("botocore")
     _, seeds, _ = await grow(SERVICES, 8)
-    assert len(seeds) > 8
+    assert len(seeds) > 4
     for seed in seeds:
         assert seed.brief.outline is not None
         composed = compose_outline(seed.brief, SEED)
@@ -90,6 +93,32 @@ async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
     assert "close_ticket" in fault
     few = Blueprint.model_validate(plan.model_dump() | {"id": "", "tools": plan.tools[:4]})
     assert any("at least 6" in one for one in find_plan_faults(few))
+
+
+async def test_tools_of_a_server_are_enough_and_what_tells_no_licence_has_none(tmp_path: Path) -> None:
+    place = tmp_path / "notes.json"
+    place.write_text(json.dumps({"tools": [describe(*one) for one in NOTES]}))
+    (found,), (seed,), _ = await grow(f"mcp:{place}")
+    assert seed.licence == "unknown"
+    assert seed.brief.outline is not None
+    composed = compose_outline(seed.brief, SEED)
+    assert {"update_note", "archive_note", "restore_note", "delete_note"} <= composed.domain.operations.keys()
+    assert composed.left_out["create_note"] == "it needs folder_id, which nobody can look up here"
+    assert set(composed.domain.collections) == {"notes"}
+    assert "create_folder" in seed.brief.outline.left_out
+    assert found.theme.startswith("notes")
+
+
+NOTES = (
+    ("create_folder", "name"), ("list_folders",), ("delete_folder", "folder_id"), ("create_note", "folder_id", "title"), ("list_notes",),
+    ("delete_note", "note_id"), ("restore_note", "note_id"), ("get_note", "note_id"), ("update_note", "note_id", "text"),
+    ("archive_note", "note_id"), ("assign_note", "note_id", "folder_id"),
+)  # fmt: skip
+
+
+def describe(name: str, *needed: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {one: {"type": "string"} for one in needed}, "required": list(needed)}
+    return {"name": name, "description": name.replace("_", " "), "inputSchema": schema}
 
 
 @pytest.mark.parametrize(
@@ -147,6 +176,9 @@ def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
         assert outline is not None
         walked = outline.walks[draft.number % len(outline.walks)]
         assert {call.name for call in draft.oracle} & set(walked)
+    for scenario in lake.read(Scenario, "r1"):
+        if scenario.polarity == "achieve":
+            assert callable(find_truth(scenario, homes[scenario.environment], SEED))
     assert lake.read(Scenario, "r1")
 
 
