@@ -7,12 +7,16 @@ from envmill.agents.attempts import ROUND, attempt, make_player, require_reached
 from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
 from envmill.contrast import pair_rollouts
 from envmill.gates.base import drop
+from envmill.gates.funnel import sift
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from schemas.base import canonical_json
 from schemas.environment import Environment
 from schemas.rollout import Rollout, Trajectory
 from schemas.scenario import Scenario
+
+FUNNELLED = frozenset(("agentscaler",))
+"""Recipes whose systems sift rollouts in steps; each step is then a row of its own."""
 
 
 async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
@@ -26,11 +30,12 @@ async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, a
     made = [one async for one in attempt(play, lambda new: _is_enough(known, new, keep), left, first=len(known))]
     require_reached(made)
     pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, mill.config.pairs)
-    chosen = choose([*known, *made], keep)
+    sifted, findings = sift([*known, *made], placed.record) if mill.config.recipe in FUNNELLED else ([*known, *made], ())
+    chosen = choose(sifted, keep)
     if not chosen:
         words = f"none of {len(known) + len(made)} rollouts of the teacher passes"
-        return Result((*made, *pairs), (drop("rejection", "no_pass", words),))
-    return Result((*made, *(make_trajectory(one, placed.record, placed.environment) for one in chosen), *pairs))
+        return Result((*made, *pairs), (*findings, drop("rejection", "no_pass", words)))
+    return Result((*made, *(make_trajectory(one, placed.record, placed.environment) for one in chosen), *pairs), findings)
 
 
 def _is_enough(known: Sequence[Rollout], new: Sequence[Rollout], keep: int) -> bool:

@@ -145,7 +145,13 @@ STEPS: tuple[Step, ...] = (
 )
 
 MINE = Step(
-    "environments", "mine", enter_texts, mine_text, ("seeds",), ("theme",), ("corpus", "column", "texts", "score", *_WANTED, *_ASKED)
+    "environments",
+    "mine",
+    enter_texts,
+    mine_text,
+    ("seeds",),
+    ("theme",),
+    ("corpus", "column", "texts", "documents", "score", *_WANTED, *_ASKED),
 )
 """Before all others, where a corpus is given."""
 

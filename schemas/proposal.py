@@ -21,3 +21,16 @@ class Proposal(Contract):
     """Tool or value → why it has no place here."""
     licence: str
     """Licence of its documents; unknown as soon as one is."""
+
+
+class Outline(Contract):
+    """As much of a proposal as one environment is made of, and as short as an author can be told it."""
+
+    tools: list[ToolSketch]
+    """Its tools: plain inputs alone, no outputs, one sentence on what each does."""
+    tables: list[Table]
+    """Tables that these tools speak of."""
+    walks: list[list[str]]
+    """Directed walks, each the names of its tools in order and a seed for scenarios; every one passed the validator."""
+    left_out: dict[str, str] = {}
+    """Tool or value → why it has no place here."""

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv"]
+RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
@@ -40,6 +40,11 @@ class RunConfig(Contract):
     """Column that holds the texts. A column `licence` is taken over; where there is none it is unknown, and nothing is exported."""
     texts: int | None = Field(default=None, ge=1, title="Texts to mine")
     """How many texts of the corpus are looked at, from the first; empty for all."""
+    documents: str = Field(
+        default="", pattern=r"^((openapi|mcp|botocore):[^,]+(,(openapi|mcp|botocore):[^,]+)*)?$", title="Documents of tools"
+    )
+    """What recipe `agentscaler` reads tools from, as `reader:source` with commas between: `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`;
+    empty for the documents that come with the factory."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """What a mined theme must reach in usefulness and in modelability."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Record, leave_out
+from schemas.proposal import Outline
 
 
 class Brief(Contract):
@@ -25,10 +26,12 @@ class Brief(Contract):
     """How many records the state of a scenario should hold."""
     distractors: int | None = None
     """How many near misses should stand beside each record that a scenario is about."""
+    outline: Outline | None = None
+    """Tools and tables that documents propose, where it is made of these."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows", "distractors")
+        return leave_out(write(self), "tools", "collections", "rows", "distractors", "outline")
 
 
 class Seed(Record):

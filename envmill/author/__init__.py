@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from envmill.author import tabling
+from envmill.author import linking, tabling
 from envmill.author.blueprint import write_blueprint
 from envmill.author.chaining import write_chain
 from envmill.author.columns import settle_state
@@ -27,6 +27,7 @@ from envmill.author.program import name_class, write_program
 from envmill.author.tests import write_tests
 from envmill.errors import SettingsError
 from schemas.base import Contract, Json, digest
+from schemas.document_prompts import WalkInput
 from schemas.prompts import (
     BlueprintInput,
     CheckerInput,
@@ -83,12 +84,14 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
     """What is asked about; before there is a brief, the place a text comes from, or any."""
-    if prompt in ("theme", "names"):
+    if prompt in ("theme", "names", "label"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
 
 
 def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
+    if not case.domain.changes:
+        return None  # documents of which no tool that writes could be written: nothing is left to spoil
     if inputs.get("failure"):
         return _repair(prompt, case, inputs, sample, mistakes) if mistakes > 0 else None
     # An empty failure is none: a first version and the recollection of it must meet the same chance. The policy document came from here.
@@ -164,6 +167,16 @@ def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contr
     return write_chain(_answer_scenario(inputs, domain, seed, sample), domain)
 
 
+def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    walk = tuple(WalkInput.model_validate(inputs).walk)
+    told = {name: value for name, value in inputs.items() if name != "walk"}
+    try:
+        return _answer_scenario(told, replace(domain, walk=walk), seed, sample)
+    except SettingsError as error:
+        # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes as any does that achieves nothing.
+        return ScenarioReply(initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[])
+
+
 def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     return write_checks(ChecksInput.model_validate(inputs), domain)
 
@@ -185,9 +198,11 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "tests": _answer_tests,
     "scenario": _answer_scenario,
     "chain": _answer_chain,
+    "walk": _answer_walk,
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
+    "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,
     "schema": tabling.answer_schema,

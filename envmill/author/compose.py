@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from envmill.author.crowd import widen
 from envmill.author.cut import cut_domain, list_feature_sets
 from envmill.author.dice import make_dice
+from envmill.author.documents import compose_outline
 from envmill.author.domain import Domain, Move, Operation, Rule, Step
 from envmill.author.knowledge import load_domain
 from envmill.author.organisation import count_ties, fill_up, join_domains
@@ -25,7 +26,11 @@ MOST_TOOLS = 100
 
 def compose_domain(brief: Brief, seed: int) -> Domain:
     """The variation a brief asks for; the same brief and seed give the same one."""
-    domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
+    if brief.outline:
+        domain = compose_outline(brief, seed).domain
+        domain = widen(domain, brief.rows) if brief.rows else domain
+    else:
+        domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
     return replace(domain, doubles=brief.distractors) if brief.distractors else domain
 
 

@@ -207,6 +207,8 @@ class Domain:
     """What a program of it keeps its state in."""
     parts: tuple[Department, ...] = ()
     """Where several domains were put together."""
+    walk: tuple[str, ...] = ()
+    """Operations that a scenario begins with, in this order, as far as its state permits them."""
 
     @property
     def departments(self) -> tuple[Department, ...]:

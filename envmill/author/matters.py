@@ -13,6 +13,8 @@ from envmill.settings import ROOT
 
 PATH = ROOT / "data/seeds/matters.toml"
 CHOSEN = 2
+ANYWHERE = "documents"
+"""What matters fit that come up wherever records are kept: for domains that were read from documents, which nobody listed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ def load_matters() -> dict[str, Matter]:
 def pick_matters(domain: Domain) -> list[Matter]:
     """The matters of one variation."""
     known = load_matters()
-    fitting = sorted(name for name, each in known.items() if domain.theme in each.fits)
+    listed = any(domain.theme in each.fits for each in known.values())
+    fitting = sorted(name for name, each in known.items() if (domain.theme if listed else ANYWHERE) in each.fits)
     if len(fitting) < CHOSEN:
         raise SettingsError(f"{PATH} has {len(fitting)} matters for {domain.theme}: name it under `fits` of {CHOSEN} at least.")
     return [known[each] for each in make_dice("matters", domain.theme, *domain.names).sample(fitting, CHOSEN)]

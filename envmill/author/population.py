@@ -67,7 +67,7 @@ def _play_history(world: World, department: Department, dice: random.Random) -> 
     changes = [each for each in world.domain.changes if each.name in department.operations]
     weights = [each.weight for each in changes]
     done = 0
-    for _ in range(MOST_CHANGES):
+    for _ in range(MOST_CHANGES if changes else 0):
         if done >= ENOUGH_CHANGES and not _list_short(world, department):
             return
         operation = dice.choices(changes, weights)[0]

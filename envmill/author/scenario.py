@@ -43,7 +43,7 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
         dice = make_dice("scenario", domain.theme, key, again)
         start = settle_core(domain, f"scenario/{key}/{again}")
         count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
-        wishes = _draw_wishes(start, count, dice)
+        wishes = _draw_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
         oracle = plan_calls(wishes, domain, start.state)
         if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
             whole = surround(start) if domain.rows else start
@@ -88,14 +88,19 @@ def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: 
         calls.append(call)
 
 
-def _draw_wishes(start: World, count: int, dice: random.Random) -> list[Wish]:
+def _shorten(walk: tuple[str, ...], fewer: int) -> tuple[str, ...]:
+    """Without its last steps: of a walk whose steps undo each other, less will do."""
+    return walk[: max(0, len(walk) - fewer)]
+
+
+def _draw_wishes(start: World, count: int, dice: random.Random, walk: tuple[str, ...]) -> list[Wish]:
     """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
     world, wishes = start.copy(), list[Wish]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
-    weights = [each.weight for each in sayable]
-    for _ in range(DRAWS * max(count, 4) if sayable else 0):
+    weights, led = [each.weight for each in sayable], [each for name in walk for each in sayable if each.name == name]
+    for turn in range(DRAWS * max(count, 4) if sayable else 0):
         # Weighted: the work a place exists for is asked for more often than its exceptions.
-        wish = _draw_wish(dice.choices(sayable, weights)[0], world, start, dice)
+        wish = _draw_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
         if wish and wish not in wishes and _is_clear(wish, wishes, start):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)

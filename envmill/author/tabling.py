@@ -7,6 +7,7 @@ from envmill.author.casing import judge_red, write_cases
 from envmill.author.columns import settle_state
 from envmill.author.database import list_policies, list_touches, write_schema
 from envmill.author.dice import make_dice
+from envmill.author.documents import compose_outline
 from envmill.author.domain import Domain
 from envmill.author.knowledge import themes
 from envmill.author.mining import GOOD
@@ -14,6 +15,7 @@ from envmill.author.program import name_class, write_program
 from envmill.author.promising import list_promises
 from envmill.author.tests import try_brief, write_tests
 from schemas.base import Contract, Json
+from schemas.document_prompts import SelectedReply
 from schemas.prompts import ProgramReply, ThemeReply
 from schemas.table_prompts import (
     CodeInput,
@@ -79,11 +81,13 @@ def answer_rows(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contra
     return RowsReply(rows=settle_state(domain, world.state))
 
 
-def answer_interface(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
-    InterfaceInput.model_validate(inputs)
+def answer_interface(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
+    brief = InterfaceInput.model_validate(inputs).brief
     touches = list_touches(domain)
-    tools = write_blueprint(domain).tools
-    return InterfaceReply(tools=[PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump()) for tool in tools])
+    tools = [PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump()) for tool in write_blueprint(domain).tools]
+    if brief.outline is None:
+        return InterfaceReply(tools=tools)
+    return SelectedReply(tools=tools, left_out=compose_outline(brief, seed).left_out)
 
 
 def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

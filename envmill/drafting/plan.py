@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from envmill.kinds.base import is_forbidden
 from schemas.environment import Blueprint
 
+LEAST, CHANGES = 6, 3
+"""Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 def find_plan_faults(plan: Blueprint) -> list[str]:
     """Everything that is wrong with it, in words for whoever wrote it."""
-    return [*_find_tool_faults(plan), *_find_state_faults(plan)]
+    return [*_find_tool_faults(plan), *_find_state_faults(plan), *_find_outline_faults(plan)]
 
 
 def _find_tool_faults(plan: Blueprint) -> Iterator[str]:
@@ -40,3 +42,18 @@ def _find_state_faults(plan: Blueprint) -> Iterator[str]:
     if not any(told):
         yield "There is no rule, so nothing can be refused."
     yield from (f"A rule is told {times} times: {rule!r}." for rule, times in told.items() if times > 1)
+
+
+def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
+    """Where it is made of documents: every tool of theirs is planned or left out with its reason, and enough of them are planned."""
+    if (outline := plan.brief.outline) is None:
+        return
+    planned, documented = {tool.name for tool in plan.tools}, {tool.name for tool in outline.tools}
+    for name in sorted(documented - planned - outline.left_out.keys()):
+        yield f"The tool {name} of the documents is neither planned nor left out with a reason."
+    for name in sorted(planned - documented):
+        if not name.startswith("find_"):
+            yield f"The tool {name} stands in no document: only one named `find_<table>` may be added."
+    changes = sum(tool.effect == "change" for tool in plan.tools)
+    if len(plan.tools) < LEAST or changes < CHANGES:
+        yield f"The tools planned are {len(plan.tools)}, {changes} of which write: at least {LEAST} and {CHANGES} are needed."

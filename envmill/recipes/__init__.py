@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
 from envmill.recipes.envscaler import WHOLE, EnvScaler
@@ -16,5 +17,5 @@ class Make(Protocol):
         ...
 
 
-RECIPES: dict[str, Make] = {"envscaler": EnvScaler, "awm": Awm, "scaleenv": ScaleEnv}
+RECIPES: dict[str, Make] = {"envscaler": EnvScaler, "awm": Awm, "scaleenv": ScaleEnv, "agentscaler": AgentScaler}
 """Name → how it is made."""

@@ -9,6 +9,7 @@ from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.drawing import draw_chains
 from envmill.toolgraph.evidence.base import Evidence
 from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.sharing import Sharing
 from envmill.toolgraph.evidence.tables import Tables
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.partition import Domain, find_domains
@@ -29,10 +30,13 @@ WALKS = 12
 async def propose_domains(
     tools: Sequence[ToolSketch], evidence: Sequence[Evidence] = (), seed: int = 0, walks: int = WALKS, limits: Limits = LIMITS
 ) -> list[Proposal]:
-    """One proposal for each domain that is large enough, the largest first; the same for the same seed. Smaller domains give none."""
-    graph = await weave(tools, evidence or [Naming(), Tables()])
-    large = [domain for domain in find_domains(graph, seed) if len(domain.tools) >= LEAST]
-    return [await _propose(graph, domain, seed, walks, limits) for domain in large]
+    """One for each domain that is large enough, the largest first; the same for the same seed. Smaller domains stand in its `left_out`."""
+    graph = await weave(tools, evidence or [Naming(), Tables(), Sharing()])
+    domains = find_domains(graph, seed)
+    large = [domain for domain in domains if len(domain.tools) >= LEAST]
+    small = {name: f"its domain has {len(one.tools)} tools, of {LEAST}" for one in domains if one not in large for name in one.tools}
+    found = [await _propose(graph, domain, seed, walks, limits) for domain in large]
+    return [one.model_copy(update={"left_out": one.left_out | (small if place == 0 else {})}) for place, one in enumerate(found)]
 
 
 async def _propose(graph: ToolGraph, domain: Domain, seed: int, walks: int, limits: Limits) -> Proposal:

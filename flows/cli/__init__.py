@@ -32,6 +32,7 @@ from flows.cli import (
     rollout,
     run,
     server,
+    tools,
     upkeep,
 )
 from flows.local.errors import NoServer
@@ -63,6 +64,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     export.export,
     report.report,
     foreign.import_,
+    tools.tools,
     base.base,
     upkeep.compact,
     upkeep.doctor,

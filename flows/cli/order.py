@@ -36,12 +36,20 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
     for name in ("record", "recording", "corpus"):
         if (place := chosen.get(name)) and (name == "record" or is_file(place) or (name == "corpus" and place != OWN)):
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
+    if documents := chosen.get("documents"):
+        chosen["documents"] = ",".join(map(_place_document, documents.split(",")))
     try:
         config = RunConfig.model_validate(chosen)
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from error
     check_specs(config)
     return config
+
+
+def _place_document(source: str) -> str:
+    """A file by its whole path; a service keeps its name."""
+    reader, _, place = source.partition(":")
+    return f"{reader}:{Path(place).absolute()}" if reader != "botocore" and place and Path(place).exists() else source
 
 
 def _check_resume(resume: str, chosen: list[str], home: Home) -> None:

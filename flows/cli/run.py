@@ -28,6 +28,7 @@ def run(
     corpus: Annotated[str | None, typer.Option(help="JSONL or Parquet file to mine themes from, or `own`.")] = None,
     column: Annotated[str | None, typer.Option(help="Column of the corpus that holds the texts.")] = None,
     texts: Annotated[int | None, typer.Option(help="How many texts of the corpus to look at.")] = None,
+    documents: Annotated[str | None, typer.Option(help="Documents of tools, like botocore:sqs,openapi:FILE,mcp:FILE.")] = None,
     score: Annotated[int | None, typer.Option(help="Least usefulness and modelability of a mined theme, 1 to 10.")] = None,
     tools: Annotated[int | None, typer.Option(help="Tools per environment, 10 to 100; the author's choice when left out.")] = None,
     collections: Annotated[int | None, typer.Option(help="Collections of records per environment, 3 to 40.")] = None,

@@ -57,7 +57,7 @@ def quote_singly(text: str, dice: random.Random) -> str:  # noqa: ARG001
 
 REQUIRED = frozenset(
     {"name", "summary", "collections", "rules", "tools", "source", "class_name", "initial_state", "tests", "request", "oracle"}
-    | {"checks", "calls", "opinion", "reason", "stateful", "specific", "names", "requirements", "ddl", "rows"}
+    | {"checks", "calls", "opinion", "reason", "stateful", "specific", "names", "requirements", "ddl", "rows", "relations"}
 )
 """Fields no reply may lack."""
 

@@ -5,6 +5,7 @@ from envmill.toolgraph.evidence.conditions import Conditions
 from envmill.toolgraph.evidence.label import Labels
 from envmill.toolgraph.evidence.likeness import Likeness
 from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.sharing import Sharing
 from envmill.toolgraph.evidence.tables import Tables
 
 EVIDENCE: dict[str, type[Evidence]] = {
@@ -13,4 +14,5 @@ EVIDENCE: dict[str, type[Evidence]] = {
     "label": Labels,
     "tables": Tables,
     "conditions": Conditions,
+    "sharing": Sharing,
 }

@@ -1,0 +1,34 @@
+"""Evidence `sharing`: tools of one service that say nothing of their outputs, and are about the same thing or select the same."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from envmill.toolgraph.evidence.base import Bond, Scene
+from envmill.toolgraph.words import Words
+
+ABOUT, SELECTED = 0.6, 0.3
+"""Both are about the same thing; one of them selects it alone."""
+MOST = 40
+"""Tools bound to each other over one thing: what every tool speaks of tells nothing."""
+
+
+class Sharing:
+    """For lists of servers' tools, most of which describe inputs alone: without it each of these would stand by itself."""
+
+    name = "sharing"
+
+    async def find(self, scene: Scene) -> Iterable[Bond]:
+        return self._find(scene)
+
+    def _find(self, scene: Scene) -> Iterator[Bond]:
+        speaking = defaultdict[tuple[str, Words], list[int]](list)
+        for index, tool in enumerate(scene.tools):
+            if not tool.outputs:
+                selected = {one.words[:-1] for one in scene.parameters.inputs[index] if one.is_reference}
+                for thing in sorted({scene.parameters.entities[index], *selected} - {()}):
+                    speaking[tool.service, thing].append(index)
+        for (_, thing), tools in speaking.items():
+            for place, first in enumerate(tools if len(tools) <= MOST else ()):
+                for then in tools[place + 1 :]:
+                    same = scene.parameters.entities[first] == scene.parameters.entities[then]
+                    yield Bond(first, then, ABOUT if same else SELECTED, f"{self.name} ({' '.join(thing)})")

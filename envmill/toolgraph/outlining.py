@@ -1,0 +1,146 @@
+"""Outlines: proposals cut to the size of environments, and to what a program over tables can take.
+
+proposal ─► tables that refer to each other, a few at a time ─► their tools, inputs flat ─► graph of these alone ─► walks, each judged
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.evidence.base import Evidence
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.samplers import SAMPLERS
+from envmill.toolgraph.validity import LIMITS
+from envmill.toolgraph.weaving import weave
+from schemas.base import Json
+from schemas.chain import Chain, Step
+from schemas.database import Table
+from schemas.proposal import Outline, Proposal
+from schemas.sketch import ToolSketch
+
+LEAST, CHANGES = 6, 3
+"""Tools of an environment, and those of them that write: with fewer nothing could go wrong."""
+MOST, TABLES = 24, 6
+"""Tools and tables of one environment, unless more are asked for."""
+ENOUGH = 12
+"""Tools up to which tables join that nothing ties to the others."""
+WALKS = 24
+_SAID = 160
+"""Characters of a tool's description: the rest tells limits and errors of a service that nobody calls here."""
+_PLAIN = ("string", "integer", "number", "boolean")
+_KEPT = ("type", "enum", "format", "minimum", "maximum")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One environment's worth of a proposal."""
+
+    name: str
+    """Services and tables it is about."""
+    outline: Outline
+    licence: str
+    sketches: tuple[ToolSketch, ...]
+    """Its tools as their documents have them."""
+
+
+def outline_proposal(proposal: Proposal, most: int = MOST, tables: int = TABLES) -> list[Part]:
+    """The largest part first, none with walks yet; what is too small to stand alone is left out, and said in the first."""
+    parts, left_out = list[Part](), dict(proposal.left_out)
+    for group in _group_tables(proposal, most, tables):
+        known = {table.name for table in group}
+        members = sorted((tool for tool in proposal.tools if _find_home(tool) in known), key=lambda tool: not is_plain(tool))
+        if fault := _find_fault(members[:most]):
+            left_out |= {tool.name: fault for tool in members}
+            continue
+        left_out |= {tool.name: f"beyond the {most} tools of one environment" for tool in members[most:]}
+        flat = [_flatten(tool, known) for tool in members[:most]]
+        outline = Outline(tools=flat, tables=[_cut(table, known) for table in group], walks=[])
+        parts.append(Part(_name(proposal, group), outline, proposal.licence, tuple(members[:most])))
+    return [_tell(part, left_out if not place else {}) for place, part in enumerate(parts)]
+
+
+async def add_walks(part: Part, seed: int = 0, evidence: Sequence[Evidence] = ()) -> Part:
+    """The part with directed walks through its tools as their documents have them; `evidence` beside names and tables."""
+    graph = await weave(part.sketches, [Naming(), Tables(), *evidence], part.outline.tables)
+    chains = draw_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
+    walks = [list(walk) for walk in dict.fromkeys(tuple(_list_tools(chain)) for chain in chains)]
+    return replace(part, outline=part.outline.model_copy(update={"walks": walks}))
+
+
+def _tell(part: Part, left_out: dict[str, str]) -> Part:
+    return replace(part, outline=part.outline.model_copy(update={"left_out": left_out}))
+
+
+def _find_home(tool: ToolSketch) -> str:
+    """The table it is about."""
+    return next(iter([*tool.writes, *tool.reads]), "")
+
+
+def _find_fault(tools: Sequence[ToolSketch]) -> str:
+    if len(tools) < LEAST:
+        return f"its tables have {len(tools)} tools, of {LEAST} that an environment needs"
+    changes = sum(tool.effect != "query" for tool in tools)
+    return f"its tables have {changes} tools that write, of {CHANGES} that an environment needs" if changes < CHANGES else ""
+
+
+def _group_tables(proposal: Proposal, most: int, tables: int) -> Iterator[list[Table]]:
+    """Tables around the one that most tools are about, nearest first, until there is enough; the rest likewise."""
+    counts = {table.name: sum(_find_home(tool) == table.name for tool in proposal.tools) for table in proposal.tables}
+    left = {table.name: table for table in sorted(proposal.tables, key=lambda one: -counts[one.name])}
+    near = _find_neighbours(proposal)
+    while left:
+        group, fringe = list[Table](), [next(iter(left))]
+        while fringe and len(group) < tables and sum(counts[one.name] for one in group) < most:
+            group.append(left.pop(fringe.pop(0)))
+            fringe = [name for name in left if any(name in near[one.name] for one in group)]
+            # Too little to stand alone: what the same domain has besides may stand beside it.
+            if not fringe and sum(counts[one.name] for one in group) < ENOUGH:
+                fringe = list(left)[:1]
+        yield group
+
+
+def _find_neighbours(proposal: Proposal) -> dict[str, set[str]]:
+    """Tables that refer to each other, or that one tool touches."""
+    near = {table.name: {column.references.partition(".")[0] for column in table.columns} for table in proposal.tables}
+    for tool in proposal.tools:
+        for name in tool.reads:
+            near[name] |= set(tool.reads) - {name}
+    return {name: found | {other for other, seen in near.items() if name in seen} for name, found in near.items()}
+
+
+def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
+    """What a person says or looks up; an object or a list stays where the tool cannot do without it, so that an author can say so."""
+    properties: dict[str, Json] = tool.inputs.get("properties", {})
+    required: list[str] = tool.inputs.get("required") or []
+    kept = {name: {key: one[key] for key in _KEPT if key in one} for name, one in properties.items() if _is_plain(one) or name in required}
+    inputs = {"type": "object", "properties": kept, "required": required}
+    touched = {side: [name for name in getattr(tool, side) if name in tables] for side in ("reads", "writes")}
+    said = tool.description.strip().partition(". ")[0][:_SAID].strip()
+    return tool.model_copy(update={"inputs": inputs, "outputs": {}, "description": said, "about": {}, "told": {}} | touched)
+
+
+def is_plain(tool: ToolSketch) -> bool:
+    """Whether all that it needs is a text, a number, or yes or no."""
+    properties: dict[str, Json] = tool.inputs.get("properties", {})
+    required: list[str] = tool.inputs.get("required") or []
+    return all(_is_plain(properties.get(name, {})) for name in required)
+
+
+def _is_plain(schema: Json) -> bool:
+    return schema.get("type") in _PLAIN
+
+
+def _cut(table: Table, known: set[str]) -> Table:
+    """A reference to a table of another part is a value like any other."""
+    columns = [one if one.references.partition(".")[0] in known else one.model_copy(update={"references": ""}) for one in table.columns]
+    return table.model_copy(update={"columns": columns})
+
+
+def _list_tools(chain: Chain) -> list[str]:
+    return [node.tool for node in chain.nodes if isinstance(node, Step)]
+
+
+def _name(proposal: Proposal, group: Sequence[Table]) -> str:
+    service, _, _ = proposal.name.partition(":")
+    return " ".join([service.replace(",", ""), *(table.name for table in group[:2])])

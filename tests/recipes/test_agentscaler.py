@@ -1,0 +1,189 @@
+"""Recipe `agentscaler` end to end: documents parted into domains, tools written over tables, walks that become scenarios, every gate."""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from envmill import author
+from envmill.author.database import list_touches
+from envmill.author.documents import compose_outline
+from envmill.author.truth import find_truth
+from envmill.drafting.plan import find_plan_faults
+from envmill.errors import SettingsError
+from envmill.importers.tools import read_sources
+from envmill.lake.lake import Lake
+from envmill.models.door import Account
+from envmill.opening import open_walk
+from envmill.recipes.agentscaler import AgentScaler
+from envmill.settings import Settings
+from schemas.document_prompts import Found
+from schemas.environment import Blueprint, Environment
+from schemas.run import RunConfig
+from schemas.scenario import Draft, Scenario
+from schemas.seed import Seed
+from tests.soak import count
+from tests.test_walk import ask, settings_in
+
+SEED = 7
+SERVICES = "botocore:sns,botocore:ecs,botocore:cognito-idp"
+MANY = """sns sqs iot kms ecr cognito-idp amplify appsync backup batch codebuild codecommit connect ec2 ecs efs eks elasticache glue
+    imagebuilder lambda lightsail rds route53 ses transfer workspaces"""
+
+
+class Answering:
+    """An account that asks the offline author, who makes no mistakes."""
+
+    provider, model = "offline", "offline"
+
+    def __init__(self) -> None:
+        self.asked = Counter[str]()
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
+        self.asked[prompt.name] += 1
+        return reply.model_validate_json(author.answer(prompt.name, inputs.model_dump(mode="json"), SEED, 0, 0.0))
+
+
+async def grow(documents: str = "", environments: int = 2) -> tuple[list[Found], list[Seed], Answering]:
+    recipe, account = AgentScaler(author.themes()), Answering()
+    config = RunConfig(recipe="agentscaler", environments=environments, documents=documents, seed=SEED)
+    (text,) = recipe.pick_texts(config)
+    found = [one for one in await recipe.grow(text, cast(Account, account)) if isinstance(one, Found)]
+    return found, [recipe.make_seed(one, "unknown", "text", config) for one in found], account
+
+
+async def test_documents_become_domains_with_tables_walks_and_a_licence() -> None:
+    found, seeds, account = await grow()
+    assert [one.theme for one in found] == ["helpdesk_tickets_customers", "rentals_vehicles_stations"]
+    assert {seed.licence for seed in seeds} == {"Apache-2.0"}
+    assert account.asked["label"] == sum(len(one.outline.tools) for one in found)
+    for one in found:
+        known = {tool.name for tool in one.outline.tools}
+        assert len(one.outline.walks) >= 12
+        assert all(set(walk) <= known and len(walk) > 1 for walk in one.outline.walks)
+
+
+async def test_whatever_is_not_written_has_a_reason() -> None:
+    pytest.importorskip("botocore")
+    _, seeds, _ = await grow(SERVICES, 8)
+    assert len(seeds) > 4
+    for seed in seeds:
+        assert seed.brief.outline is not None
+        composed = compose_outline(seed.brief, SEED)
+        written = composed.domain.operations.keys()
+        documented = {tool.name for tool in seed.brief.outline.tools}
+        assert documented - written == composed.left_out.keys()
+        assert all(composed.left_out.values())
+        assert all(name.startswith("find_") for name in written - documented)
+        touched = {table for one in list_touches(composed.domain).values() for table in (*one.reads, *one.writes)}
+        assert touched <= composed.domain.collections.keys()
+
+
+async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
+    _, (seed, *_), account = await grow()
+    plan = await AgentScaler(author.themes()).think_up(seed, "", (), cast(Account, account))
+    assert find_plan_faults(plan) == []
+    assert plan.brief.outline is not None
+    assert plan.brief.outline.left_out["upload_attachments"]
+    forgotten = plan.model_copy(update={"tools": [tool for tool in plan.tools if tool.name != "close_ticket"]})
+    (fault,) = find_plan_faults(forgotten)
+    assert "close_ticket" in fault
+    few = Blueprint.model_validate(plan.model_dump() | {"id": "", "tools": plan.tools[:4]})
+    assert any("at least 6" in one for one in find_plan_faults(few))
+
+
+async def test_tools_of_a_server_are_enough_and_what_tells_no_licence_has_none(tmp_path: Path) -> None:
+    place = tmp_path / "notes.json"
+    place.write_text(json.dumps({"tools": [describe(*one) for one in NOTES]}))
+    (found,), (seed,), _ = await grow(f"mcp:{place}")
+    assert seed.licence == "unknown"
+    assert seed.brief.outline is not None
+    composed = compose_outline(seed.brief, SEED)
+    assert {"update_note", "archive_note", "restore_note", "delete_note"} <= composed.domain.operations.keys()
+    assert composed.left_out["create_note"] == "it needs folder_id, which nobody can look up here"
+    assert set(composed.domain.collections) == {"notes"}
+    assert "create_folder" in seed.brief.outline.left_out
+    assert found.theme.startswith("notes")
+
+
+NOTES = (
+    ("create_folder", "name"), ("list_folders",), ("delete_folder", "folder_id"), ("create_note", "folder_id", "title"), ("list_notes",),
+    ("delete_note", "note_id"), ("restore_note", "note_id"), ("get_note", "note_id"), ("update_note", "note_id", "text"),
+    ("archive_note", "note_id"), ("assign_note", "note_id", "folder_id"),
+)  # fmt: skip
+
+
+def describe(name: str, *needed: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {one: {"type": "string"} for one in needed}, "required": list(needed)}
+    return {"name": name, "description": name.replace("_", " "), "inputSchema": schema}
+
+
+@pytest.mark.parametrize(
+    ("documents", "words"),
+    [("swagger:x", "names no documents"), ("openapi:", "names no documents")],
+)
+def test_documents_that_nobody_can_read_are_refused(documents: str, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        read_sources(documents)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return asyncio.run(walk(settings_in(tmp_path_factory.mktemp("agentscaler"))))
+
+
+async def walk(settings: Settings) -> Settings:
+    config = RunConfig(
+        recipe="agentscaler",
+        documents=",".join(f"botocore:{one}" for one in MANY.split()) if count(0, 1) else "",
+        environments=count(2, 40),
+        scenarios=count(1, 6),
+        attempts=2,
+        search=count(20, 400),
+        seed=SEED,
+        mistakes=count(0, 1) * 0.2,
+        exporters=("bundle",),
+    )
+    async with open_walk("r1", config, settings) as opened:
+        await opened.walk()
+    return settings
+
+
+@pytest.mark.soak(area="recipes")
+def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
+    kept = Counter[str]()
+    for lap, stage, number in ask(finished, "select lap, stage, count(*) from exits where outcome = 'kept' group by all"):
+        kept[f"{lap}-{stage}"] += number
+    assert ask(finished, "select id from exits where outcome = 'dropped' and reason = ''") == []
+    assert ask(finished, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
+    environments = Lake(finished.lake).read(Environment, "r1")
+    assert {one.kind for one in environments} == {"sql"}
+    assert {one.licence for one in environments} == {"Apache-2.0"}
+    assert kept["environments-filter"] >= count(2, 40), kept
+    assert kept["scenarios-verify"] >= count(1, 200), kept
+
+
+def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
+    lake = Lake(finished.lake)
+    homes = {one.id: one for one in lake.read(Environment, "r1")}
+    drafts = [one for one in lake.read(Draft, "r1") if one.polarity == "achieve"]
+    assert drafts
+    for draft in drafts:
+        outline = homes[draft.environment].brief.outline
+        assert outline is not None
+        walked = outline.walks[draft.number % len(outline.walks)]
+        assert {call.name for call in draft.oracle} & set(walked)
+    for scenario in lake.read(Scenario, "r1"):
+        if scenario.polarity == "achieve":
+            assert callable(find_truth(scenario, homes[scenario.environment], SEED))
+    assert lake.read(Scenario, "r1")
+
+
+def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:
+    rows = ask(finished, "select gate, count(*) from attrition where stage = 'collect' and outcome = 'kept' group by all")
+    counted = dict(rows)
+    assert counted["validity"] >= 1
+    assert counted.get("end_state", 0) + counted.get("function_match", 0) >= 1

@@ -1,0 +1,58 @@
+"""Outlines: domains cut to the size of environments, with nothing lost on the way."""
+
+import asyncio
+
+import pytest
+
+from envmill.toolgraph.outlining import Part, add_walks, is_plain, outline_proposal
+from envmill.toolgraph.proposing import propose_domains
+from schemas.proposal import Proposal
+from schemas.sketch import ToolSketch
+from tests.toolgraph.shop import SHOP
+
+
+@pytest.fixture(scope="module")
+def shop() -> Proposal:
+    (found,) = asyncio.run(propose_domains([tool.model_copy(update={"licence": "MIT"}) for tool in SHOP], walks=0))
+    return found
+
+
+def tell_all(parts: list[Part]) -> set[str]:
+    return {tool.name for part in parts for tool in part.outline.tools} | {name for part in parts for name in part.outline.left_out}
+
+
+@pytest.mark.parametrize(("most", "tables"), [(24, 6), (8, 6), (24, 2), (6, 1)])
+def test_every_tool_is_in_a_part_or_left_out_with_a_reason(shop: Proposal, most: int, tables: int) -> None:
+    parts = outline_proposal(shop, most, tables)
+    assert parts
+    assert {tool.name for tool in shop.tools} <= tell_all(parts)
+    for part in parts:
+        assert len(part.outline.tools) <= most
+        known = {table.name for table in part.outline.tables}
+        assert all({*tool.reads, *tool.writes} <= known for tool in part.outline.tools)
+        referred = {column.references.partition(".")[0] for table in part.outline.tables for column in table.columns}
+        assert referred - {""} <= known
+        assert part.licence == "MIT"
+
+
+def test_an_author_is_told_plain_inputs_and_what_is_needed(shop: Proposal) -> None:
+    (part, *_) = outline_proposal(shop)
+    for tool in part.outline.tools:
+        needed = set(tool.inputs.get("required") or [])
+        assert needed <= tool.inputs["properties"].keys()
+        assert all(one.get("type") not in ("object", "array") or name in needed for name, one in tool.inputs["properties"].items())
+        assert tool.outputs == {}
+
+
+async def test_walks_stay_within_a_part_and_come_out_the_same(shop: Proposal) -> None:
+    (part, *_) = outline_proposal(shop)
+    walks = (await add_walks(part, 3)).outline.walks
+    assert walks == (await add_walks(part, 3)).outline.walks
+    assert walks
+    assert {name for walk in walks for name in walk} <= {tool.name for tool in part.outline.tools}
+
+
+def test_what_needs_a_list_is_not_plain() -> None:
+    schema = {"type": "object", "properties": {"names": {"type": "array"}, "name": {"type": "string"}}}
+    assert is_plain(ToolSketch(name="a", inputs=schema | {"required": ["name"]}))
+    assert not is_plain(ToolSketch(name="a", inputs=schema | {"required": ["name", "names"]}))
