@@ -8,11 +8,15 @@ from envmill.agents.reference import Reference
 from envmill.agents.rollout import play_scenario
 from envmill.agents.trial import try_calls
 from envmill.errors import BuildError, SandboxError
+from envmill.gates import GATES
+from envmill.gates.base import Built, Means, Posed
+from envmill.gates.terminals import LOOKS
 from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks, derive_tables, find_recipe_faults
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Snapshot
 from envmill.sandbox.machines.files import MACHINE, read_machine
 from tests.kinds.terminals import break_system, call, make_environment, make_scenario
+from tests.soak import count
 
 SHARE = make_environment()
 BROKEN = make_scenario(SHARE, break_system(), {"posts"})
@@ -121,6 +125,17 @@ async def test_a_state_that_cannot_be_begun_says_so(terminals: Sandbox) -> None:
     begun = await terminals.play(Program.of(SHARE), [Reset({**BROKEN.initial_state, "breaks": ["exit 7"]}, BROKEN.clock, 0)])
     assert (begun[0].outcome, begun[0].code) == ("failure", "does_not_construct")
     assert "ends with 7" in begun[0].message
+
+
+@pytest.mark.soak(area="terminal")
+@pytest.mark.skipif(count(0, 1) == 0, reason="every gate on real machines: make soak AREA=terminal")
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", sorted(LOOKS))
+async def test_a_real_machine_passes(terminals: Sandbox, name: str) -> None:
+    other = make_scenario(SHARE, break_system(operator="wrong_mode"), {"plans"})
+    subject = Built(SHARE) if name[0] == "W" else Posed(BROKEN, SHARE, (other,))
+    finding = await GATES[name].look(subject, Means(terminals))
+    assert (finding.outcome, finding.detail) == ("kept", "")
 
 
 def _tell(reply: Observation) -> dict[str, Any]:
