@@ -23,7 +23,7 @@ _NOBODY = "class Nobody:\n    def __init__(self, db):\n        self._db = db\n"
 
 async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
     """What is wrong with the plan's database; nothing where it plans none."""
-    if not plan.files:
+    if not plan.files or plan.kind == "terminal":
         return []
     try:
         tables = KINDS[plan.kind].derive_tables(plan.files, plan.policies)

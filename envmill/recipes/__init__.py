@@ -5,6 +5,7 @@ from typing import Protocol
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
 from envmill.recipes.envscaler import WHOLE, EnvScaler
+from envmill.recipes.perturb import Perturb
 
 
 class Make(Protocol):
@@ -15,5 +16,5 @@ class Make(Protocol):
         ...
 
 
-RECIPES: dict[str, Make] = {"envscaler": EnvScaler, "awm": Awm}
+RECIPES: dict[str, Make] = {"envscaler": EnvScaler, "awm": Awm, "perturb": Perturb}
 """Name → how it is made."""

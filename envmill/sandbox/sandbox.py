@@ -9,6 +9,7 @@ import orjson
 
 from envmill.errors import BuildError, SandboxError
 from envmill.runtime.jail.wire import Message
+from envmill.sandbox.containers import Container
 from envmill.sandbox.hearing import Hearing, Statement
 from envmill.sandbox.launch import check_system
 from envmill.sandbox.link import Link
@@ -144,6 +145,12 @@ class Sandbox:
             yield session
         finally:
             link.forget_session(session.number)
+
+    @asynccontextmanager
+    async def container(self) -> AsyncGenerator[Container]:
+        """A container on the base image in which nothing was begun: for those who prove what they compose."""
+        async with self._fleet.lend() as container:
+            yield container
 
     async def judge(self, hearing: Hearing) -> list[Statement]:
         """What each generated check says, in a process of the judge zygote that was forked for this verdict."""

@@ -1,6 +1,6 @@
 """Gates over terminals: each says yes to what is right, names what is planted, and takes no outage for a fault of it.
 
-The machine is a stand-in which knows what commands lead to; real ones are asked in `tests/kinds/test_terminal.py`, all gates by `make soak`.
+The machine is a stand-in that knows what commands lead to; `tests/kinds/test_terminal.py` asks real ones, under `make soak` by all gates.
 """
 
 import re

@@ -34,6 +34,16 @@ class Fleet:
             finally:
                 await terminal.close()
 
+    @asynccontextmanager
+    async def lend(self) -> AsyncGenerator[Container]:
+        """A container without anything in it."""
+        async with self._places:
+            container = await self.up()
+            try:
+                yield container
+            finally:
+                await container.down()
+
     async def up(self) -> Container:
         """A container of its own."""
         image = find_base(self._settings.images)
