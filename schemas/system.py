@@ -258,7 +258,7 @@ class MachineState(Contract):
     """Of the places, those where something was changed."""
     outside: dict[str, bool] = {}
     """Paths that were changed and are not among the places."""
-    health: dict[str, Condition]
+    health: dict[str, Condition] = {}
     """Probe → what it says of the machine as it was left."""
-    lasting: dict[str, Condition]
+    lasting: dict[str, Condition] = {}
     """Probe → what it says after a restart."""

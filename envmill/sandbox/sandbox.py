@@ -111,7 +111,7 @@ class Sandbox:
         Of a terminal, set the machine up.
         """
         if program.kind == "terminal":
-            (begun,) = await self.play(program, [Reset({"health": {}, "lasting": {}}, EPOCH, 0)])
+            (begun,) = await self.play(program, [Reset({}, EPOCH, 0)])
             if begun.outcome != "ok":
                 raise BuildError(begun.message, code=begun.code)
             return

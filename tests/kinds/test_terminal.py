@@ -125,6 +125,9 @@ async def test_a_state_that_cannot_be_begun_says_so(terminals: Sandbox) -> None:
     begun = await terminals.play(Program.of(SHARE), [Reset({**BROKEN.initial_state, "breaks": ["exit 7"]}, BROKEN.clock, 0)])
     assert (begun[0].outcome, begun[0].code) == ("failure", "does_not_construct")
     assert "ends with 7" in begun[0].message
+    stormy = await terminals.play(Program.of(SHARE), [Reset({}, BROKEN.clock, 0, {"profile": "rough", "seed": 0})])
+    assert "no weather" in stormy[0].message
+    await terminals.inspect(Program.of(SHARE))
 
 
 @pytest.mark.soak(area="terminal")

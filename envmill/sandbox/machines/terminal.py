@@ -82,6 +82,8 @@ class Terminal:
 
     async def _reset(self, step: Reset) -> Observation:
         await self.close()
+        if step.weather:
+            raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
         self._container = await self._up()
         self._stack.push_async_callback(self._container.down)
