@@ -122,7 +122,9 @@ async def test_a_machine_that_broke_is_an_error_and_never_a_reward(terminals: Sa
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_state_that_cannot_be_begun_says_so(terminals: Sandbox) -> None:
-    begun = await terminals.play(Program.of(SHARE), [Reset({**BROKEN.initial_state, "breaks": ["exit 7"]}, BROKEN.clock, 0)])
+    begins = [Reset({}, BROKEN.clock, 0), Reset({**BROKEN.initial_state, "breaks": ["exit 7"]}, BROKEN.clock, 0), Look()]
+    healthy, *begun = await terminals.play(Program.of(SHARE), begins)
+    assert (healthy.outcome, begun[1].code) == ("ok", "no_session")
     assert (begun[0].outcome, begun[0].code) == ("failure", "does_not_construct")
     assert "ends with 7" in begun[0].message
     stormy = await terminals.play(Program.of(SHARE), [Reset({}, BROKEN.clock, 0, {"profile": "rough", "seed": 0})])

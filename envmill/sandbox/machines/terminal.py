@@ -82,6 +82,8 @@ class Terminal:
 
     async def _reset(self, step: Reset) -> Observation:
         await self.close()
+        self._begun, self._reference = None, None
+        self._kept.clear()
         if step.weather:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
