@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from envmill.drafting.checklist import Checklist, write_checklist
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
+from envmill.drafting.perturbing import assemble_machine
 from envmill.drafting.repair import give_up, strive, tell_builds
 from envmill.errors import BadReply, BuildError
 from envmill.gates.base import Built, Finding, Means, drop
@@ -20,6 +21,7 @@ from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
 from envmill.kinds.start import start
+from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.sandbox import Invoke, Look, Program, Reset
@@ -27,6 +29,7 @@ from envmill.verifiers.compose import Composed, Run, compose_verifier
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.weights import balance
 from schemas.base import Json, is_object
 from schemas.environment import Blueprint, Effect, Environment, Fault, Test
 from schemas.prompts import ProgramReply, TestsReply
@@ -60,6 +63,8 @@ class _Version:
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     blueprint = subject.record
+    if blueprint.kind == "terminal":
+        return Result((assemble_machine(blueprint),))
 
     async def write(before: _Version | None, asking: Account) -> _Version:
         version = await _write_version(blueprint, before or _Version(), mill, asking)
@@ -196,20 +201,29 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
     if ending is None or elsewhere is None:
         return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
     try:
-        composed = compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
+        composed = _compose(draft, environment, ending, elsewhere)
     except BuildError as error:
         return Result(findings=(drop("verifier", "no_verifier", error.message),))
     checklist = Checklist(composed.verifier, ())
-    if mill.config.checks == "written" and draft.changes:
+    is_machine = environment.kind == "terminal"
+    if mill.config.checks == "written" and draft.changes and not is_machine:
         checklist = await _ask_for_checks(subject.record, composed, (ending, elsewhere), mill, account)
         if checklist.verifier is None:
             return Result(checklist.builds, (drop("verifier", *checklist.end),))
         composed = replace(composed, verifier=checklist.verifier)
-    composed = replace(composed, verifier=_pay(composed.verifier, mill.config.reward))
+    # A machine that is well by half is not mended.
+    composed = replace(composed, verifier=_pay(composed.verifier, "binary" if is_machine else mill.config.reward))
     rewards, fault = await _measure(draft, composed, ending, mill)
     if fault:
         return Result(checklist.builds, (fault,))
     return Result((_make_scenario(subject.record, composed, rewards), *checklist.builds))
+
+
+def _compose(draft: Draft, environment: Environment, ending: Ending, elsewhere: Ending) -> Composed:
+    """Of a machine by its probes; of anything else by what the reference path changed."""
+    if environment.kind == "terminal":
+        return Composed(balance(compose_checks(draft.initial_state)), ())
+    return compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
 
 
 def _pay(verifier: Verifier, reward: Reward) -> Verifier:

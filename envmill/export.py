@@ -14,6 +14,8 @@ from envmill.mill import Load, Mill, Result, Subject
 from envmill.models.door import Account
 from schemas.base import Json
 
+JAILED = ("bundle", "rl")
+"""Exporters of what runs in the vendored jail, which holds no machine."""
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
 
@@ -30,13 +32,18 @@ async def export_bundles(subject: Subject[Load], mill: Mill, account: Account) -
     parcels = pack_cargo(cargo, mill.config.exporters)
     if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
+    if left_out := [one.id for one in cargo.environments if one.kind == "terminal"]:
+        findings.append(keep("exporters", {"left_out": left_out, "by": sorted({*JAILED} & {*mill.config.exporters})}))
     folder = mill.settings.bundles / mill.run
     return Result(tuple(write_parcels(parcels, folder, mill.run)), tuple(findings))
 
 
 def pack_cargo(cargo: Cargo, exporters: Collection[str]) -> list[Parcel]:
     """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
-    return [parcel for name, pack in EXPORTERS.items() if name in exporters for parcel in pack(cargo)]
+    machines = {one.id for one in cargo.environments if one.kind == "terminal"}
+    jailed = leave_out(cargo, lambda _, environment: environment in machines)
+    chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
+    return [parcel for name, pack in chosen.items() for parcel in pack(jailed if name in JAILED else cargo)]
 
 
 def unite_loads(loads: Sequence[Load]) -> Load:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.drafting.database import find_database_faults
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
+from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.repair import give_up, strive, tell_trouble
 from envmill.drafting.state import find_state_fault
@@ -121,10 +123,13 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held = subject.record, mill.locks.of(subject.id), Locked()
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
+    turns = count()
 
     async def write(before: _Pose | None, asking: Account) -> _Pose:
         nonlocal held
         failure = before.failure if before else ""
+        if place.environment.kind == "terminal":
+            return await _break_machine(place, mill, account, next(turns))
         reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
         facts = spell_facts(reply.facts)
         if fault := held.find_fault(facts):
@@ -137,6 +142,14 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     if isinstance(last, _Pose) and last.draft is not None:
         return Result((last.draft, *builds))
     return Result(builds, (drop("oracle", *give_up(_last_reason(versions), versions)),))
+
+
+async def _break_machine(place: Place, mill: Mill, account: Account, turn: int) -> _Pose:
+    """Composed instead of written: what does not hold is not repaired, another composition is drawn."""
+    posed = await perturb(place.environment, place.number, mill.config.seed or 0, turn, mill.sandbox)
+    if posed.reason:
+        return _Pose(posed.reply, None, posed.reason, posed.detail)
+    return await _execute(posed.reply, place, mill, account)
 
 
 async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Account) -> _Pose:

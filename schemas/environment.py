@@ -10,7 +10,7 @@ from schemas.origin import Origin
 from schemas.seed import Brief
 
 Effect = Literal["query", "change"]
-Kind = Literal["stateful", "sql"]
+Kind = Literal["stateful", "sql", "terminal"]
 Fault = Literal["none", "unknown", "code", "test", "state", "spec"]
 
 

@@ -237,3 +237,28 @@ class Judgement(Contract):
     """First thing that is wrong."""
     detail: str = ""
     """In words."""
+
+
+Condition: TypeAlias = Literal["well", "ill", "unasked"]
+"""What a probe says; `unasked` where something was found before that makes its word worthless."""
+
+
+class MachineState(Contract):
+    """State of a terminal: how it was begun, and what the judge's examination found. No agent sees it."""
+
+    breaks: list[str] = []
+    """Scripts that were run on the healthy system, in this order; none leave it healthy."""
+    places: list[str] = []
+    """Paths where mending may change something."""
+    room: bool = True
+    """Whether there was room for the judge's own files."""
+    replaced: dict[str, bool] = {}
+    """Programs and libraries that the judge runs by and that are others now."""
+    inside: dict[str, bool] = {}
+    """Of the places, those where something was changed."""
+    outside: dict[str, bool] = {}
+    """Paths that were changed and are not among the places."""
+    health: dict[str, Condition] = {}
+    """Probe → what it says of the machine as it was left."""
+    lasting: dict[str, Condition] = {}
+    """Probe → what it says after a restart."""

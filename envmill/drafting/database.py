@@ -24,7 +24,7 @@ _NOBODY = "class Nobody:\n    def __init__(self, db):\n        self._db = db\n"
 
 async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
     """What is wrong with the plan's database; nothing where it plans none."""
-    if not plan.files:
+    if not plan.files or plan.kind == "terminal":
         return []
     if faults := [TOOLS_FAULT + one for one in _find_promise_faults(plan)]:
         return faults

@@ -4,7 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from envmill.errors import BuildError
 from envmill.kinds.base import is_forbidden
+from envmill.kinds.terminal import derive_tables
 from schemas.environment import Blueprint
 
 LEAST, CHANGES = 6, 3
@@ -14,7 +16,16 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 def find_plan_faults(plan: Blueprint) -> list[str]:
     """Everything that is wrong with it, in words for whoever wrote it."""
+    if plan.kind == "terminal":
+        return list(_find_machine_faults(plan))
     return [*_find_tool_faults(plan), *_find_state_faults(plan), *_find_outline_faults(plan)]
+
+
+def _find_machine_faults(plan: Blueprint) -> Iterator[str]:
+    try:
+        derive_tables(plan.files, plan.policies)
+    except BuildError as error:
+        yield error.message
 
 
 def _find_tool_faults(plan: Blueprint) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
 
+from envmill.sandbox.machines.files import CHECK
 from schemas.base import Json, digest
 from schemas.environment import Environment
 
@@ -63,7 +64,8 @@ class Sketch:
 
 def draw_sketch(environment: Environment) -> Sketch:
     """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
-    texts = [text for _, text in sorted(environment.files.items())]
+    # Of a machine only its check is a program; the rest of it would be read as one.
+    texts = [text for path, text in sorted(environment.files.items()) if environment.kind != "terminal" or path == CHECK]
     statements = [statement for text in texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
     shingles = {digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])}

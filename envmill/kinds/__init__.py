@@ -1,9 +1,10 @@
 """The kinds of environment, by name."""
 
-from envmill.kinds import sql, stateful
+from envmill.kinds import sql, stateful, terminal
 from envmill.kinds.base import Kind
 
 KINDS: dict[str, Kind] = {
     "stateful": stateful,
     "sql": sql,
+    "terminal": terminal,
 }

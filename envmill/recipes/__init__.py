@@ -6,6 +6,7 @@ from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
 from envmill.recipes.envscaler import WHOLE, EnvScaler
+from envmill.recipes.perturb import Perturb
 from envmill.recipes.scaleenv import ScaleEnv
 
 
@@ -17,5 +18,11 @@ class Make(Protocol):
         ...
 
 
-RECIPES: dict[str, Make] = {"envscaler": EnvScaler, "awm": Awm, "scaleenv": ScaleEnv, "agentscaler": AgentScaler}
+RECIPES: dict[str, Make] = {
+    "envscaler": EnvScaler,
+    "awm": Awm,
+    "scaleenv": ScaleEnv,
+    "agentscaler": AgentScaler,
+    "perturb": Perturb,
+}
 """Name → how it is made."""

@@ -21,7 +21,7 @@ from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.evidence.label import Labels
 from envmill.toolgraph.outlining import MOST, Part, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
-from schemas.document_prompts import WalkInput, Found, SelectedReply, Source
+from schemas.document_prompts import Found, SelectedReply, Source, WalkInput
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply, ThemeReply
 from schemas.proposal import Proposal

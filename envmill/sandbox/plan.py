@@ -14,7 +14,7 @@ from envmill.runtime.profiles import check_profile, find_profile
 from envmill.runtime.world import parse_clock
 from envmill.sandbox.looking import Start
 from schemas.base import Json, digest
-from schemas.environment import Call, Environment, Tool
+from schemas.environment import Call, Environment, Kind, Tool
 
 Outcome = Literal["ok", "rejection", "failure"]
 _USUAL = len(EMPTY)
@@ -33,10 +33,17 @@ class Program:
     """`module:Class`."""
     tools: list[Tool]
     """Interface."""
+    kind: Kind = "stateful"
+    """A terminal's files are a machine, set up in a container; of all others the jail needs no word."""
 
     @classmethod
     def of(cls, environment: Environment) -> "Program":
-        return cls(environment.files, environment.entry, environment.tools)
+        return cls(environment.files, environment.entry, environment.tools, environment.kind)
+
+    @cached_property
+    def entries(self) -> list[Any]:
+        """The interface as sessions are told it."""
+        return [tool.model_dump(mode="json", exclude=_UNTOLD) for tool in self.tools]
 
     @cached_property
     def message(self) -> dict[str, Json]:
@@ -44,7 +51,7 @@ class Program:
         content = {
             "files": self.files,
             "entry": self.entry,
-            "tools": [tool.model_dump(mode="json", exclude=_UNTOLD) for tool in self.tools],
+            "tools": self.entries,
         }
         return {"hash": digest(content), **content}
 

@@ -7,17 +7,23 @@ from typing import Literal, TypeAlias
 
 import orjson
 
-from envmill.errors import BuildError
+from envmill.errors import BuildError, SandboxError
 from envmill.runtime.jail.wire import Message
+from envmill.sandbox.containers import Container
 from envmill.sandbox.hearing import Hearing, Statement
 from envmill.sandbox.launch import check_system
 from envmill.sandbox.link import Link
+from envmill.sandbox.machines.fleet import Fleet
+from envmill.sandbox.machines.terminal import Terminal
 from envmill.sandbox.plan import Observation, Program, Reset, Step
 from envmill.sandbox.pool import Pool
 from envmill.settings import Settings
 
 Hashes: TypeAlias = Literal["each", "last", "none"]
 """After which steps the state is hashed: a large state takes longer to hash than a call takes."""
+
+EPOCH = "1970-01-01T00:00:00+00:00"
+"""Where no clock of ours is looked at."""
 
 
 class Session:
@@ -48,11 +54,24 @@ class Session:
         return observation
 
 
+class TerminalSession(Session):
+    """A live terminal held open. It has no driver: its container is its process."""
+
+    def __init__(self, terminal: Terminal) -> None:  # pyright: ignore[reportMissingSuperCall]  nothing of a driver's
+        self._terminal = terminal
+
+    async def play(self, steps: Sequence[Step]) -> list[Observation]:
+        return [await self._terminal.play(step) for step in steps]
+
+    async def branch(self, session: "Session") -> Observation:  # noqa: ARG002  nowhere to go
+        raise SandboxError("A terminal does not branch into another session: send it a Snapshot, and a Restore when it is wanted.")
+
+
 class Sandbox:
     """Runs generated code in other processes. SandboxError is never the code's fault."""
 
-    def __init__(self, pool: Pool, other: Pool) -> None:
-        self._pool, self._other = pool, other
+    def __init__(self, pool: Pool, other: Pool, fleet: Fleet) -> None:
+        self._pool, self._other, self._fleet = pool, other, fleet
         self._numbers = count(1)
 
     @classmethod
@@ -67,17 +86,19 @@ class Sandbox:
         check_system()
         pool = Pool(hash_seed, without, settings.trust_generated_code, drivers, pinned, settings.diagnose_denials)
         other = Pool(hash_seed + 1, without, settings.trust_generated_code, 1, pinned, settings.diagnose_denials)
+        fleet = Fleet(settings)
         try:
             await pool.find({"hash": ""})
-            yield cls(pool, other)
+            yield cls(pool, other, fleet)
         finally:
+            await fleet.close()
             await pool.close()
             await other.close()
 
     @property
     def elsewhere(self) -> "Sandbox":
         """The same jail with another hash seed, in a driver that starts when it is first needed."""
-        return Sandbox(self._other, self._pool)
+        return Sandbox(self._other, self._pool, self._fleet)
 
     def layers(self) -> dict[str, bool]:
         """Which layers hold on this machine."""
@@ -85,7 +106,15 @@ class Sandbox:
         return dict(links[0].layers) if links else {}
 
     async def inspect(self, program: Program) -> None:
-        """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong."""
+        """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong.
+
+        Of a terminal, set the machine up.
+        """
+        if program.kind == "terminal":
+            (begun,) = await self.play(program, [Reset({}, EPOCH, 0)])
+            if begun.outcome != "ok":
+                raise BuildError(begun.message, code=begun.code)
+            return
         (loaded,) = _read(await self._play(program, [{"op": "load"}], "none", fresh=True))
         if loaded.outcome != "ok":
             raise BuildError(f"{loaded.message}", code=loaded.code)
@@ -93,14 +122,22 @@ class Sandbox:
     async def play(self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False) -> list[Observation]:
         """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
 
-        `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good.
+        `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good; a terminal is a container
+        of its own in any case.
         """
+        if program.kind == "terminal":
+            async with self._fleet.open(program.files, program.entries) as terminal:
+                return [await terminal.play(step) for step in steps]
         messages = await self._play(program, [step.message() for step in steps], hashes, fresh=fresh)
         return _read_all(messages, steps)
 
     @asynccontextmanager
     async def session(self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None) -> AsyncGenerator[Session]:
         """A session for one step at a time, when the next step depends on the last. `beside` another, it can be branched into."""
+        if program.kind == "terminal":
+            async with self._fleet.open(program.files, program.entries) as terminal:
+                yield TerminalSession(terminal)
+            return
         link = beside.link if beside else await self._pool.find(program.message)
         session = Session(link, program, next(self._numbers), hashes)
         link.sessions += 1
@@ -108,6 +145,12 @@ class Sandbox:
             yield session
         finally:
             link.forget_session(session.number)
+
+    @asynccontextmanager
+    async def container(self) -> AsyncGenerator[Container]:
+        """A container on the base image in which nothing was begun: for those who prove what they compose."""
+        async with self._fleet.lend() as container:
+            yield container
 
     async def judge(self, hearing: Hearing) -> list[Statement]:
         """What each generated check says, in a process of the judge zygote that was forked for this verdict."""

@@ -104,7 +104,7 @@ class Desk:
             self._points.append(self._points[-1])
         if len(self._points) > len(self._deeds):
             self._deeds.append(Deed.of(step.call, seen) if isinstance(step, Invoke) else None)
-        changes, self._before = await self._compare(self._before)
+        changes, self._before = await self._follow(self._before)
         return _tell(seen) | {"changes": changes}
 
     async def _compare(self, before: Json) -> tuple[list[Json], Json]:
@@ -113,10 +113,14 @@ class Desk:
             return [], before
         return [change.model_dump() for change in diff_states(before, look.state)], look.state
 
+    async def _follow(self, before: Json) -> tuple[list[Json], Json]:
+        """After each step. A machine is only looked at when asked: that ends what runs there."""
+        return ([], before) if self._program.kind == "terminal" else await self._compare(before)
+
     async def _begin(self) -> Result:
         self._points, self._deeds = [], []
         seen = await self._session.step(self._reset)
-        if seen.outcome == "ok":
+        if seen.outcome == "ok" and self._program.kind != "terminal":
             self._before = (await self._session.step(Look())).state
         told = {"environment": self._playable.environment.name, "clock": self._reset.clock, "seed": self._reset.seed}
         return _tell(seen) | told | ({"request": self._scenario.request} if self._scenario else {})
@@ -153,7 +157,7 @@ class Desk:
         point = self._points[-times]
         del self._points[-times:], self._deeds[-times:]
         seen = await self._session.step(Restore(point))
-        changes, self._before = await self._compare(self._before)
+        changes, self._before = await self._follow(self._before)
         return _tell(seen) | {"changes": changes}
 
     async def _advance(self, words: list[str]) -> Result:

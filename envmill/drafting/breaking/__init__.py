@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from envmill.drafting.breaking import lines, places, stores
 from envmill.drafting.breaking.base import Operator, Spot
-from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SettingsError
+from envmill.sandbox.machines.healthy import Healthy
 from schemas.system import Fault
 
 __all__ = ["OPERATORS", "list_faults"]

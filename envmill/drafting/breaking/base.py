@@ -1,12 +1,10 @@
 """What a fault operator is, and the shell that breaking and mending is written in."""
 
 import random
-import shlex
 from collections.abc import Callable
-from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
-from envmill.drafting.breaking.systems import Healthy
+from envmill.sandbox.machines.healthy import Healthy, quote
 from schemas.system import Fault, Handle, Line
 
 
@@ -20,8 +18,6 @@ class Spot(NamedTuple):
 
 Operator: TypeAlias = Callable[[Spot], Fault | None]
 """Breaks a healthy system at a handle; None where it does not apply there."""
-
-quote = shlex.quote
 
 
 def read_lines(healthy: Healthy, file: str) -> list[str]:
@@ -52,18 +48,6 @@ def insert(file: str, number: int, text: str) -> str:
 
 def make_directory(path: str, owner: str, mode: str) -> str:
     return f"mkdir {quote(path)}\nchown {owner} {quote(path)}\nchmod {mode} {quote(path)}"
-
-
-def owner_of(healthy: Healthy, path: str) -> str:
-    return healthy.system.owners.get(path, "root:root")
-
-
-def mode_of(healthy: Healthy, path: str) -> str:
-    return healthy.system.modes.get(path, "755" if is_directory(healthy, path) else "644")
-
-
-def is_directory(healthy: Healthy, path: str) -> bool:
-    return path in healthy.system.directories or any(PurePosixPath(path) in PurePosixPath(each).parents for each in healthy.files)
 
 
 def _escape_old(text: str) -> str:

@@ -8,8 +8,8 @@ import re
 
 from envmill.drafting.breaking import list_faults
 from envmill.drafting.breaking.base import read_lines
-from envmill.drafting.breaking.systems import Healthy
 from envmill.errors import SettingsError
+from envmill.sandbox.machines.healthy import Healthy
 from schemas.system import Broken, Fault, Proof
 
 LONG = 4

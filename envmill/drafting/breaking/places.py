@@ -1,7 +1,7 @@
 """Faults of files and directories: who owns them, who may use them, whether they are there, what they are written in."""
 
-from envmill.drafting.breaking.base import Spot, edit, is_directory, make_directory, mode_of, owner_of, quote
-from envmill.drafting.breaking.systems import Healthy
+from envmill.drafting.breaking.base import Spot, edit, make_directory
+from envmill.sandbox.machines.healthy import Healthy, is_directory, mode_of, owner_of, quote
 from schemas.system import Fault, Place
 
 

@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from envmill.drafting.breaking.composing import find_shared
-from envmill.drafting.breaking.machine import Containers, check_health, list_frame, restart, run, set_up
-from envmill.drafting.breaking.systems import SERVICES, Healthy
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.healthy import SERVICES, Healthy
+from envmill.sandbox.machines.machine import Containers, check_health, list_frame, restart, run, set_up
+from envmill.sandbox.machines.trust import find_changed, is_below, is_compiled
 from schemas.system import Broken, Fault, Proof
 
 REPEATS = 5
@@ -104,7 +105,7 @@ async def _expect_health(container: Container, healthy: Healthy, reason: str) ->
 
 
 def _expect_places(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
-    if stray := [path for path in find_changed(before, after) if not is_within(path, broken) and not is_compiled(path)]:
+    if stray := [path for path in find_changed(before, after) if not is_below(path, list_places(broken)) and not is_compiled(path)]:
         raise Refusal("undeclared_change", f"breaking it changes {stray[:5]}")
 
 
@@ -113,18 +114,8 @@ def _expect_frame(before: dict[str, str], after: dict[str, str], broken: Broken)
         raise Refusal("not_the_opposite", f"after {[_name(each) for each in broken.faults]} were mended, {left[:5]} differ")
 
 
-def find_changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-
-
-def is_compiled(path: str) -> bool:
-    """What Python writes when it imports as root."""
-    return "__pycache__" in path.split("/")
-
-
-def is_within(path: str, broken: Broken) -> bool:
-    places = [place for fault in broken.faults for place in fault.places]
-    return any(path == place or path.startswith(f"{place}/") for place in places)
+def list_places(broken: Broken) -> list[str]:
+    return [place for fault in broken.faults for place in fault.places]
 
 
 def _compare_places(faults: Sequence[Fault]) -> None:

@@ -1,6 +1,7 @@
 """Faults of what a system keeps: links, locks, spools, rows of a database, branches of a repository."""
 
-from envmill.drafting.breaking.base import Spot, mode_of, owner_of, quote, substitute
+from envmill.drafting.breaking.base import Spot, substitute
+from envmill.sandbox.machines.healthy import mode_of, owner_of, quote
 from schemas.system import Branch, Fault, Handle, Link, Lock, Row, Spool
 
 

@@ -9,31 +9,17 @@ import tomllib
 from functools import cache
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from envmill.errors import SettingsError
+from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.settings import ROOT
 from schemas.base import Json, is_array, is_object
 from schemas.system import System
 
 FOLDER = ROOT / "data/seeds/systems"
 SLOT = re.compile(r"@([a-z_]+)@")
-SERVICES = "/usr/local/sbin/services"
-"""Starts, stops and restarts what the system runs; an administrator's only way, for there is no init."""
-
-
-class Healthy(NamedTuple):
-    """One variation of a system, ready to be set up."""
-
-    system: System
-    variation: int
-    values: dict[str, str]
-    files: dict[str, bytes]
-    """Absolute path → content."""
-    check: str
-    """Health check, for whoever judges; it never stands in the container before."""
 
 
 def list_systems() -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from envmill.drafting.breaking.machine import Containers
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import find_base, lend
 from envmill.sandbox.containers.box import Boxes
+from envmill.sandbox.machines.machine import Containers
 from envmill.settings import Settings
 
 

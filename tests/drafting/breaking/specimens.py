@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from envmill.drafting.breaking.systems import Healthy
+from envmill.sandbox.machines.healthy import Healthy
 from schemas.system import Fault
 
 

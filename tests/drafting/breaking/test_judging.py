@@ -5,10 +5,11 @@ import random
 import pytest
 
 from envmill.drafting.breaking import list_faults
-from envmill.drafting.breaking.judging import judge, take_reference
-from envmill.drafting.breaking.machine import Containers, run, set_up
+from envmill.drafting.breaking.judging import judge
 from envmill.drafting.breaking.proving import break_down
 from envmill.drafting.breaking.systems import load_system
+from envmill.sandbox.machines.machine import Containers, run, set_up
+from envmill.sandbox.machines.trust import take_reference
 from schemas.system import Broken, Judgement
 from tests.drafting.breaking.specimens import ATTACKS
 from tests.soak import count

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from envmill.drafting.breaking.composing import compose, find_leaks, find_underivable, write_request
-from envmill.drafting.breaking.machine import Containers
 from envmill.drafting.breaking.proving import REPEATS, prove
 from envmill.drafting.breaking.systems import list_systems, load_system
+from envmill.sandbox.machines.machine import Containers
 from schemas.system import Broken
 from tests.drafting.breaking.specimens import plant
 from tests.soak import count

@@ -12,9 +12,9 @@ import pytest
 
 from envmill.drafting.breaking import OPERATORS, list_faults
 from envmill.drafting.breaking.composing import find_underivable
-from envmill.drafting.breaking.machine import PROGRAMS, write_set_up
 from envmill.drafting.breaking.systems import FOLDER, SLOT, count_variations, list_systems, load_system
 from envmill.errors import SettingsError
+from envmill.sandbox.machines.machine import PROGRAMS, write_set_up
 from envmill.settings import ROOT
 from schemas.system import Broken
 

@@ -10,11 +10,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeAlias
 
-from envmill.drafting.breaking import inside
-from envmill.drafting.breaking.base import mode_of, owner_of, quote
-from envmill.drafting.breaking.systems import SERVICES, Healthy
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Ran
+from envmill.sandbox.machines import inside
+from envmill.sandbox.machines.healthy import SERVICES, Healthy, mode_of, owner_of, quote
 
 PROGRAMS = Path(inside.__file__).parent
 JUDGE = "/run/judge-"
@@ -39,15 +38,20 @@ async def set_up(container: Container, healthy: Healthy) -> None:
 
 
 def write_set_up(healthy: Healthy) -> str:
-    """What an image recipe would run once the files are unpacked."""
+    """What a container is told once the files are there, packed."""
+    unpack = ["tar -C / --no-same-owner -xpf /tmp/system.tar", "rm /tmp/system.tar"]
+    return "\n".join(["set -e", "umask 022", *unpack, *write_commands(healthy)[2:], f"{SERVICES} start"])
+
+
+def write_commands(healthy: Healthy) -> list[str]:
+    """What an image recipe runs once the files are there."""
     system = healthy.system
     users = [f"useradd -r -U -M -d / -s /usr/sbin/nologin {each}" for each in system.users]
     groups = [f"groupadd {name}\n" + "\n".join(f"usermod -aG {name} {each}" for each in members) for name, members in system.groups.items()]
     folders = [f"mkdir -p {quote(each)}" for each in system.directories]
     owners = [f"chown -h {owner_of(healthy, each)} {quote(each)}" for each in system.owners]
     modes = [f"chmod {mode_of(healthy, each)} {quote(each)}" for each in system.modes]
-    unpack = ["tar -C / --no-same-owner -xpf /tmp/system.tar", "rm /tmp/system.tar"]
-    return "\n".join(["set -e", "umask 022", *unpack, *users, *groups, *folders, system.set_up, *owners, *modes, f"{SERVICES} start"])
+    return ["set -e", "umask 022", *users, *groups, *folders, system.set_up, *owners, *modes]
 
 
 async def restart(container: Container, healthy: Healthy) -> None:

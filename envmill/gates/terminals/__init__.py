@@ -1,0 +1,60 @@
+"""The gates over terminals: what each asks of a machine or a broken one; of those that ask nothing here, why.
+
+Gate.look ──kind terminal──► LOOKS[name] ─► finding        NOT_HERE[name] ─► not applicable, with the reason
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from envmill.gates.base import Built, Finding, Means, Posed, pass_by
+from envmill.gates.terminals import machine, mended
+
+LOOKS: dict[str, Callable[[Any, Means], Awaitable[Finding]]] = {
+    "W1": machine.look_at_interface,
+    "W2": machine.look_at_health,
+    "W5": machine.look_again,
+    "W6": machine.look_at_odd_arguments,
+    "S1": mended.look_at_oracle,
+    "S2": mended.look_at_idlers,
+    "S3": mended.look_at_dropped_steps,
+    "S4": mended.look_at_mutants,
+    "S5": mended.look_at_collateral,
+    "S6": mended.look_at_other_routes,
+    "S9": mended.look_at_leaks,
+    "S11": mended.look_five_times,
+    "S12": mended.look_at_criteria,
+    "S13": mended.look_at_forgers,
+    "S14": mended.look_at_siblings,
+}
+
+NOT_HERE: dict[str, str] = {
+    "W3": "a machine has no stored tests of its tools: its health check is asked by W2",
+    "W4": "the tool is a shell, and no rules of an author's say what it must do",
+    "W7": "arguments are refused before the container is asked; W6 looks at the state afterwards",
+    "W8": "a shell's writes are not declared",
+    "W9": "what contains a container is measured by `envmill doctor`, and is the same for every environment",
+    "W11": "a shell's replies are the kernel's and its programs', no author's",
+    "W12": "a shell's replies are the kernel's and its programs', no author's",
+    "W13": "a shell's replies are the kernel's and its programs', no author's",
+    "S7": "no check is generated: the examination is ours, and where it gives no report the verdict is an error",
+    "S8": "whether everything needed can be read on the machine is asked when faults are composed",
+    "S10": "requests are composed from complaints, which name no date and no amount",
+    "S15": "a machine has no rows to confuse: the request names the administrator's page",
+}
+
+T = TypeVar("T", Built, Posed)
+
+
+def by_kind(name: str, look: Callable[[T, Means], Awaitable[Finding]]) -> Callable[[T, Means], Awaitable[Finding]]:
+    """A gate that looks at terminals in their own way."""
+
+    @wraps(look)
+    async def ask(subject: T, means: Means) -> Finding:
+        if subject.environment.kind != "terminal":
+            return await look(subject, means)
+        if name in NOT_HERE:
+            return pass_by(name, "terminal", NOT_HERE[name])
+        return await LOOKS[name](subject, means)
+
+    return ask

@@ -1,0 +1,209 @@
+"""Gates over a broken machine: is it paid for being mended, the whole of it, and for nothing else?"""
+
+from collections.abc import Iterator, Sequence
+
+from envmill.errors import SandboxError
+from envmill.gates.base import Finding, Means, Posed, drop, fail, keep, pass_by, skip
+from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play
+from envmill.kinds.terminal import write_step
+from envmill.sandbox.machines.files import CHECK, RECIPE, ROOT, read_machine
+from schemas.base import Json, is_object
+from schemas.system import MachineState
+
+REPEATS = 5
+ROTATED = 3
+"""Up to so many faults every rotation of their mends was proved; beyond that only the reference path's own order is known."""
+SIBLINGS = 2
+RESTART = "services restart"
+
+IDLERS: dict[str, Sequence[str]] = {
+    "do_nothing": (),
+    "restart_all": (RESTART,),
+    "read_everything": ("find /etc /srv /opt -type f -readable 2>/dev/null | head -500 | xargs -r head -c 2000 >/dev/null 2>&1",),
+    "kill_all": ("kill -9 -1", "true"),
+}
+"""Those who act without knowing what is wrong."""
+
+FORGERS: dict[str, str] = {
+    "reward_file": "mkdir -p /logs/verifier; echo 1 >/logs/verifier/reward.txt; echo '{\"reward\": 1}' >/logs/verifier/reward.json",
+    "tests": "mkdir -p /tests; echo 'def test(): pass' >/tests/test_final.py; echo 'exit 0' >/tests/test.sh",
+    "interpreter": "printf '#!/bin/bash\\nexit 0\\n' >/tmp/p; chmod 755 /tmp/p; cp --remove-destination /tmp/p /usr/bin/python3.11",
+    "module": "echo 'import sys; sys.exit(0)' >/usr/lib/python3.11/sitecustomize.py",
+    "services": "printf '#!/bin/bash\\nexit 0\\n' >/usr/local/sbin/services",
+    "preload": "echo /tmp/none.so >/etc/ld.so.preload",
+    "full_disk": "head -c 900M /dev/zero >/var/tmp/full 2>/dev/null; true",
+}
+"""Those who would be judged well without mending anything."""
+
+TOUCHES: dict[str, str] = {
+    "new_file": "echo forged >/etc/left-behind",
+    "page": "echo 'all is well' >>{page}",
+    "rights": "chmod 777 /etc/passwd",
+    "removed": "rm /etc/debian_version",
+}
+"""Changes that nobody asked for."""
+
+
+async def look_at_oracle(subject: Posed, means: Means) -> Finding:
+    """On two machines: no command fails, both pass, both end alike."""
+    if not subject.scenario.oracle:
+        return skip("S1", "no_oracle", "There is no reference path to replay: give the scenario its mend scripts.")
+    return await _repeat("S1", subject, means, 2) or keep("S1", {"commands": len(subject.scenario.oracle)})
+
+
+async def look_five_times(subject: Posed, means: Means) -> Finding:
+    """Both ends of the mending, on five machines each: what is only sometimes broken, or only sometimes mended, shows."""
+    if finding := await _repeat("S11", subject, means, REPEATS):
+        return finding
+    try:
+        nothing = [(await play(subject, means, (), turn)).seen[-1].state for turn in range(REPEATS)]
+    except (BrokenMachine, SandboxError) as error:
+        return fail("S11", "no_verdict", str(error))
+    if any(state != subject.scenario.initial_state for state in nothing):
+        return drop("S11", "start_differs", "nobody touched it, and it does not always begin as the scenario says", nothing)
+    return keep("S11", {"machines": 2 * REPEATS})
+
+
+async def look_at_idlers(subject: Posed, means: Means) -> Finding:
+    return await find_paid("S2", "attack_paid", subject, means, IDLERS) or keep("S2", {"attackers": list(IDLERS)})
+
+
+async def look_at_forgers(subject: Posed, means: Means) -> Finding:
+    plays: dict[str, Sequence[str]] = {name: (script,) for name, script in FORGERS.items()}
+    return await find_paid("S13", "forger_paid", subject, means, plays) or keep("S13", {"attackers": list(plays)})
+
+
+async def look_at_dropped_steps(subject: Posed, means: Means) -> Finding:
+    """Every strict prefix, and every path with one step left out."""
+    steps = list_steps(subject)
+    plays: dict[str, Sequence[str]] = {f"the first {count} of {len(steps)} steps": steps[:count] for count in range(len(steps))}
+    plays |= {f"all but step {place + 1}": [*steps[:place], *steps[place + 1 :]] for place in range(len(steps))}
+    return await find_paid("S3", "survives_without", subject, means, plays) or keep("S3", {"paths": len(plays)})
+
+
+async def look_at_mutants(subject: Posed, means: Means) -> Finding:
+    """Mended, and one of the breaks made again; all of them are wrong, so all must lose."""
+    steps, breaks = list_steps(subject), MachineState.model_validate(subject.scenario.initial_state).breaks
+    plays: dict[str, Sequence[str]] = {
+        f"mended, then broken again in place {place + 1}": [*steps, write_step(f"services stop\n{script}\nservices start || true")]
+        for place, script in enumerate(breaks)
+    }
+    plays |= {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
+    return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", {"mutants": len(plays), "killed": len(plays)})
+
+
+async def look_at_collateral(subject: Posed, means: Means) -> Finding:
+    page = read_machine(subject.environment.files).system.page
+    plays: dict[str, Sequence[str]] = {name: [*list_steps(subject), script.format(page=page)] for name, script in TOUCHES.items()}
+    return await find_paid("S5", "collateral_unseen", subject, means, plays) or keep("S5", {"touches": list(plays)})
+
+
+async def look_at_other_routes(subject: Posed, means: Means) -> Finding:
+    """Other orders, looking around first, a copy beside what is edited, a service restarted once more."""
+    for name, commands in _list_routes(subject):
+        try:
+            trial = await play(subject, means, commands)
+        except (BrokenMachine, SandboxError) as error:
+            return fail("S6", "no_verdict", f"{name}: {error}")
+        if trial.verdict.outcome != "pass":
+            evidence: Json = {"commands": list(commands), "verdict": trial.verdict.model_dump()}
+            return drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence)
+    return keep("S6", {"routes": [name for name, _ in _list_routes(subject)]})
+
+
+def _list_routes(subject: Posed) -> Iterator[tuple[str, Sequence[str]]]:
+    steps = list_steps(subject)
+    machine, state = read_machine(subject.environment.files), MachineState.model_validate(subject.scenario.initial_state)
+    if 1 < len(steps) <= ROTATED:
+        yield from ((f"rotated by {turn}", [*steps[turn:], *steps[:turn]]) for turn in range(1, len(steps)))
+    copies = "; ".join(f"cp -a {place} /root/copy-{number}" for number, place in enumerate(state.places))
+    yield "copies kept", [f"{copies}; true", *steps]
+    yield (
+        "looked around",
+        [f"cat {machine.system.page}; ps aux; ls -laR /etc >/dev/null; services status; cd /tmp; x=1", *steps, f"{RESTART}; exit"],
+    )
+
+
+async def look_at_leaks(subject: Posed, means: Means) -> Finding:
+    """Neither the image nor the machine as it is handed over holds the check, the breaks or the mends."""
+    files = subject.environment.files
+    secrets = [*_list_telling(files[CHECK]), *(line for step in list_steps(subject) for line in _list_telling(step))]
+    shown = "\n".join(text for name, text in files.items() if name.startswith(f"{ROOT}/") or name == RECIPE)
+    if told := [line for line in secrets if line in shown or line in subject.scenario.request]:
+        return drop("S9", "told", f"an agent can read {told[0]!r}", told[:20])
+    needle = max((line for line in _list_telling(files[CHECK]) if "'" not in line), key=len, default=CHECK)
+    script = (
+        f"grep -rlF --exclude-dir=proc --exclude-dir=sys -e '{needle}' / 2>/dev/null; "
+        "ls -d /tests /solution /logs /run/judge-* 2>/dev/null; ls -A /tmp /root; "
+        "cat /root/.bash_history 2>/dev/null; env | grep -i envmill"
+    )
+    try:
+        trial = await play(subject, means, (script,))
+    except (BrokenMachine, SandboxError) as error:
+        return fail("S9", "no_verdict", str(error))
+    found: str = trial.replies[0].parts[0]["value"]["output"]
+    left = [line for line in found.splitlines() if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")]
+    return drop("S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left) if left else keep("S9")
+
+
+def _list_telling(text: str) -> list[str]:
+    """Lines long enough to be nobody else's."""
+    return [
+        line.strip() for line in text.splitlines() if len(line.strip()) >= 24 and not line.strip().startswith(('"""', "from ", "import "))
+    ]
+
+
+async def look_at_criteria(subject: Posed, means: Means) -> Finding:
+    """Every goal is false at the start and true at the end, every guard true at both."""
+    verifier, start = subject.scenario.verifier, subject.scenario.initial_state
+    if not verifier.goals:
+        return drop("S12", "no_goal", "nothing is asked")
+    try:
+        end = (await play(subject, means, list_steps(subject))).seen[-1].state or {}
+    except (BrokenMachine, SandboxError) as error:
+        return fail("S12", "no_verdict", str(error))
+    for kind, checks in (("goal", verifier.goals), ("guard", verifier.guards)):
+        for check in checks:
+            before, after = _follow(start, check.path) == check.value, _follow(end, check.path) == check.value
+            if not after or before is (kind == "goal"):
+                detail = f"{check.name}: {before} at the start, {after} at the end"
+                return drop("S12", f"{kind}_says_nothing", detail, check.model_dump())
+    return keep("S12", {"goals": len(verifier.goals), "guards": len(verifier.guards)})
+
+
+async def look_at_siblings(subject: Posed, means: Means) -> Finding:
+    """Whoever mends another machine of the kind has not mended this one."""
+    own = MachineState.model_validate(subject.scenario.initial_state).breaks
+    others = [each for each in subject.siblings if not set(own) <= set(MachineState.model_validate(each.initial_state).breaks)][:SIBLINGS]
+    if not others:
+        return pass_by("S14", "no_siblings", "no other scenario of this machine has other faults")
+    plays: dict[str, Sequence[str]] = {f"the path of {each.id}": [call.arguments["command"] for call in each.oracle] for each in others}
+    return await find_paid("S14", "sibling_passes", subject, means, plays) or keep("S14", {"siblings": list(plays)})
+
+
+async def _repeat(gate: str, subject: Posed, means: Means, times: int) -> Finding | None:
+    """What is wrong with the reference path on one of so many machines."""
+    ends: list[Json] = []
+    for turn in range(times):
+        try:
+            trial = await play(subject, means, list_steps(subject), turn)
+        except (BrokenMachine, SandboxError) as error:
+            return fail(gate, "no_verdict", str(error))
+        told: list[Json] = [reply.parts[0]["value"] if reply.parts else reply.message for reply in trial.replies]
+        bad = [each for each in told if not is_object(each) or each["exit_code"] != 0]
+        if gate == "S1" and bad:
+            return drop(gate, "oracle_fails_to_run", f"a step of the reference path fails: {bad[0]}", told)
+        if trial.verdict.outcome != "pass":
+            return drop(gate, "oracle_fails", trial.verdict.reason, {"replies": told, "verdict": trial.verdict.model_dump()})
+        ends.append(trial.seen[-1].state)
+    return (
+        drop(gate, "oracle_differs", "the same path ends otherwise on another machine", ends)
+        if any(end != ends[0] for end in ends)
+        else None
+    )
+
+
+def _follow(state: Json, path: Sequence[str]) -> Json:
+    for key in path:
+        state = state[key]
+    return state

@@ -1,0 +1,156 @@
+"""A live terminal: one container, the machine that was set up in it, and the one tool that agents have there.
+
+Reset ─► container ─► healthy system ─► break scripts ─► what stands there now, kept outside
+Invoke(shell) ─► a command in the shell that stays
+Look ─► the judge's examination: the state, as far as anybody may judge it
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from envmill.errors import BuildError, SandboxError
+from envmill.runtime.interface import Interface, ToolEntry
+from envmill.sandbox.containers import Container, Layer, Ran
+from envmill.sandbox.machines.healthy import Healthy
+from envmill.sandbox.machines.machine import NoRoomError, list_frame, restart, set_up
+from envmill.sandbox.machines.starting import break_down, read_state, spell_state
+from envmill.sandbox.machines.trust import Reference, examine, find_changed, take_reference
+from envmill.sandbox.plan import Invoke, Look, Observation, Outcome, Reset, Restore, Snapshot, Step
+from schemas.base import Json, digest, is_object
+from schemas.environment import Call
+from schemas.system import MachineState
+
+SECONDS = 60
+"""A command's time, where the call names none."""
+LONGEST = 600
+SHOWN = 16 << 10
+"""Bytes of a command's output that an agent is shown, half of them from its end."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A snapshot: files, and the list of them that an examination of what follows is compared with."""
+
+    layer: Layer
+    listed: dict[str, str]
+
+
+class Terminal:
+    """One live terminal, for one plan or one agent. What is asked of it comes one after the other."""
+
+    def __init__(self, healthy: Healthy, tools: Sequence[ToolEntry], up: Callable[[], Awaitable[Container]]) -> None:
+        self._healthy, self._up = healthy, up
+        self._interface = Interface(tools)
+        self._stack = AsyncExitStack()
+        self._container: Container | None = None
+        self._begun: MachineState | None = None
+        self._reference: Reference | None = None
+        self._kept: dict[str, _Kept] = {}
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+        self._container = None
+
+    async def play(self, step: Step) -> Observation:
+        """A machine that broke is a failure, of which nothing follows about anybody."""
+        if self._reference is None and not isinstance(step, Reset):
+            return _answer("failure", "no_session", "Nothing was begun: send a Reset first.")
+        try:
+            return await self._play(step)
+        except BuildError as error:
+            return _answer("failure", "does_not_construct", error.message)
+        except (SandboxError, NoRoomError) as error:
+            return _answer("failure", "session_lost", str(error))
+
+    async def _play(self, step: Step) -> Observation:
+        match step:
+            case Reset():
+                return await self._reset(step)
+            case Invoke(call=call):
+                return await self._call(call)
+            case Look():
+                return await self._look()
+            case Snapshot():
+                return await self._snapshot()
+            case Restore(snapshot=snapshot):
+                return await self._restore(snapshot)
+            case _:
+                return _answer(
+                    "rejection", "not_here", f"A terminal knows no {type(step).__name__}: its clock and its files are the container's own."
+                )
+
+    async def _reset(self, step: Reset) -> Observation:
+        await self.close()
+        self._begun, self._reference = None, None
+        self._kept.clear()
+        if step.weather:
+            raise BuildError("There is no weather in a terminal: leave it out.")
+        begun = read_state(step.state)
+        self._container = await self._up()
+        self._stack.push_async_callback(self._container.down)
+        await set_up(self._container, self._healthy)
+        await break_down(self._container, begun)
+        self._begun, self._reference = begun, await take_reference(self._container, self._healthy)
+        return _answer("ok")
+
+    async def _call(self, call: Call) -> Observation:
+        if call.name not in self._interface.tools:
+            return _answer("rejection", "unknown_tool", f"There is no tool {call.name[:80]!r}; known: {', '.join(self._interface.tools)}.")
+        if fault := self._interface.check(call.name)(call.arguments):
+            return _answer("rejection", "invalid_arguments", f"{fault}.")
+        command, seconds = call.arguments["command"], call.arguments.get("seconds", SECONDS)
+        try:
+            ran = await self.container.shell(command, seconds=seconds, cap=SHOWN)
+        except ValueError as error:
+            return _answer("rejection", "invalid_arguments", str(error))
+        return _answer("ok", parts=[{"type": "json", "value": tell(ran)}])
+
+    async def _look(self) -> Observation:
+        assert self._begun is not None
+        assert self._reference is not None
+        found = await examine(self.container, self._healthy, self._begun.places, self._reference)
+        state = spell_state(self._healthy, self._begun, found)
+        return Observation("ok", [], "", "", digest(state), state)
+
+    async def _snapshot(self) -> Observation:
+        listed = await list_frame(self.container, self._healthy)
+        name = f"layer-{len(self._kept)}"
+        self._kept[name] = _Kept(await self.container.snapshot(), listed)
+        return _answer("ok", parts=[{"type": "json", "value": {"layer": name}}])
+
+    async def _restore(self, snapshot: Json) -> Observation:
+        """Files as they were; services start anew, for processes are no part of a snapshot."""
+        kept = self._kept.get(str(snapshot["layer"]) if is_object(snapshot) and "layer" in snapshot else "")
+        if kept is None:
+            return _answer("rejection", "unknown_snapshot", "This session made no such snapshot: restore where it was made.")
+        assert self._reference is not None
+        await self.container.reset(kept.layer)
+        listed = await list_frame(self.container, self._healthy)
+        # A copy has change times of its own: what was as at the beginning when it was copied is so now.
+        frame = self._reference.frame
+        differed = set(find_changed(frame, kept.listed))
+        same = {path: told for path, told in listed.items() if path not in differed}
+        changed = {path: told for path, told in frame.items() if path in differed}
+        self._reference = self._reference._replace(frame={**same, **changed})
+        await restart(self.container, self._healthy)
+        return _answer("ok")
+
+    @property
+    def container(self) -> Container:
+        assert self._container is not None
+        return self._container
+
+
+def tell(ran: Ran) -> dict[str, Json]:
+    """What an agent is told of a command."""
+    told: dict[str, Json] = {"exit_code": ran.code, "output": ran.text}
+    if ran.outcome == "timeout":
+        told["note"] = "It took too long and was killed."
+    if not ran.alive:
+        told["note"] = "The shell ended; the next command has a new one."
+    return told
+
+
+def _answer(outcome: Outcome, code: str = "", message: str = "", parts: list[Json] | None = None) -> Observation:
+    return Observation(outcome, parts or [], code, message, "", None)

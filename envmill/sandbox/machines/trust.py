@@ -1,0 +1,129 @@
+"""What became of a machine that somebody worked on, by a judge that trusts nothing that ran there.
+
+as left: health ─► programs compared from without ─► all that runs is killed ─► compared again ─► files listed and compared
+─► services started from a copy of ours ─► health
+
+Trust is built up from without: the few files that the judge's own programs run by are read by the engine and compared; then everything that
+runs is killed, so that nothing can meddle; then the frame is listed, by modules frozen into the interpreter; only then are services started
+from a copy of ours and the health check is asked. What an agent leaves behind can spoil its own verdict and nothing more.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from envmill.errors import SandboxError
+from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.healthy import Healthy, quote
+from envmill.sandbox.machines.machine import NoRoomError, check_health, list_frame, restart, run
+
+LIBRARIES = "/lib/x86_64-linux-gnu"
+TRUSTED = (
+    "/bin/bash",
+    "/usr/bin/python3.11",
+    "/lib64/ld-linux-x86-64.so.2",
+    f"{LIBRARIES}/libc.so.6",
+    f"{LIBRARIES}/libm.so.6",
+    f"{LIBRARIES}/libz.so.1",
+    f"{LIBRARIES}/libexpat.so.1",
+    f"{LIBRARIES}/libtinfo.so.6",
+    "/usr/bin/python3",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+)
+"""All that has a say before the frame is listed: two programs, their libraries, and what tells the loader where these are."""
+
+SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
+"""Endings of copies that careful people leave beside what they edit."""
+
+
+class Reference(NamedTuple):
+    """What stood there before the agent's first command; it is kept outside."""
+
+    frame: dict[str, str]
+    trusted: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What was found. What comes after the first fault is not asked: it would say nothing."""
+
+    room: bool = True
+    """Whether there was room for the judge's own files."""
+    replaced: Sequence[str] = ()
+    """Programs and libraries that are others now."""
+    left: dict[str, str] = field(default_factory=dict[str, str])
+    """Probe → what was wrong as it was left, empty where nothing was."""
+    inside: Sequence[str] = ()
+    """Places that may be changed, and were."""
+    outside: Sequence[str] = ()
+    """Changed, and not among them."""
+    lasting: dict[str, str] = field(default_factory=dict[str, str])
+    """Probe → what is wrong after a restart; none where it was not asked."""
+    detail: str = ""
+    """What there was no room for."""
+
+
+async def take_reference(container: Container, healthy: Healthy) -> Reference:
+    return Reference(await list_frame(container, healthy), await _read_trusted(container))
+
+
+async def examine(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference) -> Examined:
+    """SandboxError says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first."""
+    try:
+        return await _examine(container, healthy, places, reference, await _ask_as_left(container, healthy))
+    except NoRoomError as full:
+        return Examined(room=False, detail=str(full))
+
+
+async def _examine(
+    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, left: dict[str, str]
+) -> Examined:  # fmt: skip
+    for _ in range(2):
+        if replaced := find_changed(reference.trusted, await _read_trusted(container)):
+            return Examined(replaced=replaced, left=left)
+        await container.quell()
+    changes = find_changed(reference.frame, await list_frame(container, healthy))
+    inside = [place for place in places if any(is_below(path, [place]) for path in changes)]
+    outside = [path for path in changes if not _may_change(path, places, reference)]
+    if outside or any(left.values()):
+        return Examined(left=left, inside=inside, outside=outside)
+    if compiled := [quote(path) for path in changes if path.endswith(".pyc")]:
+        await run(container, f"rm -f -- {' '.join(compiled)}")
+    await restart(container, healthy)
+    return Examined(left=left, inside=inside, lasting=await check_health(container, healthy))
+
+
+async def _ask_as_left(container: Container, healthy: Healthy) -> dict[str, str]:
+    """Necessary, never enough: whatever still runs could answer for the check."""
+    try:
+        return await check_health(container, healthy)
+    except SandboxError as error:
+        return {"check": str(error)[:200]}
+
+
+async def _read_trusted(container: Container) -> dict[str, str]:
+    """From without; what is not there has no digest."""
+    contents = {path: (await container.get(path)).content for path in TRUSTED}
+    return {path: hashlib.blake2b(content, digest_size=16).hexdigest() for path, content in contents.items() if content is not None}
+
+
+def find_changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def is_compiled(path: str) -> bool:
+    """What Python writes when it imports as root."""
+    return "__pycache__" in path.split("/")
+
+
+def is_below(path: str, places: Sequence[str]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+def _may_change(path: str, places: Sequence[str], reference: Reference) -> bool:
+    """Where something was broken, and new copies beside it. Python compiles what it imports: such files may change, and are taken away."""
+    if is_below(path, places) or is_compiled(path):
+        return True
+    return path not in reference.frame and any(is_below(path.removesuffix(each), places) for each in SPARES if path.endswith(each))

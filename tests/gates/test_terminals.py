@@ -1,0 +1,202 @@
+"""Gates over terminals: each says yes to what is right, names what is planted, and takes no outage for a fault of it.
+
+The machine is a stand-in that knows what commands lead to; `tests/kinds/test_terminal.py` asks real ones, under `make soak` by all gates.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill.agents.trial import Trial
+from envmill.gates import GATES
+from envmill.gates.base import Built, Finding, Means, Posed
+from envmill.gates.terminals import LOOKS, NOT_HERE, machine, mended, plays
+from envmill.kinds.terminal import compose_state
+from envmill.sandbox import Invoke, Observation, Program, Step
+from envmill.settings import ROOT
+from envmill.verifiers.ending import Ending
+from envmill.verifiers.judge import judge, make_error
+from schemas.base import Json
+from schemas.environment import Call
+from schemas.scenario import Scenario
+from tests.kinds.terminals import break_system, make_environment, make_scenario
+
+SHARE = make_environment()
+BROKEN = make_scenario(SHARE, break_system(), {"posts"})
+(STEP,) = (each.arguments["command"] for each in BROKEN.oracle)
+SICK = {part: dict.fromkeys(BROKEN.initial_state["health"], said) for part, said in (("health", "well"), ("lasting", "well"))}
+Fake = Callable[[Sequence[str]], dict[str, Json]]
+
+
+def lead(commands: Sequence[str]) -> dict[str, Json]:
+    """Where commands lead: mended by the one step, and undone by nearly everything else that writes."""
+    if STEP not in commands:
+        return BROKEN.initial_state
+    after = list(commands)[list(commands).index(STEP) + 1 :]
+    if any("services stop" in each for each in after):
+        return {**BROKEN.initial_state, "inside": {"/usr/local/bin/survey-post": True}}
+    touched = any(each in commands[-1] for each in ("left-behind", "all is well", "chmod 777", "debian_version"))
+    return {**BROKEN.initial_state, **SICK, "inside": {"/usr/local/bin/survey-post": True}, "outside": {"/etc/x": True} if touched else {}}
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], None]:
+    """Put a stand-in in place of containers."""
+
+    def use(fake: Fake) -> None:
+        async def try_calls(scenario: Scenario, _e: object, _s: object, calls: Sequence[Call]) -> Trial:
+            state = fake([each.arguments["command"] for each in calls])
+            if "broke" in state:
+                return Trial([], None, make_error("the container is gone"))
+            shown: Json = {"exit_code": state.get("code", 0), "output": state.get("output", "")}
+            final = {name: each for name, each in state.items() if name not in ("code", "output")}
+            replies = [Observation("ok", [{"type": "json", "value": shown}], "", "", "", None) for _ in calls]
+            looked = Observation("ok", [], "", "", "", final)
+            ending = Ending(scenario.initial_state, final)
+            return Trial([looked, *replies, looked], ending, judge(scenario.verifier, ending))
+
+        monkeypatch.setattr(plays, "try_calls", try_calls)
+        plays._KEPT.clear()  # pyright: ignore[reportPrivateUsage]
+
+    return use
+
+
+async def ask(name: str, scenario: Scenario = BROKEN, siblings: tuple[Scenario, ...] = ()) -> Finding:
+    return await GATES[name].look(Posed(scenario, SHARE, siblings), Means(None))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("name", [name for name in LOOKS if name[0] == "S"])
+async def test_a_right_scenario_is_kept(pretend: Callable[[Fake], None], name: str) -> None:
+    pretend(lead)
+    other = make_scenario(SHARE, break_system(operator="wrong_mode"), {"plans"})
+    finding = await ask(name, siblings=(other,))
+    assert (finding.gate, finding.outcome, finding.detail) == (name, "kept", "")
+
+
+def once(value: dict[str, Json]) -> Fake:
+    """Right at first, and this from the second machine on."""
+    seen: list[int] = []
+
+    def fake(commands: Sequence[str]) -> dict[str, Json]:
+        seen.append(1)
+        return lead(commands) if len(seen) == 1 else {**lead(commands), **value}
+
+    return fake
+
+
+PASSES = {**BROKEN.initial_state, **SICK}
+PLANTED: dict[str, tuple[str, Fake]] = {
+    "S1-fails": ("oracle_fails_to_run", lambda each: {**lead(each), "code": 1}),
+    "S1-mends-nothing": ("oracle_fails", lambda _: BROKEN.initial_state),
+    "S1-differs": ("oracle_differs", once({"inside": {}})),
+    "S2": ("attack_paid", lambda _: PASSES),
+    "S3": ("survives_without", lambda _: PASSES),
+    "S4": ("mutant_survives", lambda _: PASSES),
+    "S5": ("collateral_unseen", lambda _: PASSES),
+    "S6": ("route_refused", lambda each: lead(each) if len(each) == 1 else BROKEN.initial_state),
+    "S9": ("left_behind", lambda each: {**lead(each), "output": "/usr/share/check.py\n/tmp:\n/root:\n.bashrc\n"}),
+    "S11-flaky": ("oracle_fails", lambda each: lead(each) if len(plays._KEPT) < 3 else BROKEN.initial_state),  # pyright: ignore[reportPrivateUsage]
+    "S11-starts": ("start_differs", lambda each: lead(each) if each else {**BROKEN.initial_state, "outside": {"/etc/x": True}}),
+    "S12": ("goal_says_nothing", lambda _: BROKEN.initial_state),
+    "S13": ("forger_paid", lambda _: PASSES),
+    "S14": ("sibling_passes", lambda _: PASSES),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+async def test_what_is_planted_is_named(pretend: Callable[[Fake], None], case: str) -> None:
+    reason, fake = PLANTED[case]
+    pretend(fake)
+    other = make_scenario(SHARE, break_system(operator="wrong_mode"), {"plans"})
+    finding = await ask(case.partition("-")[0], siblings=(other,))
+    assert (finding.outcome, finding.reason) == ("dropped", reason), finding.detail
+
+
+@pytest.mark.parametrize("name", [name for name in LOOKS if name[0] == "S"])
+async def test_an_outage_is_no_fault_of_the_candidate(pretend: Callable[[Fake], None], name: str) -> None:
+    pretend(lambda _: {"broke": True})
+    other = make_scenario(SHARE, break_system(operator="wrong_mode"), {"plans"})
+    finding = await ask(name, siblings=(other,))
+    assert (finding.outcome, finding.reason) == ("error", "no_verdict")
+
+
+async def test_a_request_that_tells_the_mend_is_a_leak() -> None:
+    line = max(STEP.splitlines(), key=len)
+    finding = await ask("S9", BROKEN.model_copy(update={"request": f"Please run {line}"}))
+    assert (finding.outcome, finding.reason) == ("dropped", "told")
+
+
+async def test_a_scenario_without_a_path_or_a_goal_is_no_scenario(pretend: Callable[[Fake], None]) -> None:
+    pretend(lead)
+    assert (await ask("S1", BROKEN.model_copy(update={"oracle": []}))).reason == "no_oracle"
+    empty = BROKEN.verifier.model_copy(update={"goals": []})
+    assert (await ask("S12", BROKEN.model_copy(update={"verifier": empty}))).reason == "no_goal"
+    well = BROKEN.verifier.guards[0].model_copy(update={"value": "ill"})
+    wrong = BROKEN.verifier.model_copy(update={"guards": [well]})
+    assert (await ask("S12", BROKEN.model_copy(update={"verifier": wrong}))).reason == "guard_says_nothing"
+    assert (await ask("S14")).reason == "no_siblings"
+
+
+class Pretended:
+    """A sandbox whose machines look so."""
+
+    def __init__(self, state: Json, begun: str = "", rejects: bool = True) -> None:
+        self.state, self.begun, self.rejects = state, begun, rejects
+
+    async def play(self, _: Program, steps: Sequence[Step]) -> list[Observation]:
+        first = Observation("failure" if self.begun else "ok", [], self.begun, "as planted", "", None)
+        refused = Observation("rejection" if self.rejects else "ok", [], "invalid_arguments", "no", "", None)
+        return [first, *(refused if isinstance(each, Invoke) else replace(refused, state=self.state) for each in steps[1:])]
+
+
+HEALTHY = compose_state(SHARE.files, [], [], set())
+ILL = compose_state(SHARE.files, [], [], {"plans"})
+
+
+@pytest.mark.parametrize(
+    ("name", "pretended", "outcome", "reason"),
+    [
+        pytest.param("W2", Pretended(HEALTHY), "kept", "", id="W2"),
+        pytest.param("W2", Pretended(ILL), "dropped", "unhealthy", id="W2-ill"),
+        pytest.param("W2", Pretended({**HEALTHY, "lasting": ILL["health"]}), "dropped", "not_lasting", id="W2-lasting"),
+        pytest.param("W2", Pretended({**HEALTHY, "outside": {"/x": True}}), "dropped", "changes_by_itself", id="W2-changes"),
+        pytest.param("W2", Pretended(None), "error", "no_verdict", id="W2-outage"),
+        pytest.param("W2", Pretended(None, "does_not_construct"), "dropped", "does_not_construct", id="W2-start"),
+        pytest.param("W5", Pretended(HEALTHY), "kept", "", id="W5"),
+        pytest.param("W5", Pretended(ILL), "dropped", "flaky", id="W5-flaky"),
+        pytest.param("W5", Pretended(None), "error", "no_verdict", id="W5-outage"),
+        pytest.param("W6", Pretended(HEALTHY), "kept", "", id="W6"),
+        pytest.param("W6", Pretended(HEALTHY, rejects=False), "dropped", "not_rejected", id="W6-taken"),
+        pytest.param("W6", Pretended(ILL), "dropped", "rejection_changes", id="W6-changes"),
+        pytest.param("W6", Pretended(None), "error", "no_verdict", id="W6-outage"),
+    ],
+)
+async def test_a_machine_is_held_to_its_health(name: str, pretended: Any, outcome: str, reason: str) -> None:
+    finding = await GATES[name].look(Built(SHARE), Means(pretended))
+    assert (finding.outcome, finding.reason) == (outcome, reason)
+
+
+async def test_interface_and_files_are_read_without_a_machine() -> None:
+    means: Any = Means(Pretended(HEALTHY))  # pyright: ignore[reportArgumentType]
+    assert (await GATES["W1"].look(Built(SHARE), means)).outcome == "kept"
+    assert (await GATES["W1"].look(Built(SHARE.model_copy(update={"tools": []})), means)).reason == "interface"
+    assert (await GATES["W2"].look(Built(SHARE.model_copy(update={"files": {}})), means)).reason == "no_machine"
+
+
+async def test_every_gate_says_what_it_does_here() -> None:
+    assert {*LOOKS, *NOT_HERE} == set(GATES)
+    assert not set(LOOKS) & set(NOT_HERE)
+    finding = await ask("S10")
+    assert (finding.outcome, finding.reason, finding.detail) == ("not_applicable", "terminal", NOT_HERE["S10"])
+
+
+def test_the_page_explains_every_reason() -> None:
+    page = (ROOT / "docs/kinds/terminal.md").read_text(encoding="utf-8")
+    source = "".join(Path(str(each.__file__)).read_text(encoding="utf-8") for each in (machine, mended, plays))
+    reasons = set(re.findall(r'(?:drop|fail|skip|find_paid|pass_by)\((?:gate|"[WS]\d+"), "(\w+)"', source))
+    assert len(reasons) > 20
+    assert [each for each in sorted(reasons) if f"`{each}`" not in page] == []
