@@ -53,6 +53,7 @@ def search_tests(environment: Environment) -> list[PlannedTest]:
         [PlannedTest(name="an empty text", call=Call(name=find.name, arguments={required[0]: ""}), expect="rejection")] if required else []
     )
     again = [
-        PlannedTest(name=f"again {call.name}", call=call, expect="success") for call in (*[Call(name="list_tools")] * 2, loans_of(MAYA))
+        PlannedTest(name=f"again {call.name} {place}", call=call, expect="success")
+        for place, call in enumerate((*[Call(name="list_tools")] * 2, loans_of(MAYA)))
     ]
     return [*found, *empty, *again]

@@ -41,7 +41,7 @@ def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
     """A prompt nobody asks would never be linted."""
     asked = {one.name for prompts in RECIPE[recipe].prompts.values() for one in prompts}
     own = {path.stem for path in folder.glob("*.md")}
-    others = {path.stem for path in FOLDER.glob("*/*.md") if path.parent != folder}
+    others = {path.stem for path in (ROOT / "envmill").rglob("prompts/**/*.md") if path.parent != folder}
     assert own == asked - (others - own), "recipes may ask what others ask"
     assert {path.name.removesuffix(".example.json") for path in folder.glob("*.example.json")} <= asked
 
