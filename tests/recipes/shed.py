@@ -52,8 +52,9 @@ def search_tests(environment: Environment) -> list[PlannedTest]:
     empty = (
         [PlannedTest(name="an empty text", call=Call(name=find.name, arguments={required[0]: ""}), expect="rejection")] if required else []
     )
+    listed = Call(name="list_tools")
     again = [
-        PlannedTest(name=f"again {call.name} {place}", call=call, expect="success")
-        for place, call in enumerate((*[Call(name="list_tools")] * 2, loans_of(MAYA)))
+        PlannedTest(name=f"again {call.name}", setup=setup, call=call, expect="success")
+        for setup, call in (([listed], listed), ([loans_of(MAYA)], listed), ([listed], loans_of(MAYA)))
     ]
     return [*found, *empty, *again]
