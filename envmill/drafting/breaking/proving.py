@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from envmill.drafting.breaking.composing import find_shared
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.frame import Frame, list_frame
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.machine import Containers, check_health, list_frame, restart, run, set_up
-from envmill.sandbox.machines.trust import find_changed, is_below, is_compiled
+from envmill.sandbox.machines.machine import Containers, check_health, restart, run, set_up
+from envmill.sandbox.machines.trust import is_below, is_compiled
 from schemas.system import Broken, Fault, Proof
 
 REPEATS = 5
@@ -104,13 +105,13 @@ async def _expect_health(container: Container, healthy: Healthy, reason: str) ->
         raise Refusal(reason, str(said))
 
 
-def _expect_places(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
-    if stray := [path for path in find_changed(before, after) if not is_below(path, list_places(broken)) and not is_compiled(path)]:
+def _expect_places(before: Frame, after: Frame, broken: Broken) -> None:
+    if stray := [path for path in before.find_changed(after) if not is_below(path, list_places(broken)) and not is_compiled(path)]:
         raise Refusal("undeclared_change", f"breaking it changes {stray[:5]}")
 
 
-def _expect_frame(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
-    if left := [path for path in find_changed(before, after) if not is_compiled(path)]:
+def _expect_frame(before: Frame, after: Frame, broken: Broken) -> None:
+    if left := [path for path in before.find_changed(after) if not is_compiled(path)]:
         raise Refusal("not_the_opposite", f"after {[_name(each) for each in broken.faults]} were mended, {left[:5]} differ")
 
 
