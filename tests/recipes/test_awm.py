@@ -17,7 +17,7 @@ from envmill.opening import open_walk
 from envmill.recipes.awm import Awm
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
-from schemas.environment import Blueprint, Environment
+from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed
@@ -36,6 +36,7 @@ class Scripted:
     """An account that asks the offline author, remembers what was asked, and plants one mistake."""
 
     provider, model = "offline", "offline"
+    last_asked = None
 
     def __init__(self, prompt: str = "", kind: str = "", *, mended: bool = True) -> None:
         self._prompt, self._kind, self._mended = prompt, kind, mended
@@ -128,6 +129,12 @@ def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None
         assert {one.kind for one in Lake(settings.lake).read(Environment, "r1")} == {"sql"}
     assert kept["environments-filter"] >= count(1, 40), kept
     assert kept["scenarios-verify"] >= count(1, 200), kept
+
+
+def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]) -> None:
+    lake, asked = Lake(finished[0].lake), {one.name: one.hash for prompts in Awm([]).prompts.values() for one in prompts}
+    for record, prompt in ((Environment, "code"), (Test, "trials"), (Scenario, "scenario")):
+        assert {(one.origin.prompt, one.origin.prompt_hash) for one in lake.read(record, "r1")} == {(prompt, asked[prompt])}
 
 
 def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
