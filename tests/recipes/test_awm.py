@@ -21,6 +21,7 @@ from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed
+from tests.bundles.five import check_five
 from tests.bundles.openers import ask_bare
 from tests.recipes.catalogue import PLANTED, Ending, follow
 from tests.soak import count
@@ -169,3 +170,8 @@ async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path)
     missed = [one for one in shown if not one.ended]
     assert len(shown) >= count(1, 60)
     assert len(missed) <= 0.05 * len(shown), missed
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: list[Settings], tmp_path: Path) -> None:
+    assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)
