@@ -24,6 +24,7 @@ from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
+from envmill.models.prompt import Prompt, tell_prompt
 from envmill.sandbox import Invoke, Look, Program, Reset
 from envmill.verifiers.compose import Composed, Run, compose_verifier
 from envmill.verifiers.court import decide
@@ -54,6 +55,10 @@ class _Version:
     fault: Fault = "code"
     mended: Mended | None = None
     """What comes next, where a debugger was asked."""
+    program_prompt: Prompt | None = None
+    """What the program was got with; likewise its tests and what was mended."""
+    plan_prompt: Prompt | None = None
+    mended_prompt: Prompt | None = None
 
     @property
     def content(self) -> Json:
@@ -82,24 +87,21 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
 
 async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
-    program, plan = before.program, before.plan
-    if before.mended is not None:
-        program, plan = before.mended.program, before.mended.plan
-    elif before.fault == "test" and before.environment is not None:
-        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
-    else:
-        locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
-        program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
+    part = await _write_part(blueprint, before, mill, account)
+    program, plan = part.program, part.plan
     assert program is not None
     try:
-        environment = assemble_environment(blueprint, program, account)
+        environment = assemble_environment(blueprint, program, account, part.program_prompt)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return _Version(program, plan, failure=error.message, fault="code")
-    plan = plan or await mill.recipe.write_tests(environment, "", account, blueprint.rows)
-    tests = store_tests(environment, plan)
+        return replace(part, failure=error.message, fault="code")
+    if plan is None:
+        plan = await mill.recipe.write_tests(environment, "", account, blueprint.rows)
+        part = replace(part, plan=plan, plan_prompt=account.last_asked)
+    tests = store_tests(environment, plan, part.plan_prompt)
     trial = await _run_tests(environment, tests, before, mill)
-    version = _Version(program, plan, environment, tests, len(trial.failures), "\n".join(trial.failures[:5]), trial.fault)
+    failure = "\n".join(trial.failures[:5])
+    version = replace(part, environment=environment, tests=tests, failing=len(trial.failures), failure=failure, fault=trial.fault)
     if not trial.red or trial.lacking:
         return version
     locked = mill.locks.of(blueprint.id).tell()
@@ -108,7 +110,27 @@ async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, acc
     except BadReply:
         # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
         return version
-    return replace(version, mended=mended, fault=mended.fault) if mended else version
+    return replace(version, mended=mended, fault=mended.fault, mended_prompt=account.last_asked) if mended else version
+
+
+async def _write_part(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+    """Program and tests of the next version, where there are any yet, each with what it was got with."""
+    program, plan = before.program, before.plan
+    kept = _Version(program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt)
+    if (mended := before.mended) is not None:
+        by = before.mended_prompt
+        return _Version(
+            mended.program,
+            mended.plan,
+            program_prompt=kept.program_prompt if mended.program == program else by,
+            plan_prompt=kept.plan_prompt if mended.plan == plan else by,
+        )
+    if before.fault == "test" and before.environment is not None:
+        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
+        return replace(kept, plan=plan, plan_prompt=account.last_asked)
+    locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
+    program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
+    return replace(kept, program=program, program_prompt=account.last_asked)
 
 
 async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
@@ -150,7 +172,7 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
     return _Trial(lacking, red, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
 
 
-def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
+def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account, prompt: Prompt | None = None) -> Environment:
     """Interface and tables are read from what was written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     kind, files = KINDS[blueprint.kind], {**blueprint.files, "program.py": reply.source}
@@ -173,11 +195,11 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
         brief=blueprint.brief,
         blueprint=blueprint.id,
         licence=blueprint.licence,
-        origin=blueprint.origin.model_copy(update={"provider": account.provider, "model": account.model, "prompt": "program"}),
+        origin=blueprint.origin.model_copy(update={"provider": account.provider, "model": account.model, **tell_prompt(prompt)}),
     )
 
 
-def store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
+def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None) -> tuple[Test, ...]:
     """Tests as they are kept."""
     return tuple(
         Test(
@@ -187,7 +209,7 @@ def store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
             setup=test.setup,
             call=test.call,
             expect=test.expect,
-            origin=environment.origin.model_copy(update={"prompt": "tests"}),
+            origin=environment.origin.model_copy(update=tell_prompt(prompt)),
         )
         for place, test in enumerate(plan.tests)
     )

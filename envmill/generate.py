@@ -17,6 +17,7 @@ from envmill.gates.base import drop
 from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
+from envmill.models.prompt import tell_prompt
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed
@@ -135,7 +136,7 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
         if fault := held.find_fault(facts):
             return _Pose(reply, None, REASON, fault)
         held = locks.within(facts)
-        return await _execute(reply, place, mill, account)
+        return await _execute(reply, place, mill, asking)
 
     versions = await strive(write, account)
     builds, last = tell_trouble(place.id, versions), versions[-1]
@@ -209,7 +210,8 @@ def _find_silence(reply: ScenarioReply) -> tuple[str, str] | None:
 
 def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int, account: Account) -> Draft:
     environment = place.environment
-    origin = environment.origin.model_copy(update={"provider": account.provider, "model": account.model, "prompt": "scenario"})
+    asked = {"provider": account.provider, "model": account.model} | tell_prompt(account.last_asked)
+    origin = environment.origin.model_copy(update=asked)
     return Draft(
         environment=environment.id,
         number=place.number,

@@ -25,6 +25,7 @@ from schemas.environment import Blueprint, Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Seed
+from tests.bundles.five import check_five
 from tests.soak import count
 from tests.test_walk import ask, settings_in
 
@@ -187,3 +188,8 @@ def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:
     counted = dict(rows)
     assert counted["validity"] >= 1
     assert counted.get("end_state", 0) + counted.get("function_match", 0) >= 1
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: Settings, tmp_path: Path) -> None:
+    assert await check_five(finished, "r1", count(1, 20), tmp_path) == count(1, 20)

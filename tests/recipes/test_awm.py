@@ -17,10 +17,11 @@ from envmill.opening import open_walk
 from envmill.recipes.awm import Awm
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
-from schemas.environment import Blueprint, Environment
+from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed
+from tests.bundles.five import check_five
 from tests.bundles.openers import ask_bare
 from tests.recipes.catalogue import PLANTED, Ending, follow
 from tests.soak import count
@@ -36,6 +37,7 @@ class Scripted:
     """An account that asks the offline author, remembers what was asked, and plants one mistake."""
 
     provider, model = "offline", "offline"
+    last_asked = None
 
     def __init__(self, prompt: str = "", kind: str = "", *, mended: bool = True) -> None:
         self._prompt, self._kind, self._mended = prompt, kind, mended
@@ -130,6 +132,12 @@ def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None
     assert kept["scenarios-verify"] >= count(1, 200), kept
 
 
+def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]) -> None:
+    lake, asked = Lake(finished[0].lake), {one.name: one.hash for prompts in Awm([]).prompts.values() for one in prompts}
+    for record, prompt in ((Environment, "code"), (Test, "trials"), (Scenario, "scenario")):
+        assert {(one.origin.prompt, one.origin.prompt_hash) for one in lake.read(record, "r1")} == {(prompt, asked[prompt])}
+
+
 def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
     rows = ask(finished[0], "select outcome, reason, detail from attrition where gate = 'choice'")
     assert rows
@@ -162,3 +170,8 @@ async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path)
     missed = [one for one in shown if not one.ended]
     assert len(shown) >= count(1, 60)
     assert len(missed) <= 0.05 * len(shown), missed
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: list[Settings], tmp_path: Path) -> None:
+    assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)

@@ -37,7 +37,7 @@ SCENARIOS = count(1, 3)
 class Nobody:
     """Whoever is asked: nobody is."""
 
-    provider, model = "offline", "none"
+    provider, model, last_asked = "offline", "none", None
 
     def afresh(self, number: int) -> "Nobody":
         return self

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -30,6 +31,7 @@ from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
 from schemas.tool_prompts import ChainReply, DebugReply, MatchedTests, RedTest, Verdict
+from tests.bundles.five import check_five
 from tests.recipes.test_awm import Scripted
 from tests.soak import count
 from tests.test_walk import ask, settings_in
@@ -229,3 +231,8 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
 
 
 _KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: Settings, tmp_path: Path) -> None:
+    assert await check_five(finished, "r1", count(1, 20), tmp_path) == count(1, 20)
