@@ -28,6 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("envmill.mill", "envmill.contrast", "envmill.splits", "envmill.corpus"),
     ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report", "envmill.keepers", "envmill.review"),
     ("envmill.gates",),
+    ("envmill.harbor",),
     ("envmill.agents", "envmill.drafting", "envmill.toolgraph", "envmill.bundles"),
     ("envmill.verifiers",),
     ("envmill.kinds",),
