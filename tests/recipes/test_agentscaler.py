@@ -19,12 +19,14 @@ from envmill.lake.lake import Lake
 from envmill.models.door import Account
 from envmill.opening import open_walk
 from envmill.recipes.agentscaler import AgentScaler
+from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.document_prompts import Found
 from schemas.environment import Blueprint, Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Seed
+from tests.recipes.chains import find_underivable, recheck_kept
 from tests.soak import count
 from tests.test_walk import ask, settings_in
 
@@ -180,6 +182,14 @@ def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
         if scenario.polarity == "achieve":
             assert callable(find_truth(scenario, homes[scenario.environment], SEED))
     assert lake.read(Scenario, "r1")
+
+
+async def test_every_kept_path_is_a_chain_that_the_validator_passes(finished: Settings, jail: Sandbox) -> None:
+    kept = [one async for one in recheck_kept(finished, jail)]
+    assert kept
+    assert [(one.draft.id, one.faults) for one in kept if one.faults] == []
+    assert sum(node.kind == "reason" for one in kept for node in one.chain.nodes)
+    assert [(one.draft.id, idle) for one in kept if (idle := find_underivable(one))] == []
 
 
 def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:

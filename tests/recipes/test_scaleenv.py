@@ -30,6 +30,7 @@ from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
 from schemas.tool_prompts import ChainReply, DebugReply, MatchedTests, RedTest, Verdict
+from tests.recipes.chains import find_underivable, recheck_kept
 from tests.recipes.test_awm import Scripted
 from tests.soak import count
 from tests.test_walk import ask, settings_in
@@ -178,6 +179,7 @@ async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built
         ("unsaid_value", "not_said"),
         ("path_to_nowhere", "no_output"),
         ("nobody_picked", "nothing_chosen"),
+        ("recited_key", "not_said"),
         ("step_left_out", "not_there_yet"),
         ("unknown_tool", "refused"),
         ("idle_expansion", "idle|no_new_tool"),
@@ -226,6 +228,14 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     environments: list[Any] = list(Lake(finished.lake).read(Environment, "r1"))
     assert {one.kind for one in environments} == {"sql"}
     assert all(one.verifier.goals for one in Lake(finished.lake).read(Scenario, "r1") if one.polarity == "achieve")
+
+
+async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(finished: Settings, jail: Sandbox) -> None:
+    kept = [one async for one in recheck_kept(finished, jail)]
+    assert kept
+    assert [(one.draft.id, one.faults) for one in kept if one.faults] == []
+    assert sum(node.kind == "reason" for one in kept for node in one.chain.nodes)
+    assert [(one.draft.id, idle) for one in kept if (idle := find_underivable(one))] == []
 
 
 _KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"
