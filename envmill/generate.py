@@ -6,11 +6,14 @@ from itertools import count
 
 from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.drafting.database import find_database_faults
+from envmill.drafting.enacting import read_reply
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
+from envmill.drafting.rechecking import Seen, find_keys, hold, list_words
 from envmill.drafting.repair import give_up, strive, tell_trouble
 from envmill.drafting.state import find_state_fault
+from envmill.drafting.tracing import trace
 from envmill.drafting.unfolding import unfold
 from envmill.errors import BuildError
 from envmill.gates.base import drop
@@ -24,11 +27,13 @@ from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, find_shortfall
 from envmill.verifiers.procedure import is_meant
 from schemas.base import Json, digest
-from schemas.environment import Blueprint, Fault
+from schemas.chain import Chain
+from schemas.environment import Blueprint, Environment, Fault
 from schemas.origin import Origin
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
+from schemas.tool_prompts import ChainReply
 
 _STATE_REASONS = ("state_not_kept", "records_unlike", "reference_lost")
 
@@ -159,13 +164,30 @@ async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Acco
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
     try:
-        reply = await unfold(reply, program, reset, mill.sandbox)
+        reply = await unfold(reply, place.environment, reset, mill.sandbox)
     except BuildError as error:
         return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
     if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen):
         return _Pose(reply, None, *fault)
-    return _Pose(reply, _make_draft(place, reply, seen[-1], seed, account))
+    try:
+        chain = await _find_chain(reply, place.environment, seen)
+    except BuildError as error:
+        return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+    return _Pose(reply, _make_draft(place, reply, chain, seen[-1], seed, account))
+
+
+async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequence[Observation]) -> Chain | None:
+    """The chain that was carried out; of a path along a walk, the one that its calls come to, if the validator passes it."""
+    if isinstance(reply, ChainReply):
+        return reply.chain
+    if environment.brief.outline is None:
+        return None
+    replies, words = [read_reply(one) for one in seen[:-1]], list_words(reply)
+    states = (reply.initial_state, seen[-1].state or {})
+    chain = trace(reply.oracle, replies, find_keys(states), words, "walk")
+    await hold(chain, environment, Seen(reply.oracle, replies, states, words))
+    return chain
 
 
 def _find_state_fault(reply: ScenarioReply, begun: Observation, kept: Observation) -> tuple[str, str] | None:
@@ -208,7 +230,7 @@ def _find_silence(reply: ScenarioReply) -> tuple[str, str] | None:
     return None
 
 
-def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int, account: Account) -> Draft:
+def _make_draft(place: Place, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, account: Account) -> Draft:
     environment = place.environment
     asked = {"provider": account.provider, "model": account.model} | tell_prompt(account.last_asked)
     origin = environment.origin.model_copy(update=asked)
@@ -219,6 +241,7 @@ def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int,
         request=reply.request,
         user=make_contract(reply),
         oracle=reply.oracle,
+        chain=chain,
         polarity=reply.polarity,
         say=reply.say,
         tell=reply.tell,

@@ -291,6 +291,7 @@ CHAIN: dict[str, Plant[ChainReply]] = {
     "unsaid_value": chaining.leave_unsaid,
     "path_to_nowhere": chaining.misspell_path,
     "nobody_picked": chaining.pick_nobody,
+    "recited_key": chaining.recite_key,
     "step_left_out": chaining.forget_step,
     "idle_expansion": chaining.read_in_vain,
     "unknown_tool": chaining.call_unknown_tool,
