@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from networkx import Graph, is_connected
-
 from envmill.author.domain import TODAY, Domain, Operation
 from envmill.author.world import World
 from schemas.base import Json, is_array, is_object
@@ -54,13 +52,13 @@ def list_touched(tools: Sequence[Json]) -> dict[str, set[str]]:
 
 def is_whole(reply: ChainReply, touched: Mapping[str, set[str]]) -> bool:
     """Whether every step is tied to the others, by a value or a table."""
-    ties = Graph()
+    groups = list[set[str]]()
     for node in reply.chain.nodes:
-        ties.add_node(node.id)
-        ties.add_edges_from((node.id, one.node) for one in _list_sources(node) if isinstance(one, FromNode))
-        if isinstance(node, Step):
-            ties.add_edges_from((node.id, f"table {one}") for one in touched.get(node.tool, ()))
-    return is_connected(ties) if ties else True
+        marks = {node.id, *(one.node for one in _list_sources(node) if isinstance(one, FromNode))}
+        marks |= {f"table {one}" for one in touched.get(node.tool, ())} if isinstance(node, Step) else set[str]()
+        met = [group for group in groups if group & marks]
+        groups = [group for group in groups if not group & marks] + [marks.union(*met)]
+    return len(groups) <= 1
 
 
 class _Weaver:

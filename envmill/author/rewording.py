@@ -9,20 +9,27 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import datetime
 
 from envmill.author.chaining import is_whole, list_touched, write_chain
 from envmill.author.dice import make_dice
 from envmill.author.domain import TODAY, Domain, Parameter
 from envmill.author.scenario import draw_more, plan_more
 from envmill.author.user import leave_vague, list_vague
-from envmill.author.wording import Wish, capitalise, list_facts, name_goal, say, spell_value
+from envmill.author.wording import Wish, capitalise, list_facts, name_goal, say
 from envmill.author.world import World
 from schemas.base import Contract, Json
 from schemas.prompts import ScenarioReply
 from schemas.typed_prompts import Operator, RewordInput, RewordReply
 
-_MORE = ("While you are at it, {a}.", "One more thing: {a}.", "And when that is done, {a}.", "Oh, and {a}, please.")
+_MORE = (
+    "Oh, one thing I forgot: {a}.",
+    "Sorry, one more: {a}.",
+    "And before I forget: {a}.",
+    "Wait, there is something else: {a}, please.",
+)
+"""They come last, also after a closing."""
+_SPELLED = re.compile(r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}")
 _WEEK = 7
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six")
 _TRIES = 30
@@ -129,11 +136,12 @@ def _join(pair: list[Wish], case: Case) -> str:
     """The same done twice, where one thing alone differs that is said once; empty where it is not so."""
     one, other = pair
     differing = [name for name in one.arguments if one.arguments[name] != other.arguments.get(name)]
-    if one.operation.name != other.operation.name or len(differing) != 1:
+    rows = {each.name: each.local for each in one.operation.takes if each.row}
+    # Two amounts in one breath would be a sum, or one of them anybody's.
+    if one.operation.name != other.operation.name or len(differing) != 1 or differing[0] not in rows:
         return ""
-    ask = one.operation.asks[0]
+    ask, local = one.operation.asks[0], rows[differing[0]]
     first, second = (say(ask, wish, case.domain, case.state) for wish in pair)
-    local = next(each.local for each in one.operation.takes if each.name == differing[0])
     values = [say(f"{{{local}}}", wish, case.domain, case.state) for wish in pair]
     fits = first.count(values[0]) == 1 and first.replace(values[0], values[1]) == second
     return first.replace(values[0], " and ".join(values)) if fits else ""
@@ -157,8 +165,12 @@ def _keep_first(text: str, pattern: re.Pattern[str], word: str) -> str:
     first = pattern.search(text)
     if first is None:
         return text
-    rest = pattern.sub(lambda found: _capitalise_after(text, first.end() + found.start(), word), text[first.end() :])
-    return text[: first.end()] + rest
+    head, rest = text[: first.end()], text[first.end() :]
+    again = pattern.search(rest)
+    # What is meant is looked for in the sentence that names it.
+    if again is not None and rest[: again.start()].count("; ") == 1:
+        rest = rest.replace("; ", ", then ", 1)
+    return head + pattern.sub(lambda found: _capitalise_after(head + rest, len(head) + found.start(), word), rest)
 
 
 def _capitalise_after(text: str, place: int, word: str) -> str:
@@ -176,21 +188,17 @@ def _list_named(case: Case) -> Iterator[tuple[Parameter, str]]:
 
 def obscure(case: Case) -> RewordReply:
     """A date by its distance from today; else a record by the one value that sets it apart."""
-    days = {value: spell_value(value) for wish in case.wishes for value in wish.arguments.values() if _is_day(value)}
-    for value, spelled in days.items():
-        if spelled in case.asked.request:
-            distance = _spell_distance((date.fromisoformat(value) - TODAY).days)
-            return case.change(lambda text, spelled=spelled, distance=distance: re.sub(rf"(?:\bon )?{spelled}", distance, text))
+    said = sorted({found[0] for found in _SPELLED.finditer(case.asked.request)})
+    if said:
+        spelled = case.dice.choice(said)
+        distance = _spell_distance((datetime.strptime(spelled, "%d %B %Y").date() - TODAY).days)
+        return case.change(lambda text: re.sub(rf"(?:\bon )?\b{spelled}", distance, text))
     for parameter, label in _list_named(case):
         if (described := _describe(parameter, label, case)) and label in case.asked.request:
             noun = case.domain.collections[parameter.row].noun.replace("_", " ")
             named = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?{re.escape(label)}")
             return case.change(lambda text, named=named, described=described: named.sub(described, text))
     return case.same
-
-
-def _is_day(value: Json) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value) is not None
 
 
 def _spell_distance(days: int) -> str:

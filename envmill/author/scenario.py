@@ -93,7 +93,24 @@ def draw_more(wishes: list[Wish], start: World, dice: random.Random) -> Wish | N
     free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
     drawn = _draw_wish(dice.choice(free), world, start, dice) if free else None
     fits = drawn is not None and _is_clear(drawn, wishes, start) and _all_leave_a_mark([*wishes, drawn], start)
-    return drawn if fits else None
+    return drawn if fits and drawn is not None and _goes_on(drawn, world, start) else None
+
+
+def _goes_on(wish: Wish, world: World, start: World) -> bool:
+    """Whether nothing that was brought about before is as it was at the start again."""
+    before = _list_altered(world, start)
+    world.apply(wish.operation, wish.arguments)
+    return before <= _list_altered(world, start)
+
+
+def _list_altered(world: World, start: World) -> set[tuple[str, str, str]]:
+    return {
+        (name, row_id, attribute)
+        for name, rows in start.state.items()
+        for row_id, row in rows.items()
+        for attribute, value in row.items()
+        if world.state[name][row_id][attribute] != value
+    }
 
 
 def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]) -> None:

@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from envmill.errors import BadReply
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
+from schemas.base import Json
 from schemas.environment import Environment
 from schemas.prompts import ScenarioReply
 from schemas.tool_prompts import ChainReply
@@ -39,6 +40,11 @@ METHODS: Mapping[Operator, str] = {
 
 class Judged(Protocol):
     """A wording that was executed and judged."""
+
+    @property
+    def reply(self) -> ScenarioReply:
+        """What was executed, its calls with it."""
+        ...
 
     @property
     def objection(self) -> tuple[str, str] | None:
@@ -92,10 +98,9 @@ async def reword(
     for operator in operators:
         if kept == most:
             break
-        turn, changed = await _try(operator, reply, ask, judge)
-        turns.append(turn)
-        if changed is not None:
-            reply, kept = changed, kept + 1
+        turns.append(await _try(operator, reply, ask, judge))
+        if (judged := turns[-1].judged) is not None:
+            reply, kept = judged.reply, kept + 1
     return turns
 
 
@@ -104,19 +109,18 @@ async def _try(
     reply: ScenarioReply,
     ask: Callable[[Operator, ScenarioReply], Awaitable[RewordReply]],
     judge: Callable[[ScenarioReply], Awaitable[J]],
-) -> tuple[Turn[J], ScenarioReply | None]:
+) -> Turn[J]:
     try:
         said = await ask(operator, reply)
     except BadReply as error:
-        return Turn(operator, reply.request, reply.request, "bad_reply", error.message), None
+        return Turn(operator, reply.request, reply.request, "bad_reply", error.message)
     fault = _find_fault(operator, reply, said)
     if fault:
-        return Turn(operator, reply.request, said.request, *fault), None
-    changed = _apply(reply, said)
-    judged = await judge(changed)
+        return Turn(operator, reply.request, said.request, *fault)
+    judged = await judge(_apply(reply, said))
     if judged.objection:
-        return Turn(operator, reply.request, said.request, *judged.objection), None
-    return Turn(operator, reply.request, said.request, judged=judged), changed
+        return Turn(operator, reply.request, said.request, *judged.objection)
+    return Turn(operator, reply.request, said.request, judged=judged)
 
 
 def _find_fault(operator: Operator, reply: ScenarioReply, said: RewordReply) -> tuple[str, str] | None:
@@ -143,7 +147,12 @@ def _apply(reply: ScenarioReply, said: RewordReply) -> ScenarioReply:
         "goals": said.goals or reply.goals,
     }
     if isinstance(reply, ChainReply) and said.chain is not None:
-        grown = {"chain": said.chain, "filling": said.filling or reply.filling, "core": len(reply.chain.nodes), "oracle": []}
+        grown: dict[str, Json] = {
+            "chain": said.chain,
+            "filling": said.filling or reply.filling,
+            "core": len(reply.chain.nodes),
+            "oracle": [],
+        }
         return reply.model_copy(update=told | grown)
     # What was judged as an expansion once need not be so again.
     return reply.model_copy(update=told | ({"core": 0} if isinstance(reply, ChainReply) else {}))
