@@ -5,37 +5,36 @@ write ─► load in the jail ─► tests ─► review, where it is asked for 
   └──── repair of program or tests, twice at most, then once afresh; the best version goes on to the gates
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from envmill.drafting.checklist import Checklist, write_checklist
+from envmill.drafting.endings import derive_verifier, play_twice
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
 from envmill.drafting.repair import give_up, strive, tell_builds
 from envmill.errors import BadReply, BuildError
 from envmill.gates.base import Built, Finding, Means, drop
-from envmill.gates.w3 import find_unruled, find_untested, judge_test, play_tests
+from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests
 from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
-from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt, tell_prompt
-from envmill.sandbox import Invoke, Look, Program, Reset
-from envmill.verifiers.compose import Composed, Run, compose_verifier
+from envmill.sandbox import Program
+from envmill.verifiers.compose import Composed
 from envmill.verifiers.court import decide
-from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.weights import balance
 from schemas.base import Json, is_object
-from schemas.environment import Blueprint, Effect, Environment, Fault, Test
+from schemas.environment import Blueprint, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.run import Reward
 from schemas.scenario import Draft, Scenario, Verifier
+from schemas.sketch import Signature
 
 _REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
 
@@ -166,6 +165,8 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
     lacking = find_untested(environment, list({test.id: test for test in tests}.values())) or (
         [] if red else find_unruled(environment, played)
     )
+    if not lacking and not red and (untyped := find_untyped(environment, played)):
+        return _Trial(untyped, {}, "code")
     if not lacking and not red:
         return _Trial([], {})
     unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
@@ -186,7 +187,7 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
         kind=blueprint.kind,
         files=files,
         entry=f"program:{reply.class_name}",
-        tools=add_touches(tools, blueprint.touches, tables) if tables else tools,
+        tools=add_outputs(add_touches(tools, blueprint.touches, tables) if tables else tools, blueprint.signatures),
         tables=tables,
         rules=blueprint.rules,
         policy_document=blueprint.policy_document,
@@ -197,6 +198,18 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
         licence=blueprint.licence,
         origin=blueprint.origin.model_copy(update={"provider": account.provider, "model": account.model, **tell_prompt(prompt)}),
     )
+
+
+def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> list[Tool]:
+    """The tools, each with what it was promised to reply; BuildError where one does not take what was promised."""
+    for tool in tools:
+        if (signed := signatures.get(tool.name)) is None:
+            continue
+        promised, taken = (set(one.get("properties", {})) for one in (signed.inputs, tool.parameters))
+        if promised != taken:
+            raise BuildError(f"The tool {tool.name} takes {sorted(taken)}; its type says {sorted(promised)}.", tool=tool.name)
+    signed = {name: each.outputs for name, each in signatures.items()}
+    return [tool.model_copy(update={"outputs": signed[tool.name]}) if tool.name in signed else tool for tool in tools]
 
 
 def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None) -> tuple[Test, ...]:
@@ -218,10 +231,10 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
 async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:
     """A verifier from what the oracle did, measured on the oracle's ending, on doing nothing, and on the right words alone."""
     draft, environment = subject.record.record, subject.record.environment
-    ending = await _play_oracle(draft, environment, mill, start(draft))
-    elsewhere = await _play_oracle(draft, environment, mill, _start_elsewhere(draft))
-    if ending is None or elsewhere is None:
+    endings = await play_twice(draft, environment, mill.sandbox)
+    if endings is None:
         return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
+    ending, elsewhere = endings
     try:
         composed = _compose(draft, environment, ending, elsewhere)
     except BuildError as error:
@@ -245,7 +258,7 @@ def _compose(draft: Draft, environment: Environment, ending: Ending, elsewhere: 
     """Of a machine by its probes; of anything else by what the reference path changed."""
     if environment.kind == "terminal":
         return Composed(balance(compose_checks(draft.initial_state)), ())
-    return compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
+    return derive_verifier(draft, environment, ending, elsewhere)
 
 
 def _pay(verifier: Verifier, reward: Reward) -> Verifier:
@@ -321,20 +334,3 @@ def find_features(draft: Draft, environment: Environment, composed: Composed) ->
         "polarity": draft.polarity,
         "request_length": len(draft.request),
     }
-
-
-async def _play_oracle(draft: Draft, environment: Environment, mill: Mill, reset: Reset) -> Ending | None:
-    seen = await mill.sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
-    if any(step.outcome != "ok" for step in seen):
-        return None
-    deeds = [Deed.of(call, reply) for call, reply in zip(draft.oracle, seen[1:-1], strict=True)]
-    return Ending(draft.initial_state, seen[-1].state, deeds, [draft.say] if draft.say else ())
-
-
-def _tell(ending: Ending) -> Run:
-    return Run(diff_states(ending.initial, ending.final), ending.deeds)
-
-
-def _start_elsewhere(draft: Draft) -> Reset:
-    later = datetime.fromisoformat(draft.clock) + timedelta(minutes=7)
-    return Reset(state=draft.initial_state, clock=later.isoformat(), seed=draft.seed + 1)

@@ -1,7 +1,7 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from envmill.drafting.contract import find_contract_fault, make_contract
@@ -12,16 +12,19 @@ from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.rechecking import Seen, find_keys, hold, list_words
 from envmill.drafting.repair import give_up, strive, tell_trouble
+from envmill.drafting.rewording import Turn, ask_words, pick_operators, reword
 from envmill.drafting.state import find_state_fault
 from envmill.drafting.tracing import trace
 from envmill.drafting.unfolding import unfold
 from envmill.errors import BuildError
-from envmill.gates.base import drop
+from envmill.gates.base import Finding, Means, drop, keep, pass_by
+from envmill.gates.wording import judge_words
 from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
+from envmill.toolgraph.topology import judge_chain
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, find_shortfall
@@ -34,7 +37,9 @@ from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
 from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import Operator, RewordReply
 
+_NOTHING = ScenarioReply(initial_state={}, request="", oracle=[])
 _STATE_REASONS = ("state_not_kept", "records_unlike", "reference_lost")
 
 
@@ -117,6 +122,11 @@ class _Pose:
     failure: str = ""
 
     @property
+    def objection(self) -> tuple[str, str] | None:
+        """Why it does not stand."""
+        return None if self.draft is not None else (self.reason, self.failure)
+
+    @property
     def fault(self) -> Fault:
         return "none" if not self.failure else "state" if self.reason in _STATE_REASONS else "spec"
 
@@ -136,7 +146,10 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
         failure = before.failure if before else ""
         if place.environment.kind == "terminal":
             return await _break_machine(place, mill, account, next(turns))
-        reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
+        try:
+            reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
+        except BuildError as error:
+            return _Pose(_NOTHING, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
         facts = spell_facts(reply.facts)
         if fault := held.find_fault(facts):
             return _Pose(reply, None, REASON, fault)
@@ -146,8 +159,37 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     versions = await strive(write, account)
     builds, last = tell_trouble(place.id, versions), versions[-1]
     if isinstance(last, _Pose) and last.draft is not None:
-        return Result((last.draft, *builds))
+        draft, findings = await _reword(last.reply, last.draft, place, mill, account)
+        return Result((draft, *builds), findings)
     return Result(builds, (drop("oracle", *give_up(_last_reason(versions), versions)),))
+
+
+async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, account: Account) -> tuple[Draft, tuple[Finding, ...]]:
+    """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
+    environment, means = place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)
+
+    async def judge(changed: ScenarioReply) -> _Pose:
+        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain)):
+            return _Pose(changed, None, f"chain_{refused.code}", refused.words)
+        posed = await _execute(changed, place, mill, account)
+        if posed.draft is None:
+            return posed
+        reason, words = await judge_words(posed.draft, environment, means) or ("", "")
+        return _Pose(posed.reply, None if reason else posed.draft, reason, words)
+
+    async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
+        return await ask_words(environment, place.number, operator, now, account)
+
+    tried = pick_operators(mill.recipe.operators, place.number) if reply.polarity == "achieve" else ()
+    turns = await reword(reply, tried, ask, judge)
+    kept = [turn.judged for turn in turns if turn.judged is not None]
+    return (kept[-1].draft or draft if kept else draft), tuple(map(_tell_turn, turns))
+
+
+def _tell_turn(turn: Turn[_Pose]) -> Finding:
+    evidence = {"before": turn.before, "after": turn.after}
+    gate = f"reword_{turn.operator}"
+    return replace(pass_by(gate, turn.reason, turn.detail), evidence=evidence) if turn.reason else keep(gate, evidence)
 
 
 async def _break_machine(place: Place, mill: Mill, account: Account, turn: int) -> _Pose:

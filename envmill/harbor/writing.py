@@ -18,8 +18,8 @@ from envmill.sandbox.containers.image import SUITE, list_packages
 from envmill.sandbox.machines import inside as machines_inside
 from envmill.sandbox.machines.files import MACHINE, ROOT, SET_UP, read_machine
 from envmill.sandbox.machines.files import RECIPE as OWN_RECIPE
+from envmill.sandbox.machines.frame import VOLATILE, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.machine import VOLATILE, list_own
 from envmill.sandbox.machines.starting import list_probes
 from envmill.sandbox.machines.trust import TRUSTED
 from schemas.base import Json

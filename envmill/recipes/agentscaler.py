@@ -90,7 +90,7 @@ class AgentScaler(Awm):
         reply = await account.ask(self._interface, inputs, SelectedReply)
         tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
         touches = {tool.name: tool.touch for tool in reply.tools}
-        return plan.model_copy(update={"tools": tools, "touches": touches, "brief": _leave_out(plan, reply.left_out)})
+        return plan.model_copy(update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)})
 
     async def pose(
         self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
@@ -143,7 +143,7 @@ def _tell(part: Part, names: dict[str, int], source: Source) -> Found:
     )
 
 
-def _leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
+def leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
     outline = plan.brief.outline
     if outline is None:
         return plan.brief

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.toolgraph.parameters import KEY_OF
+from envmill.toolgraph.words import split_name
 from schemas.base import Json, is_array, is_object
+from schemas.database import Table
 from schemas.environment import Environment
 from schemas.sketch import ToolSketch
 
@@ -15,16 +17,17 @@ NO_KEYS: Mapping[str, str] = {}
 def sketch_environment(
     environment: Environment, replies: Mapping[str, Sequence[Json]], actor: str = "agent", keys: Mapping[str, str] = NO_KEYS
 ) -> list[ToolSketch]:
-    """What one actor may call. `replies`: JSON values that tools were seen to answer; a tool that was not seen gives nothing on. `keys`: of
-    records, with their table."""
+    """What one actor may call. `replies`: values that tools were seen to answer; one that neither says nor shows any gives nothing on.
+    `keys`: of records, with their table."""
     return [
         ToolSketch(
             name=tool.name,
             description=tool.description,
             service=environment.name,
+            entity=_find_entity(tool.outputs, environment.tables),
             effect=tool.effect,
             inputs=tool.parameters,
-            outputs=_open(infer_schema(replies.get(tool.name, ()), keys)),
+            outputs=_open(tool.outputs or infer_schema(replies.get(tool.name, ()), keys)),
             reads=tool.reads,
             writes=tool.writes,
             licence=environment.licence,
@@ -33,6 +36,13 @@ def sketch_environment(
         for tool in environment.tools
         if actor in tool.actors
     ]
+
+
+def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
+    """What rows a tool says that it replies are of: its own name may be about how they were found."""
+    row = outputs.get("items", outputs)
+    names = set(row.get("properties", {}))
+    return next(("_".join(split_name(one.name)) for one in tables if names and names == {column.name for column in one.columns}), "")
 
 
 def _open(schema: dict[str, Json]) -> dict[str, Json]:
