@@ -129,7 +129,7 @@ async def test_what_needs_the_vendored_jail_is_not_made_of_machines() -> None:
     (environment,) = await make_environments(make_mill(None, environments=1))
     scenario = make_scenario(environment, break_system("backup", "wrong_path"), {"archive"})
     cargo = Cargo((environment,), (), (scenario,), ())
-    assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {"dataset"}
+    assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {"rl", "dataset"}
     load = Load(cargo)
     config = {"exporters": ["bundle", "rl"], "provisional": True}
     mill = replace(make_mill(None, **config), settings=Settings.read({}))
