@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from envmill.drafting.breaking.composing import find_shared
 from envmill.sandbox.containers import Container
-from envmill.sandbox.machines.frame import Frame, list_frame
+from envmill.sandbox.machines.frame import Frame, Ground, list_frame
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import Containers, check_health, restart, run, set_up
-from envmill.sandbox.machines.trust import is_below, is_compiled
+from envmill.sandbox.machines.trust import is_below, is_compiled, take_ground
 from schemas.system import Broken, Fault, Proof
 
 REPEATS = 5
@@ -46,7 +46,9 @@ async def prove(healthy: Healthy, broken: Broken, containers: Containers, repeat
     try:
         _compare_places(faults)
         orders = _list_orders(len(faults), repeats)
-        walks = [await _walk(healthy, broken, [faults[each] for each in order], containers) for order in orders]
+        async with containers() as container:
+            ground = await take_ground(container, healthy)
+        walks = [await _walk(healthy, broken, [faults[each] for each in order], containers, ground) for order in orders]
         _compare_walks(orders, walks)
     except Refusal as refusal:
         return Proof(reason=refusal.reason, detail=refusal.detail)
@@ -67,28 +69,28 @@ async def break_down(container: Container, broken: Broken) -> None:
     await run(container, f"{SERVICES} start")
 
 
-async def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], containers: Containers) -> Walk:
+async def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], containers: Containers, ground: Ground) -> Walk:
     async with containers() as container:
         await set_up(container, healthy)
-        await _expect_health(container, healthy, "unhealthy")
-        before = await list_frame(container, healthy)
+        await _expect_health(container, healthy, ground, "unhealthy")
+        before = await list_frame(container, healthy, ground)
         await break_down(container, broken)
-        symptoms = [await _see_symptoms(container, healthy, order, 0)]
-        _expect_places(before, await list_frame(container, healthy), broken)
+        symptoms = [await _see_symptoms(container, healthy, ground, order, 0)]
+        _expect_places(before, await list_frame(container, healthy, ground), broken)
         for count, fault in enumerate(order, 1):
             await mend(container, fault)
             await restart(container, healthy)
-            symptoms.append(await _see_symptoms(container, healthy, order, count))
-        _expect_frame(before, await list_frame(container, healthy), broken)
+            symptoms.append(await _see_symptoms(container, healthy, ground, order, count))
+        _expect_frame(before, await list_frame(container, healthy, ground), broken)
         await restart(container, healthy)
-        await _expect_health(container, healthy, "not_lasting")
+        await _expect_health(container, healthy, ground, "not_lasting")
     return Walk(symptoms, len(symptoms) + ENDS)
 
 
-async def _see_symptoms(container: Container, healthy: Healthy, order: Sequence[Fault], mended: int) -> dict[str, str]:
+async def _see_symptoms(container: Container, healthy: Healthy, ground: Ground, order: Sequence[Fault], mended: int) -> dict[str, str]:
     """Asked twice at both ends, for a check that disturbs what it looks at would judge the next one by its own traces."""
-    said = _keep_bad(await check_health(container, healthy))
-    again = said if 0 < mended < len(order) else _keep_bad(await check_health(container, healthy))
+    said = _keep_bad(await check_health(container, healthy, ground.library))
+    again = said if 0 < mended < len(order) else _keep_bad(await check_health(container, healthy, ground.library))
     if set(said) != set(again):
         raise Refusal("check_not_idempotent", f"first {sorted(said)}, then {sorted(again)}")
     names = [_name(each) for each in order]
@@ -100,8 +102,8 @@ async def _see_symptoms(container: Container, healthy: Healthy, order: Sequence[
     return said
 
 
-async def _expect_health(container: Container, healthy: Healthy, reason: str) -> None:
-    if said := _keep_bad(await check_health(container, healthy)):
+async def _expect_health(container: Container, healthy: Healthy, ground: Ground, reason: str) -> None:
+    if said := _keep_bad(await check_health(container, healthy, ground.library)):
         raise Refusal(reason, str(said))
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from envmill.sandbox.containers import Container, Engine, Layer
-from envmill.sandbox.machines.frame import Ground, list_ground, list_own
+from envmill.sandbox.machines.frame import Ground, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.machine import pack_library, run, set_up
+from envmill.sandbox.machines.machine import run, set_up
 from envmill.sandbox.machines.starting import break_down, make_breaks
-from envmill.sandbox.machines.trust import Reference, read_trusted, take_reference
+from envmill.sandbox.machines.trust import Reference, take_ground, take_reference
 from schemas.base import digest
 from schemas.system import MachineState
 
@@ -104,8 +104,7 @@ class Stages:
         """Of a container in which nothing was done yet."""
         async with stage.making:
             if stage.ground is None:
-                library, trusted = await pack_library(container), await read_trusted(container, {})
-                stage.ground = await list_ground(container, healthy, trusted, library)
+                stage.ground = await take_ground(container, healthy)
             return stage.ground
 
     @asynccontextmanager

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
-from envmill.sandbox.machines.frame import Frame, Ground, list_frame
+from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import NoRoomError, check_health, restart, run
+from envmill.sandbox.machines.machine import NoRoomError, check_health, pack_library, restart, run
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
 TRUSTED = (
@@ -70,6 +70,12 @@ class Examined:
     """Probe → what is wrong after a restart; none where it was not asked."""
     detail: str = ""
     """What there was no room for."""
+
+
+async def take_ground(container: Container, healthy: Healthy) -> Ground:
+    """Of a container in which nothing was done yet."""
+    library, trusted = await pack_library(container), await read_trusted(container, {})
+    return await list_ground(container, healthy, trusted, library)
 
 
 async def take_reference(container: Container, healthy: Healthy, ground: Ground | None = None) -> Reference:
