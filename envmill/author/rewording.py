@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from envmill.author.chaining import is_whole, list_touched, write_chain
@@ -16,7 +16,7 @@ from envmill.author.dice import make_dice
 from envmill.author.domain import TODAY, Domain, Parameter
 from envmill.author.scenario import draw_more, plan_more
 from envmill.author.user import leave_vague, list_vague
-from envmill.author.wording import Wish, capitalise, list_facts, name_goal, say
+from envmill.author.wording import Wish, capitalise, follow, list_facts, name_goal, say
 from envmill.author.world import World
 from schemas.base import Contract, Json
 from schemas.prompts import ScenarioReply
@@ -31,7 +31,11 @@ _MORE = (
 """They come last, also after a closing."""
 _SPELLED = re.compile(r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}")
 _WEEK = 7
-_COUNTS = ("no", "one", "two", "three", "four", "five", "six")
+_ONES = (
+    *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _TRIES = 30
 
 
@@ -150,8 +154,8 @@ def _join(pair: list[Wish], case: Case) -> str:
 def refer(case: Case) -> RewordReply:
     """What was named already is not named again, where nothing else of its kind is."""
     named = list(_list_named(case))
-    for parameter, label in named:
-        others = {other for each, other in named if each.row == parameter.row}
+    for parameter, label, _ in named:
+        others = {other for each, other, _ in named if each.row == parameter.row}
         if len(others) > 1 or case.asked.request.count(label) < 2:
             continue
         noun = case.domain.collections[parameter.row].noun.replace("_", " ")
@@ -179,11 +183,12 @@ def _capitalise_after(text: str, place: int, word: str) -> str:
     return capitalise(word) if not before or before[-1] in ".!?" else word
 
 
-def _list_named(case: Case) -> Iterator[tuple[Parameter, str]]:
+def _list_named(case: Case) -> Iterator[tuple[Parameter, str, dict[str, Json]]]:
+    """Parameter, what its row is called, the row."""
     for wish in case.wishes:
-        for parameter in wish.operation.takes:
-            if parameter.row:
-                yield parameter, say(f"{{{parameter.local}}}", wish, case.domain, case.state)
+        for parameter in (each for each in wish.operation.takes if each.row):
+            label = say(f"{{{parameter.local}}}", wish, case.domain, case.state)
+            yield parameter, label, case.state[parameter.row][wish.arguments[parameter.name]]
 
 
 def obscure(case: Case) -> RewordReply:
@@ -193,8 +198,8 @@ def obscure(case: Case) -> RewordReply:
         spelled = case.dice.choice(said)
         distance = _spell_distance((datetime.strptime(spelled, "%d %B %Y").date() - TODAY).days)
         return case.change(lambda text: re.sub(rf"(?:\bon )?\b{spelled}", distance, text))
-    for parameter, label in _list_named(case):
-        if (described := _describe(parameter, label, case)) and label in case.asked.request:
+    for parameter, label, row in _list_named(case):
+        if (described := _describe(parameter.row, row, case)) and described not in label and label in case.asked.request:
             noun = case.domain.collections[parameter.row].noun.replace("_", " ")
             named = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?{re.escape(label)}")
             return case.change(lambda text, named=named, described=described: named.sub(described, text))
@@ -205,26 +210,32 @@ def _spell_distance(days: int) -> str:
     if abs(days) < 2:
         return ("yesterday", "today", "tomorrow")[days + 1]
     weeks, rest = divmod(abs(days), _WEEK)
-    counted = f"{abs(days)} days" if rest or weeks >= len(_COUNTS) else f"{_COUNTS[weeks]} week{'s' if weeks > 1 else ''}"
+    counted = f"{_spell_count(abs(days))} days" if rest else f"{_spell_count(weeks)} week{'s' if weeks > 1 else ''}"
     return f"{counted} ago" if days < 0 else f"{counted} from today"
 
 
-def _describe(parameter: Parameter, label: str, case: Case) -> str:
-    """By a value that one row alone has, of things that can be listed whole; empty where there is none."""
-    collection, rows = case.domain.collections[parameter.row], case.state[parameter.row]
-    chosen = [rows[wish.arguments[each.name]] for wish in case.wishes for each, said in _list_of(wish, case) if each.row and said == label]
-    if collection.lookup.using or not chosen:
-        return ""
-    noun = collection.noun.replace("_", " ")
-    for name, attribute in collection.attributes.items():
-        value = chosen[0][name]
-        if attribute.one_of and not attribute.unique and value and sum(row[name] == value for row in rows.values()) == 1:
-            return f"the {noun} whose {name.replace('_', ' ')} is {value}"
-    return ""
+def _spell_count(number: int) -> str:
+    """In words, for a figure would be an amount."""
+    tens, ones = divmod(number, 10)
+    if number < len(_ONES):
+        return _ONES[number]
+    return f"{_TENS[tens]}{f'-{_ONES[ones]}' if ones else ''}" if tens < len(_TENS) else str(number)
 
 
-def _list_of(wish: Wish, case: Case) -> Iterator[tuple[Parameter, str]]:
-    yield from _list_named(replace(case, wishes=[wish]))
+def _describe(collection: str, row: dict[str, Json], case: Case) -> str:
+    """By a value that one row alone has, of things that can be listed whole; by what it belongs to, where no other of its standing does."""
+    about, rows = case.domain.collections[collection], case.state[collection].values()
+    noun, owner = about.noun.replace("_", " "), next(iter(about.lookup.using.values()), "")
+    if not owner:
+        apart = [
+            (name, row[name])
+            for name, attribute in about.attributes.items()
+            if attribute.one_of and not attribute.unique and row[name] and sum(other[name] == row[name] for other in rows) == 1
+        ]
+        return f"the {noun} whose {apart[0][0].replace('_', ' ')} is {apart[0][1]}" if apart else ""
+    home = about.attributes[owner].ref if owner in about.attributes else ""
+    alike = [other for other in rows if other[owner] == row[owner] and other.get("status") == row.get("status")]
+    return f"the {noun} of {follow(home, row[owner], [], case.domain, case.state)}" if home and len(alike) == 1 else ""
 
 
 def minimise(case: Case) -> RewordReply:
