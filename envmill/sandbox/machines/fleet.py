@@ -33,8 +33,10 @@ class Fleet:
         """A terminal in which nothing was begun yet; a `fresh` one owes nothing to any that was before."""
         async with self._places:
 
-            async def begin(healthy: Healthy, begun: MachineState) -> Begun:
-                return await (await self._open()).begin(healthy, begun, fresh=fresh)
+            @asynccontextmanager
+            async def begin(healthy: Healthy, begun: MachineState) -> AsyncGenerator[Begun]:
+                async with (await self._open()).begin(healthy, begun, fresh=fresh) as machine:
+                    yield machine
 
             terminal = Terminal(read_machine(files), tools, begin)
             try:

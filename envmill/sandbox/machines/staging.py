@@ -57,15 +57,18 @@ class Stages:
         self._engine, self._up = engine, up
         self._kept: OrderedDict[str, _Stage] = OrderedDict()
 
-    async def begin(self, healthy: Healthy, begun: MachineState, *, fresh: bool = False) -> Begun:
-        """A machine of one's own."""
+    @asynccontextmanager
+    async def begin(self, healthy: Healthy, begun: MachineState, *, fresh: bool = False) -> AsyncGenerator[Begun]:
+        """A machine of one's own, taken down afterwards. What it stands on is kept until then: it may begin there again."""
         async with self._find(_name(healthy, None if fresh or not self._engine.branches else begun)) as stage:
             if fresh or not self._engine.branches:
-                return await self._begin_anew(stage, healthy, begun)
-            async with stage.making:
-                if stage.layer is None:
-                    stage.layer, stage.running = await self._make_layer(healthy, begun)
-            return await self._begin_on(stage, healthy)
+                machine = await self._begin_anew(stage, healthy, begun)
+            else:
+                machine = await self._begin_on(stage, healthy, begun)
+            try:
+                yield machine
+            finally:
+                await machine.container.down()
 
     async def _begin_anew(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> Begun:
         container = await self._up(None)
@@ -78,7 +81,10 @@ class Stages:
             await container.down()
             raise
 
-    async def _begin_on(self, stage: _Stage, healthy: Healthy) -> Begun:
+    async def _begin_on(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> Begun:
+        async with stage.making:
+            if stage.layer is None:
+                stage.layer, stage.running = await self._make_layer(healthy, begun)
         container = await self._up(stage.layer)
         try:
             ground = await self._find_ground(stage, container, healthy)

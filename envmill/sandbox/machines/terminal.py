@@ -5,8 +5,8 @@ Invoke(shell) ─► a command in the shell that stays
 Look ─► the judge's examination: the state, as far as anybody may judge it
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -39,8 +39,8 @@ class _Kept:
     listed: Frame
 
 
-Begin: TypeAlias = Callable[[Healthy, MachineState], Awaitable[Begun]]
-"""Makes a machine in this state."""
+Begin: TypeAlias = Callable[[Healthy, MachineState], AbstractAsyncContextManager[Begun]]
+"""Makes a machine in this state, and takes it down."""
 
 
 class Terminal:
@@ -94,8 +94,7 @@ class Terminal:
         if step.weather:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
-        self._container, self._reference = await self._begin(self._healthy, begun)
-        self._stack.push_async_callback(self._container.down)
+        self._container, self._reference = await self._stack.enter_async_context(self._begin(self._healthy, begun))
         self._begun = begun
         return _answer("ok")
 
