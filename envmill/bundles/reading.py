@@ -18,6 +18,7 @@ from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
 from envmill.kinds.start import CLOCK
 from envmill.runtime.world import parse_clock
+from envmill.sandbox.machines.files import MACHINE
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.environment import Environment, Test, Tool
@@ -65,7 +66,8 @@ def _refuse_strangers(files: Files) -> None:
 def _read_environment(files: Files, manifest: Manifest) -> Environment:
     sources = {path: files.text(f"{PROGRAM}/{path}") for path in files.below(PROGRAM)}
     module, _, class_name = manifest.entry.partition(":")
-    home = f"{module.replace('.', '/')}.py"
+    # A machine is described, and no program.
+    home = MACHINE if manifest.kind == "terminal" else f"{module.replace('.', '/')}.py"
     if home not in sources:
         raise fault(MANIFEST, f"{manifest.entry!r} needs {PROGRAM}/{home}, which is missing", "Add the file, or correct it.", "entry")
     tables = _derive_tables(sources, manifest)

@@ -20,7 +20,6 @@ from envmill.sandbox.machines.files import MACHINE, ROOT, SET_UP, read_machine
 from envmill.sandbox.machines.files import RECIPE as OWN_RECIPE
 from envmill.sandbox.machines.frame import VOLATILE, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.starting import list_probes
 from envmill.sandbox.machines.trust import TRUSTED
 from schemas.base import Json
 from schemas.environment import Environment
@@ -34,6 +33,9 @@ START = f"[ -e {READY} ] || {{ : >{READY}; {SERVICES} start; }} >/dev/null 2>&1;
 BUILD, JUDGE = 600.0, 300.0
 AGENT = 900.0
 """Seconds, where the run named none."""
+_ASKERS = ("probing.py", "examining.py")
+"""What asks a machine how it is: by probes of its health check, or by a file of tests."""
+_JUDGES = ("test.sh", "judge.py", "own.py")
 _USERS = ("/etc/passwd", "/etc/shadow", "/etc/group")
 """Compared beside the machine's own files: whoever runs an agent may install things elsewhere."""
 
@@ -101,14 +103,12 @@ def _is_shown(path: str) -> bool:
 def _write_tests(environment: Environment, scenario: Scenario, healthy: Healthy) -> dict[str, str]:
     """Everything of the environment that no agent sees, the judge, and what it asks."""
     hidden = {path: text for path, text in environment.files.items() if not _is_shown(path) and path not in (OWN_RECIPE, MACHINE)}
-    begun = {name: scenario.initial_state.get(name, []) for name in ("breaks", "places")}
+    begun = {name: scenario.initial_state[name] for name in ("exam", "breaks", "places") if name in scenario.initial_state}
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
-    asked = {"begun": begun, "probes": list_probes(healthy), "values": healthy.values, "services": services}
+    asked = {"begun": begun, "probes": sorted(scenario.initial_state["health"]), "values": healthy.values, "services": services}
     own = {
-        "test.sh": read_program("test.sh"),
-        "judge.py": read_program("judge.py"),
-        "own.py": read_program("own.py"),
-        "probing.py": _read(Path(machines_inside.__file__).with_name("probing.py")),
+        **{name: read_program(name) for name in _JUDGES},
+        **{path.name: _read(path) for name in _ASKERS if (path := Path(machines_inside.__file__).with_name(name)).exists()},
         "services": healthy.files[SERVICES].decode(),
         "round.json": _spell({**_tell_own(healthy), **asked}),
         "verifier.json": _spell(scenario.verifier.model_dump(mode="json", include={"goals", "guards"})),
@@ -116,9 +116,14 @@ def _write_tests(environment: Environment, scenario: Scenario, healthy: Healthy)
     return {f"{TESTS}/{path}": text for path, text in {**hidden, **own}.items()}
 
 
+def list_judging() -> set[str]:
+    """What lies in `tests/` beside the environment's own files."""
+    return {*_JUDGES, *_ASKERS, "services", "round.json", "verifier.json"}
+
+
 def _tell_own(healthy: Healthy) -> Json:
     """What is recorded when the image is built, and compared at the end."""
-    own = sorted({*list_own(healthy), SERVICES, *_USERS})
+    own = sorted(path for path in {*list_own(healthy), SERVICES, *_USERS} if path.startswith("/"))
     return {"own": own, "volatile": sorted({*healthy.system.volatile, *VOLATILE}), "trusted": list(TRUSTED)}
 
 

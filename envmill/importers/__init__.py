@@ -1,6 +1,10 @@
 """Importers by name: each turns what another system released into bundle folders."""
 
-from envmill.importers import envscaler
+from envmill.importers import endless, envscaler, harbor
 from envmill.importers.base import Importer
 
-IMPORTERS: dict[str, Importer] = {"envscaler": envscaler.import_release}
+IMPORTERS: dict[str, Importer] = {
+    "envscaler": envscaler.import_release,
+    harbor.SYSTEM: harbor.import_folders,
+    endless.SYSTEM: endless.import_folders,
+}

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def import_(
     context: typer.Context,
-    system: Annotated[str, typer.Argument(help="Whose release it is: envscaler.")],
-    folder: Annotated[Path, typer.Argument(help="Folder that holds the release's files.")],
+    system: Annotated[str, typer.Argument(help="Whose it is: envscaler, harbor or endless.")],
+    folder: Annotated[Path, typer.Argument(help="Folder that holds the files; of harbor and endless also a tarball.")],
     out: Annotated[Path, typer.Argument(help="Folder to make: one bundle folder per environment, and import.json.")],
 ) -> None:
     """Turn what another system released into bundle folders that `audit` reads. What cannot be mapped is listed with its reason.

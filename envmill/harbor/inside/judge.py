@@ -2,8 +2,8 @@
 
 health as left ─► programs compared ─► all else killed ─► files compared ─► services started from a copy of ours ─► health
 
-It reads what lies beside it: check.py and probing.py, what health means; round.json, what is compared with the record that the image was
-built with; verifier.json, what must be so; services, which starts what the machine runs. Standard library only.
+It reads what lies beside it: check.py and probing.py, or a file of tests and examining.py, what health means; round.json, what is compared
+with the record that the image was built with; verifier.json, what must be so; services, which starts what the machine runs.
 """
 
 import json
@@ -64,15 +64,36 @@ def examine(given: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
 def ask_health(given: dict[str, Any]) -> dict[str, str]:
     """Probe → what is wrong, empty where nothing is; no report is no verdict."""
     marker = secrets.token_hex(16)
-    told = json.dumps({"marker": marker, "values": given["values"], "services": given["services"]})
-    start = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.path[0] + '/check.py', run_name='__main__')"
-    words = ["/usr/bin/python3", "-I", "-B", "-X", f"pycache_prefix={HERE}", "-c", start, str(HERE), told]
-    clean = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
-    done = subprocess.run(words, cwd="/", env=clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+    exam = given["begun"].get("exam", "")
+    with tempfile.TemporaryDirectory(dir="/run") as folder:
+        words = spell_exam(exam, folder, marker) if exam else spell_check(given, marker)
+        done = ask(["/usr/bin/python3", "-I", "-B", "-X", f"pycache_prefix={folder}", *words])
     found = re.findall(rf"^{marker}(.*)$", (done.stdout + done.stderr).decode("utf-8", "replace"), re.MULTILINE)
     if len(found) != 1:
-        raise SystemExit(tell_unknown(f"the health check gave no report: {done.stderr[-400:]!r}"))
+        raise SystemExit(tell_unknown(f"the health check gave no report: {done.stdout[-200:]!r} {done.stderr[-400:]!r}"))
     return json.loads(found[0])
+
+
+def spell_check(given: dict[str, Any], marker: str) -> list[str]:
+    told = json.dumps({"marker": marker, "values": given["values"], "services": given["services"]})
+    start = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.path[0] + '/check.py', run_name='__main__')"
+    return ["-c", start, str(HERE), told]
+
+
+def spell_exam(exam: str, folder: str, marker: str) -> list[str]:
+    """The tests lie alone in a folder of their own."""
+    for name, text in (
+        ("examining.py", (HERE / "examining.py").read_text()),
+        ("test_exam.py", (HERE / exam).read_text()),
+        ("marker", marker),
+    ):
+        Path(folder, name).write_text(text, encoding="utf-8")
+    return [f"{folder}/examining.py", folder]
+
+
+def ask(words: list[str]) -> "subprocess.CompletedProcess[bytes]":
+    clean = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
+    return subprocess.run(words, cwd="/", env=clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
 
 
 def spell(probes: list[str], said: dict[str, str]) -> dict[str, str]:

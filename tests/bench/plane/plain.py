@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from envmill.runtime.db import adopt_sessions
@@ -72,15 +72,12 @@ def serve(program: Message) -> None:
     def bare() -> Any:
         return session._instance.find("r3")
 
-    works: dict[str, Callable[[], Any]] = {
-        "reset": reset,
-        "call": call,
-        "write": write,
-        "reset_100": reset_100,
-        "forked": forked,
-        "bare": bare,
-    }
     reset()
+    answer({"reset": reset, "call": call, "write": write, "reset_100": reset_100, "forked": forked, "bare": bare}, write)
+
+
+def answer(works: Mapping[str, Callable[[], Any]], write: Callable[[], Any]) -> None:
+    """A line for each that is asked for: how long each time took."""
     for line in sys.stdin:
         name, times = line.split()
         before = write if name == "undo" else lambda: None
