@@ -3,6 +3,7 @@
 calls, replies, records ─► schemas, keys named after their table ─► graph ─► faults, before anything is accepted
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,13 +77,25 @@ def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], wo
     for name, schema in properties.items():
         values = [call.arguments[name] for call in calls if name in call.arguments]
         tables = {keys.get(value) if isinstance(value, str) else None for value in values}
-        is_said = bool(values) and all(is_told(one, words) for value in values for one in _list_parts(value))
+        is_said = bool(values) and all(says(words, one) for value in values for one in _list_parts(value))
         if len(tables) == 1 and (table := tables.pop()):
             properties[name] = schema | {KEY_OF: table}
             told[name] = is_said
         elif is_said:
             told[name] = True
     return sketch.model_copy(update={"inputs": sketch.inputs | {"properties": properties}, "told": told})
+
+
+def says(words: str, value: Json) -> bool:
+    """Whether somebody who says these words says the value; a short one, such as `no`, by a word of its own."""
+    if is_told(value, words):
+        return True
+    spoken = value.casefold() if isinstance(value, str) else ""
+    return 0 < len(spoken) < _SHORT and spoken in re.findall(r"\w+", words.casefold())
+
+
+_SHORT = 3
+"""Characters of a text that carries no word."""
 
 
 def _list_parts(value: Json) -> Iterator[Json]:
