@@ -43,8 +43,8 @@ class RunConfig(Contract):
     documents: str = Field(
         default="", pattern=r"^((openapi|mcp|botocore):[^,]+(,(openapi|mcp|botocore):[^,]+)*)?$", title="Documents of tools"
     )
-    """What recipe `agentscaler` reads tools from, as `reader:source` with commas between: `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`;
-    empty for the documents that come with the factory."""
+    """What recipes `agentscaler` and `envfactory` read tools from, as `reader:source` with commas between: `openapi:FILE`, `mcp:FILE`,
+    `botocore:SERVICE`; empty for the documents that come with the factory, and with `envfactory` for sketches of its own."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """What a mined theme must reach in usefulness and in modelability."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")

@@ -38,6 +38,7 @@ ANSWER: dict[str, Any] = {
 class Script:
     """A recipe that answers what it was told to, and remembers what it was asked for."""
 
+    operators = ()
     reply: ScenarioReply
     asked: str = ""
 

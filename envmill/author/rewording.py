@@ -29,6 +29,9 @@ _MORE = (
     "Wait, there is something else: {a}, please.",
 )
 """They come last, also after a closing."""
+_CLOSING = re.compile(
+    r"(?i)(?:(?<=[.!?)])\s|\n)[^.!?\n]*\b(?:else|only these|no other|no more|nothing more|the lot|end of list|over)\b[^.!?\n]*[.!?]$"
+)
 _SPELLED = re.compile(r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}")
 _WEEK = 7
 _ONES = (
@@ -95,13 +98,19 @@ def _tell_more(case: Case, wish: Wish, chain: Json, filling: Json) -> RewordRepl
     lead, ask = case.dice.choice(_MORE), case.dice.choice(wish.operation.asks)
     vague = leave_vague([*case.wishes, wish], frozenset(case.asked.hidden), case.domain, case.state)[-1]
     told, hinted = (capitalise(lead.format(a=say(ask, one, case.domain, case.state))) for one in (wish, vague))
-    opening = case.asked.opening and f"{case.asked.opening} {hinted}"
-    reply = case.same.model_copy(update={"request": f"{case.asked.request} {told}", "opening": opening})
+    opening = case.asked.opening and _add(case.asked.opening, hinted)
+    reply = case.same.model_copy(update={"request": _add(case.asked.request, told), "opening": opening})
     facts = list_facts([*case.wishes, wish], case.domain, case.state)
     goals = [*case.asked.goals, name_goal(wish, case.domain, case.state)]
     return RewordReply.model_validate(
         reply.model_dump() | {"facts": facts | case.asked.facts, "goals": goals, "chain": chain, "filling": filling}
     )
+
+
+def _add(text: str, sentence: str) -> str:
+    """Before a last sentence that says that there is no more to it."""
+    closing = _CLOSING.search(text)
+    return f"{text[: closing.start()]} {sentence}{closing[0]}" if closing else f"{text} {sentence}"
 
 
 def compress(case: Case) -> RewordReply:
@@ -147,7 +156,13 @@ def _join(pair: list[Wish], case: Case) -> str:
     ask, local = one.operation.asks[0], rows[differing[0]]
     first, second = (say(ask, wish, case.domain, case.state) for wish in pair)
     values = [say(f"{{{local}}}", wish, case.domain, case.state) for wish in pair]
-    fits = first.count(values[0]) == 1 and first.replace(values[0], values[1]) == second
+    # "Change A and a B so that it": nobody knows which one `it` is.
+    fits = (
+        " it " not in first
+        and not re.match("an? ", values[1])
+        and first.count(values[0]) == 1
+        and first.replace(values[0], values[1]) == second
+    )
     return first.replace(values[0], " and ".join(values)) if fits else ""
 
 

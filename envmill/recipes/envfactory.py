@@ -19,7 +19,7 @@ from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import draw_for, find_chain_fault, weave_environment
 from schemas.environment import Blueprint, Environment, ToolPlan
-from schemas.prompts import ScenarioReply
+from schemas.prompts import ScenarioReply, ThemeInput, ThemeReply
 from schemas.run import RunConfig
 from schemas.scenario import Polarity
 from schemas.table_prompts import SchemaReply
@@ -49,6 +49,10 @@ class EnvFactory(AgentScaler):
             "scenarios-generate": (self._topology, REWORD),
             "scenarios-build": (self._checks,),
         }
+
+    async def find_theme(self, text: str, account: Account) -> ThemeReply:
+        """A corpus will do as well: its places are sketched like those that are known."""
+        return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
 
     def pick_texts(self, config: RunConfig) -> list[str]:
         """Documents, where any are named; without them the tools of known places are sketched."""

@@ -64,6 +64,19 @@ async def test_types_are_there_before_tables_and_tables_before_code(jail: Sandbo
     assert await find_database_faults(plan, jail) == []
 
 
+async def test_it_starts_from_known_places_from_a_corpus_or_from_documents() -> None:
+    config = RunConfig(recipe="envfactory", environments=2, seed=SEED)
+    assert RECIPE.pick_texts(config) == []
+    assert {seed.recipe for seed in RECIPE.pick_seeds(config)} == {"envfactory"}
+    assert (await RECIPE.find_theme("Lend the ladder to Maya.", cast(Account, Scripted()))).reason
+    (text,) = RECIPE.pick_texts(config.model_copy(update={"documents": "openapi:data/seeds/documents/helpdesk.json"}))
+    found, *_ = await RECIPE.grow(text, cast(Account, Scripted()))
+    seed = RECIPE.make_seed(found, "unknown", "text", config)
+    plan = await RECIPE.think_up(seed, "", (), cast(Account, Scripted()))
+    assert plan.brief.outline is not None
+    assert {tool.name for tool in plan.brief.outline.tools} <= plan.signatures.keys() | plan.brief.outline.left_out.keys()
+
+
 async def find_untyped_replies(environment: Environment, jail: Sandbox) -> list[str]:
     plan = await think_up(Scripted())
     tests = store_tests(environment, await RECIPE.write_tests(environment, "", cast(Account, Scripted()), plan.rows))
@@ -178,8 +191,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 async def walk(settings: Settings) -> Settings:
     config = RunConfig(
         recipe="envfactory",
-        environments=count(2, 41),
-        scenarios=count(1, 6),
+        environments=count(1, 41),
+        scenarios=count(2, 6),
         attempts=count(2, 4),
         search=count(20, 400),
         seed=SEED,

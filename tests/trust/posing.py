@@ -51,6 +51,7 @@ class Spot:
 class Script:
     """A recipe that answers what it is told to, and who is asked."""
 
+    operators = ()
     reply: ScenarioReply
     provider: str = "offline"
     model: str = "m"
