@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def import_(
     context: typer.Context,
-    system: Annotated[str, typer.Argument(help="Whose release it is: envscaler.")],
+    system: Annotated[str, typer.Argument(help="Whose release it is: envscaler, awm, envfactory.")],
     folder: Annotated[Path, typer.Argument(help="Folder that holds the release's files.")],
     out: Annotated[Path, typer.Argument(help="Folder to make: one bundle folder per environment, and import.json.")],
 ) -> None:
