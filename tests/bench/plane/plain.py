@@ -15,6 +15,7 @@ from envmill.runtime.db import adopt_sessions
 from envmill.runtime.jail.wire import Message
 from envmill.runtime.program import Source
 from envmill.runtime.session import Session
+from envmill.runtime.start import Packed, pack
 from envmill.sandbox.launch import SESSIONS
 from envmill.settings import ROOT
 from tests.bench.plane.sample import CALL, CLOCK, PROGRAM, TABLES_PROGRAM, TOOLS, WRITE, make_reset, make_tables_reset
@@ -44,7 +45,9 @@ def serve(program: Message) -> None:
     adopt_sessions(SESSIONS)
     source = Source(program["files"], program["entry"])
     session = Session(source.load, TOOLS, schema=source.schema)
-    state = (make_tables_reset() if source.schema else make_reset())["state"]
+    told = (make_tables_reset() if source.schema else make_reset())["state"]
+    # As a session that has met it keeps it; attributes are made from it afresh in any case.
+    state = Packed(pack(told)) if source.schema else told
 
     def reset() -> None:
         session.reset(state, CLOCK, 7)
@@ -73,7 +76,7 @@ def serve(program: Message) -> None:
         return session._instance.find("r3")
 
     reset()
-    answer({"reset": reset, "call": call, "write": write, "reset_100": reset_100, "forked": forked, "bare": bare}, write)
+    answer({"reset": reset, "undo": reset, "call": call, "write": write, "reset_100": reset_100, "forked": forked, "bare": bare}, write)
 
 
 def answer(works: Mapping[str, Callable[[], Any]], write: Callable[[], Any]) -> None:
