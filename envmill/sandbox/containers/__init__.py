@@ -49,7 +49,8 @@ ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {"box": 
 
 @asynccontextmanager
 async def open_engine(settings: Settings, name: str = "") -> AsyncGenerator[Engine]:
-    """The engine of a name, or the first of which every limit holds here; where there is none, the first that works at all."""
+    """The engine of a name or the settings', or the first of which every limit holds here; without one, the first that works at all."""
+    name = name or settings.engine
     engine = await (_choose(settings) if not name else _open(settings, name))
     try:
         yield engine
