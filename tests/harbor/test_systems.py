@@ -1,0 +1,54 @@
+"""Systems, each broken in two places, leaves as a folder that pays for its solution and for nothing less."""
+
+import os
+import random
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+
+from envmill.drafting.breaking.composing import compose
+from envmill.drafting.breaking.systems import list_systems, load_system
+from envmill.errors import SandboxError
+from envmill.harbor.grading import grade
+from envmill.harbor.tree import Leaf, Tree
+from envmill.harbor.writing import write_task
+from envmill.kinds.terminal import write_step
+from envmill.sandbox.containers import Engine, find_base, lend, open_engine
+from envmill.sandbox.machines.healthy import SERVICES
+from envmill.settings import Settings
+from tests.kinds.terminals import call, make_environment, make_scenario
+from tests.soak import count
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="terminal")]
+SETTINGS = Settings.read(os.environ)
+# The pid file of `service` outlives a process that is killed, so that the factory's own judge finds it ill after a restart, too.
+OTHERS = [name for name in list_systems() if name not in ("website", "service")]
+SYSTEMS = ["website", *OTHERS][: count(1, 13)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def boxes() -> AsyncGenerator[Engine]:
+    try:
+        find_base(SETTINGS.images)
+        async with open_engine(SETTINGS, "box") as engine:
+            yield engine
+    except SandboxError as error:
+        if os.environ.get("ENVMILL_SOAK") == "1":
+            raise
+        pytest.skip(error.message)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+async def test_nothing_done_is_0_and_the_solution_is_1(boxes: Engine, name: str) -> None:
+    environment = make_environment(name)
+    broken = compose(load_system(name), 2, random.Random(name))
+    mended = [write_step(f"{fault.mend_script}\n{SERVICES} restart || true") for fault in broken.faults[::-1]]
+    drawn = make_scenario(environment, broken, set(load_system(name).system.complaints))
+    scenario = drawn.model_copy(update={"oracle": [call(each) for each in mended]})
+    files = {path: Leaf(content) for path, content in write_task(environment, scenario, {}, "EnvMill canary").items()}
+    for solution, reward in ((False, 0.0), (True, 1.0)):
+        async with lend(boxes, find_base(SETTINGS.images)) as container:
+            found = await grade(container, Tree(name, files), solution=solution)
+            report = await container.get("/logs/verifier/report.json")
+        assert found.reward == reward, (found, report.content)
