@@ -249,7 +249,7 @@ def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str
         return "oracle_idle", "the oracle changes nothing, so there is nothing to achieve"
     if reply.polarity != "achieve" and not reply.tell:
         return "nothing_told", f"to {reply.polarity} shows in what is said, and nothing has to be said"
-    return _find_harm(reply) or _find_silence(reply) or find_contract_fault(reply)
+    return _find_harm(reply) or _find_deed(reply, seen[-1]) or _find_silence(reply) or find_contract_fault(reply)
 
 
 def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
@@ -258,6 +258,13 @@ def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
         if any(is_meant(pattern, Deed(call, "ok"), {}) for pattern in reply.avoid):
             return "oracle_harms", f"the oracle makes a call that is to be avoided: {call.name} {call.arguments}"
     return None
+
+
+def _find_deed(reply: ScenarioReply, end: Observation) -> tuple[str, str] | None:
+    """Where nothing is to be done the oracle does nothing: whatever it changed would be asked of everybody."""
+    if reply.polarity == "achieve" or not (made := diff_states(reply.initial_state, end.state)):
+        return None
+    return "oracle_acts", f"to {reply.polarity} leaves everything as it is, and the oracle changes {'.'.join(made[0].path)}"
 
 
 def _find_silence(reply: ScenarioReply) -> tuple[str, str] | None:

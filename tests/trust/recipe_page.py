@@ -9,7 +9,7 @@ from tests.trust.page import CAUGHT, KEPT, MUTANTS_CAUGHT, name_drops, share, wr
 from tests.trust.posing import ANYTHING
 from tests.trust.tabled import LINES, UNTOLD, list_kinds
 
-SIZES = 20, 40, 2, 30
+SIZES = 12, 25, 1, 20
 """Honest environments and scenarios, faults of each kind, mutants."""
 _WHATS = {
     "schema": "schemas", "rows": "rows", "interface": "planned tools", "toolset": "promised tools", "code": "code over tables",
@@ -28,7 +28,7 @@ def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterat
         "and *silent* mean what they mean [for classes](confusion.md). A planted fault is never mended, so that it is the checks and "
         f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is called is not judged here. What nobody could "
         "hold against anybody is not planted: "
-        f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD))}.\n"
+        f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'nothing'}.\n"
     )
     outages = [one for one in outcomes if one.outage]
     yield f"{len(outcomes)} candidates; {len(outages)} ended in an outage and count for nothing.\n"

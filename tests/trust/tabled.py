@@ -39,7 +39,7 @@ from envmill.runtime.program import SCHEMA
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.toolgraph.outlining import CHANGES
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json
+from schemas.base import Json, canonical_json
 from schemas.environment import Effect, Environment
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
@@ -85,6 +85,10 @@ def list_kinds(recipe: RecipeName) -> list[tuple[str, str]]:
     return [(prompt, kind) for prompt in LINES[recipe].prompts for kind in KINDS[prompt] if (prompt, kind) not in UNTOLD]
 
 
+_LATER = ("failure", "failed", "failed_source", "locked")
+"""What only a repair is told."""
+
+
 @dataclass
 class Planted:
     """An account that asks the offline author, and gets one fault, wherever it first has a place."""
@@ -94,7 +98,8 @@ class Planted:
     fault: Fault | None = None
     provider: str = "offline"
     model: str = "offline"
-    _where: list[Json] = field(default_factory=list[Json])
+    _spoilt: dict[str, str] = field(default_factory=dict[str, str])
+    """What was asked, whatever had failed by then → the spoilt reply, which comes again."""
 
     def afresh(self, _: int) -> "Planted":
         return self
@@ -104,15 +109,14 @@ class Planted:
         return reply.model_validate_json(self._plant(prompt.name, asked) or author.answer(prompt.name, asked, SEED, 0, 0.0))
 
     def _plant(self, prompt: str, asked: Json) -> str:
-        told = {name: value for name, value in asked.items() if name not in ("failure", "failed", "failed_source")}
-        if self._where and told not in self._where:
+        told = prompt + canonical_json({name: value for name, value in asked.items() if name not in _LATER})
+        if self._spoilt:
+            return self._spoilt.get(told, "")
+        self.fault = self._find(prompt, asked)
+        if self.fault is None:
             return ""
-        fault = self._find(prompt, asked)
-        if fault is None:
-            return ""
-        self._where.append(told)
-        self.fault = self.fault or fault
-        return fault.text
+        self._spoilt[told] = self.fault.text
+        return self.fault.text
 
     def _find(self, prompt: str, asked: Json) -> Fault | None:
         if prompt == self.prompt:
