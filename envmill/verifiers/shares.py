@@ -8,7 +8,7 @@ from math import prod
 
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.masking import mask_call
-from envmill.verifiers.procedure import is_meant
+from envmill.verifiers.procedure import find_breach, is_meant
 from schemas.environment import Environment, Tool
 from schemas.scenario import CallPattern, Scenario
 
@@ -23,8 +23,10 @@ def share_steps(
     scenario: Scenario, environment: Environment, deeds: Sequence[Deed], components: Mapping[str, float], unread: int
 ) -> dict[str, float]:
     """Trace: share of the calls that matter which were made, in any order. State: what the verifier says of the end."""
-    wanted = list(list_essential(scenario, environment))
-    trace = count_matched(wanted, deeds) / len(wanted) if wanted else 1.0
+    changes, reads = list(list_changes(scenario, environment)), [one for one in scenario.verifier.procedure if one.op in _READ]
+    # One reply may show all that has to be read; each change has a call of its own.
+    met = count_matched(changes, deeds) + sum(find_breach(one, deeds, {}) is None for one in reads)
+    trace = met / (len(changes) + len(reads)) if changes or reads else 1.0
     state = prod(components.get(name, 1.0) for name in _STATE)
     length = min(MOST, PENALTY * max(0, len(deeds) - len(scenario.oracle)))
     form = min(MOST, PENALTY * unread)
@@ -32,11 +34,12 @@ def share_steps(
     return {name: round(one, 6) for name, one in zip(_NAMES, (trace, state, length, form, paid), strict=True)}
 
 
+_READ = ("required", "seen")
 _NAMES = ("trace", "state", "length", "format", "paid")
 
 
-def list_essential(scenario: Scenario, environment: Environment) -> Iterator[CallPattern]:
-    """Changes of the reference path, and what has to be read; another lookup that leads to the same is as good."""
+def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallPattern]:
+    """Changes of the reference path; another lookup that leads to the same is as good."""
     tools = {tool.name: tool for tool in environment.tools}
     for call in scenario.oracle:
         tool = tools.get(call.name)
@@ -44,7 +47,6 @@ def list_essential(scenario: Scenario, environment: Environment) -> Iterator[Cal
             pattern = mask_call(call, tool)
             free = set(list_free(tool, environment))
             yield pattern.model_copy(update={"arguments": {name: one for name, one in pattern.arguments.items() if name not in free}})
-    yield from (one.call for one in scenario.verifier.procedure if one.op in ("required", "seen"))
 
 
 def list_free(tool: Tool, environment: Environment) -> Iterator[str]:

@@ -222,6 +222,7 @@ def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: 
     for one in rollouts:
         assert one.shares.keys() == {"trace", "state", "length", "format", "paid"}
         assert one.outcome != "pass" or one.shares["state"] == 1.0
+        assert one.policy != "reference" or one.shares["paid"] == 1.0
 
 
 _KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"
