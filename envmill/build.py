@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from envmill.drafting.checklist import Checklist, write_checklist
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
+from envmill.drafting.errands.outfitting import outfit
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
 from envmill.drafting.repair import give_up, strive, tell_builds
@@ -24,6 +25,7 @@ from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
+from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.sandbox import Invoke, Look, Program, Reset
 from envmill.verifiers.compose import Composed, Run, compose_verifier
 from envmill.verifiers.court import decide
@@ -63,6 +65,10 @@ class _Version:
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     blueprint = subject.record
+    if isinstance(mill.recipe, EndlessTerminals):
+        made = await outfit(blueprint, mill.recipe, mill.sandbox, account)
+        built = (made.environment,) if made.environment else ()
+        return Result((*made.builds, *built), (drop("build", made.reason, made.detail),) if not built else ())
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 

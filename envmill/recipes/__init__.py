@@ -5,6 +5,7 @@ from typing import Protocol
 from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
+from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.recipes.envscaler import WHOLE, EnvScaler
 from envmill.recipes.perturb import Perturb
 from envmill.recipes.scaleenv import ScaleEnv
@@ -24,5 +25,6 @@ RECIPES: dict[str, Make] = {
     "scaleenv": ScaleEnv,
     "agentscaler": AgentScaler,
     "perturb": Perturb,
+    "endless_terminals": EndlessTerminals,
 }
 """Name → how it is made."""

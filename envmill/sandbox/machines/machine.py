@@ -19,6 +19,8 @@ PROGRAMS = Path(inside.__file__).parent
 JUDGE = "/run/judge-"
 """The judge's own folder begins so; a random word follows, and it is gone before the agent's next command."""
 SECONDS = 60
+DATED = 1_767_225_600
+"""Change time of a machine's files, 1 January 2026: before 1980 some programs refuse to pack them."""
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
 """No home of anybody: interpreters look for modules there."""
 
@@ -33,7 +35,7 @@ Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
 
 async def set_up(container: Container, healthy: Healthy) -> None:
     """A healthy system, its services running."""
-    await put(container, "/tmp/system.tar", _pack(healthy))
+    await put(container, "/tmp/system.tar", pack(healthy))
     await must_run(container, write_set_up(healthy), f"set up the system {healthy.system.name}")
 
 
@@ -61,8 +63,10 @@ async def restart(container: Container, healthy: Healthy) -> None:
     await run(container, f"bash {path} restart; rm {path}")
 
 
-async def check_health(container: Container, healthy: Healthy) -> dict[str, str]:
-    """Probe → what is wrong, empty where nothing is."""
+async def check_health(container: Container, healthy: Healthy, exam: str = "") -> dict[str, str]:
+    """Probe → what is wrong, empty where nothing is. Probes are the health check's, or the tests of the file named."""
+    if exam:
+        return await sit(container, healthy.exams[exam])
     folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
     given = json.dumps({"marker": marker, "values": healthy.values, "services": services})
@@ -80,6 +84,20 @@ async def check_health(container: Container, healthy: Healthy) -> dict[str, str]
         raise SandboxError(
             f"The health check of {healthy.system.name} gave no report: {ran.text[-500:]}. Mend its check.py or the machine."
         )
+    return json.loads(found[0])
+
+
+async def sit(container: Container, source: str) -> dict[str, str]:
+    """Test → what is wrong. A file of which pytest gives no verdict, test by test, is no report: an error, neither pass nor fail."""
+    folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
+    texts = {"examining.py": (PROGRAMS / "examining.py").read_text(), "test_exam.py": source, "marker": marker}
+    for name, text in texts.items():
+        await put(container, f"{folder}/{name}", text.encode(), 0o600)
+    words = f"/usr/bin/python3 -I -B -X pycache_prefix={folder} {folder}/examining.py {folder}"
+    ran = await run(container, f"cd /; {words}; rm -rf {folder}", 120)
+    found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
+    if len(found) != 1:
+        raise SandboxError(f"The tests gave no report: {ran.text[-1500:]}. Mend the test file or the machine.")
     return json.loads(found[0])
 
 
@@ -114,11 +132,12 @@ async def must_run(container: Container, script: str, purpose: str) -> None:
         raise SandboxError(f"Could not {purpose}: exit code {ran.code}, {ran.text[-500:]}")
 
 
-def _pack(healthy: Healthy) -> bytes:
+def pack(healthy: Healthy) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in healthy.files.items():
             entry = tarfile.TarInfo(name.lstrip("/"))
+            entry.mtime = DATED
             entry.size, entry.mode = len(content), int("755" if name == SERVICES else mode_of(healthy, name), 8)
             archive.addfile(entry, io.BytesIO(content))
     return packed.getvalue()

@@ -14,7 +14,7 @@ from envmill.runtime.interface import Interface, ToolEntry
 from envmill.sandbox.containers import Container, Layer, Ran
 from envmill.sandbox.machines.healthy import Healthy
 from envmill.sandbox.machines.machine import NoRoomError, list_frame, restart, set_up
-from envmill.sandbox.machines.starting import break_down, read_state, spell_state
+from envmill.sandbox.machines.starting import break_down, list_probes, read_state, spell_state
 from envmill.sandbox.machines.trust import Reference, examine, find_changed, take_reference
 from envmill.sandbox.plan import Invoke, Look, Observation, Outcome, Reset, Restore, Snapshot, Step
 from schemas.base import Json, digest, is_object
@@ -87,6 +87,7 @@ class Terminal:
         if step.weather:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
+        list_probes(self._healthy, begun.exam)
         self._container = await self._up()
         self._stack.push_async_callback(self._container.down)
         await set_up(self._container, self._healthy)
@@ -109,7 +110,7 @@ class Terminal:
     async def _look(self) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
-        found = await examine(self.container, self._healthy, self._begun.places, self._reference)
+        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam)
         state = spell_state(self._healthy, self._begun, found)
         return Observation("ok", [], "", "", digest(state), state)
 
