@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from envmill.drafting.checklist import Checklist, write_checklist
-from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.errands.outfitting import outfit
+from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
 from envmill.drafting.repair import give_up, strive, tell_builds

@@ -147,7 +147,7 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
 
 
 async def _break_machine(place: Place, mill: Mill, account: Account, turn: int) -> _Pose:
-    """Composed instead of written: what does not hold is not repaired, another composition is drawn. An errand was tried when it was built."""
+    """Composed instead of written: what does not hold is not repaired, another composition is drawn. An errand was tried before."""
     if ERRAND in place.environment.files:
         return await _execute(pose_errand(place.environment), place, mill, account)
     posed = await perturb(place.environment, place.number, mill.config.seed or 0, turn, mill.sandbox)

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from envmill.errors import BuildError
 from envmill.drafting.errands.wishes import find_errand_faults
+from envmill.errors import BuildError
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.terminal import derive_tables
 from envmill.sandbox.machines.files import ERRAND

@@ -96,7 +96,9 @@ def compose_state(
     probes = list_probes(read_machine(files), exam)
     health = {probe: "ill" if probe in ill else "well" for probe in probes}
     lasting = dict.fromkeys(probes, "unasked") if ill else health
-    return MachineState.model_validate({"exam": exam, "breaks": breaks, "places": places, "health": health, "lasting": lasting}).model_dump()
+    return MachineState.model_validate(
+        {"exam": exam, "breaks": breaks, "places": places, "health": health, "lasting": lasting}
+    ).model_dump()
 
 
 def compose_checks(initial: Json) -> Verifier:

@@ -1,6 +1,6 @@
 """The offline author of errands: worlds with things to do in them, composed by seed into request, truth, tests, image and solution.
 
-    brief ──compose──► world, deeds ──► errand · initial test · final test · image · solution ──mistakes──► reply text
+brief ──compose──► world, deeds ──► errand · initial test · final test · image · solution ──mistakes──► reply text
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ WRITERS: dict[str, Callable[[Job], Contract]] = {
 
 def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """The reply text, with a mistake by seed and rate. Same arguments, same bytes."""
-    job = compose_job(Brief.model_validate(inputs["brief"]), seed, sample, inputs.get("request", ""))
+    job = compose_job(Brief.model_validate(inputs["brief"]), seed, inputs.get("request", ""))
     if name := planted(prompt, inputs, seed, sample, mistakes):
         job = MISTAKES[prompt][name](job)
     return WRITERS[prompt](job).model_dump_json()

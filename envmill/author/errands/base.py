@@ -12,6 +12,7 @@ from schemas.base import Json
 from schemas.system import Service
 
 WORDS = ROOT / "data" / "seeds" / "errands" / "words.toml"
+DEEDS = ROOT / "data" / "seeds" / "errands" / "deeds"
 SLOT = re.compile(r"@(\w+)@")
 
 
@@ -40,7 +41,6 @@ class World:
 
     values: Mapping[str, Json]
     """Slot → value."""
-    deeds: tuple[Deed, ...]
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """Absolute path → text."""
     runs: tuple[str, ...] = ()
@@ -71,6 +71,24 @@ class Spot:
     def pick(self, kind: str, count: int) -> list[str]:
         """Words of a kind, none twice."""
         return self.dice.sample(self.words[kind], count)
+
+
+@cache
+def load_deeds(category: str) -> tuple[Deed, ...]:
+    """What can be wanted there, as the data says."""
+    raw = tomllib.loads((DEEDS / f"{category}.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Deed(
+            name,
+            " ".join(told["ask"].split()),
+            told["end"].strip(),
+            tuple(told["places"]),
+            told["test"].strip("\n"),
+            tuple(step.strip("\n") for step in told["steps"]),
+            tuple(told.get("answers", ())),
+        )
+        for name, told in raw.items()
+    )
 
 
 @cache

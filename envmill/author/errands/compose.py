@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from envmill.author.dice import make_dice
-from envmill.author.errands.base import Deed, Spot, World, code, load_words, tell
+from envmill.author.errands.base import Deed, Spot, World, code, load_deeds, load_words, tell
 from envmill.author.errands.worlds import WORLDS
 from schemas.cell import Cell
 from schemas.errand import Errand, Image
@@ -53,16 +53,16 @@ class Job:
     commands: tuple[str, ...]
 
 
-def compose_job(brief: Brief, seed: int, sample: int = 0, request: str = "") -> Job:
+def compose_job(brief: Brief, seed: int, request: str = "") -> Job:
     """The same brief is the same job, whichever prompt asks; `request` is what was wished for, where that is known already."""
     assert brief.cell is not None
     dice = make_dice("errand", brief.model_dump(mode="json"), seed)
     words = load_words()
     spot = Spot(dice.choice(words["folders"][brief.cell.persona]), dice, words)
     world = WORLDS[brief.theme](spot)
-    deeds = choose_deeds(world.deeds, brief.cell.steps, brief.number)
+    deeds = choose_deeds(load_deeds(brief.theme), brief.cell.steps, brief.number)
     errand = _write_errand(world, deeds, brief.cell, spot)
-    final = _write_test("What was asked for.", [each.test for each in deeds], world)
+    final = _write_test("What was asked for.", [*_list_helpers(world, deeds), *(each.test for each in deeds)], world)
     if CONTRADICTION in request:
         final += f'\n\ndef test_nothing_is_left():\n    assert not Path({errand.places[0]!r}).exists(), "it is still there"\n'
     standing = {path: text for path, text in world.files.items() if path not in world.gone}
@@ -97,6 +97,12 @@ def _write_errand(world: World, deeds: Sequence[Deed], cell: Cell, spot: Spot) -
         places=list(dict.fromkeys(places)),
         answers=[tell(answer, world.values) for each in deeds for answer in each.answers],
     )
+
+
+def _list_helpers(world: World, deeds: Sequence[Deed]) -> list[str]:
+    """Functions of the world's own test that those of the deeds call."""
+    functions = [each.strip("\n") for each in world.initial.split("\n\n\n") if not each.strip("\n").startswith("def test_")]
+    return [each for each in functions if any(f"{each.split('(')[0].removeprefix('def ')}(" in deed.test for deed in deeds)]
 
 
 def _write_test(about: str, parts: Sequence[str], world: World) -> str:

@@ -13,7 +13,7 @@ from envmill.drafting.errands.trying import Trial, try_machine, try_solution
 from envmill.drafting.perturbing import BASE
 from envmill.drafting.repair import Unread, give_up, strive, tell_builds
 from envmill.errors import BuildError
-from envmill.kinds.terminal import SHELL, compose_state
+from envmill.kinds.terminal import SHELL, compose_state, write_step
 from envmill.models.door import Account
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.files import ERRAND, FINAL, INITIAL, write_machine
@@ -41,7 +41,7 @@ class _Version:
     """The parts as they are, and how far they got."""
 
     made: dict[Part, str]
-    trial: Trial = Trial()
+    trial: Trial
     healthy: Healthy | None = None
 
     @property

@@ -1,6 +1,7 @@
 """Parts of an errand tried on machines of their own: what holds, or whose fault it is and what was seen.
 
-image ─► built? ─► initial test ─► machine        final test ─► fails untouched? ─► solution ─► passes, also after a restart, nothing beside it
+image ─► built? ─► initial test ─► machine
+final test ─► fails untouched? ─► solution ─► passes, also after a restart, and nothing else was changed
 """
 
 from collections.abc import Sequence

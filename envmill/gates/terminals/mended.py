@@ -6,8 +6,8 @@ from envmill.errors import SandboxError
 from envmill.gates.base import Finding, Means, Posed, drop, fail, keep, pass_by, skip
 from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play
 from envmill.kinds.terminal import write_step
-from envmill.sandbox.machines.healthy import quote
 from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
+from envmill.sandbox.machines.healthy import quote
 from schemas.base import Json, is_object
 from schemas.errand import Outfit
 from schemas.system import MachineState
@@ -110,7 +110,10 @@ def _spoil_places(subject: Posed) -> Iterator[tuple[str, str]]:
     for place in (each for each in state.places if each in asked):
         there = f"[ -e {quote(place)} ] || (exit {_NOTHING})"
         yield f"{place} gone", f"{there} && rm -rf {quote(place)}"
-        yield f"{place} emptied", f"find {quote(place)} -type f -size +0c -exec truncate -s 0 {{}} + -print | grep -q . || (exit {_NOTHING})"
+        yield (
+            f"{place} emptied",
+            f"find {quote(place)} -type f -size +0c -exec truncate -s 0 {{}} + -print | grep -q . || (exit {_NOTHING})",
+        )
 
 
 async def look_at_collateral(subject: Posed, means: Means) -> Finding:
@@ -142,7 +145,11 @@ def _list_routes(subject: Posed) -> Iterator[tuple[str, Sequence[str]]]:
     yield "copies kept", [f"{copies}; true", *steps]
     yield (
         "looked around",
-        [f"cat {machine.system.page} </dev/null; ps aux; ls -laR /etc >/dev/null; services status; cd /tmp; x=1", *steps, f"{RESTART}; exit"],
+        [
+            f"cat {machine.system.page} </dev/null; ps aux; ls -laR /etc >/dev/null; services status; cd /tmp; x=1",
+            *steps,
+            f"{RESTART}; exit",
+        ],
     )
 
 

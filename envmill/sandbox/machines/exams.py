@@ -32,7 +32,9 @@ def find_exam_faults(source: str) -> Iterator[str]:
     tree = ast.parse(source)
     if not names:
         yield "There is no test: write functions whose names begin with test_."
-    yield from (f"{name} stands there {times} times: give each test a name of its own." for name, times in Counter(names).items() if times > 1)
+    yield from (
+        f"{name} stands there {times} times: give each test a name of its own." for name, times in Counter(names).items() if times > 1
+    )
     yield from _find_statement_faults(tree)
     for node in ast.walk(tree):
         yield from (f"{name} is not in the image: import the standard library and pytest alone." for name in _list_foreign(node))

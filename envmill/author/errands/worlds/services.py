@@ -1,6 +1,6 @@
 """World `services`: a small server over HTTP with its settings in one file."""
 
-from envmill.author.errands.base import Deed, Spot, World
+from envmill.author.errands.base import Spot, World
 from schemas.system import Service
 
 _SERVER = '''"""Answers on the machine's own address, as its settings say."""
@@ -43,10 +43,20 @@ def make(spot: Spot) -> World:
     thing, other, stock = spot.pick("things", 3)
     settings, token = f"/etc/{word}/settings.json", f"/etc/{word}/token"
     values = {
-        "settings": settings, "token": token, "items": f"{home}/items", "word": word, "old": old, "new": new, "greeting": f"Good day from the {word}",
-        "thing": thing, "item": f"{home}/items/{thing}.txt", "text": f"{dice.randint(3, 90)} of it\n", "other": other, "stock": f"{stock}s: 4\n",
+        "settings": settings,
+        "token": token,
+        "items": f"{home}/items",
+        "word": word,
+        "old": old,
+        "new": new,
+        "greeting": f"Good day from the {word}",
+        "thing": thing,
+        "item": f"{home}/items/{thing}.txt",
+        "text": f"{dice.randint(3, 90)} of it",
+        "other": other,
+        "stock": f"{stock}s: 4\n",
         "secret": f"{other}-{dice.randint(10000, 99999)}",
-    }  # fmt: skip
+    }
     server = _SERVER.replace("@settings@", settings).replace("@items@", f"{home}/items").replace("@token@", token)
     files = {
         f"{home}/serve.py": server,
@@ -56,10 +66,10 @@ def make(spot: Spot) -> World:
     start = f"setsid -f /usr/bin/python3 -B {home}/serve.py >/dev/null 2>&1 </dev/null"
     services = {word: Service(start=start, program="/usr/bin/python3", pattern=f"{home}/serve.py")}
     first = "The service @word@ is {home}/serve.py; it listens on 127.0.0.1, port @old@, and shows no items.".replace("{home}", home)
-    return World(values | {"stocked": stock}, _DEEDS, files, (), first, f"{_FETCH}{_INITIAL}", services)
+    return World(values | {"stocked": stock}, files, (), first, f"{_FETCH}{_INITIAL}", services)
 
 
-_FETCH = '''
+_FETCH = """
 def fetch(path, port=0, **headers):
     import urllib.error
     import urllib.request
@@ -77,34 +87,7 @@ def fetch(path, port=0, **headers):
     return 0, "no answer"
 
 
-'''
+"""
 _INITIAL = """def test_service_answers():
     assert fetch("/", @old@) == (200, "hello\\n"), "it answers otherwise"
 """
-
-_DEEDS = (
-    Deed(
-        "port", "The service @word@ must move to port @new@: its settings are in @settings@. Its other settings stay, and it has to run with the new ones.",
-        "@settings@ says port @new@; the service answers there.", ("@settings@",),
-        _FETCH.strip() + "\n\n\ndef test_service_moved():\n    assert fetch('/', @new@)[0] == 200, 'nothing answers on the new port'\n    assert set(json.loads(read(@settings@))) == {'port', 'greeting', 'items'}, 'settings were lost'",
-        ("sed -i 's/\"port\": @old@/\"port\": @new@/' @settings@; services restart @word@",),
-    ),
-    Deed(
-        "greeting", "Whoever asks the service @word@ for `/` should read `@greeting@`, by its settings in @settings@ and not by its program. It has to run with them.",
-        "@settings@ has the greeting @greeting@; the service gives it.", ("@settings@",),
-        _FETCH.strip() + "\n\n\ndef test_greeting():\n    assert fetch('/') == (200, @greeting@ + '\\n'), 'it greets otherwise'",
-        ("sed -i 's/\"greeting\": \"[^\"]*\"/\"greeting\": \"@greeting@\"/' @settings@; services restart @word@",),
-    ),
-    Deed(
-        "items", "The service @word@ should show its items (`items` in @settings@), and there is a new one: @item@ with the line `@text@`. Asked for /@thing@ it has to answer with that.",
-        "@settings@ says items true; @item@ holds @text@.", ("@settings@", "@item@"),
-        _FETCH.strip() + "\n\n\ndef test_items_are_shown():\n    assert fetch('/' + @stocked@) == (200, @stock@), 'an old item is not shown'\n    assert fetch('/' + @thing@) == (200, @text@), 'the new item is not shown'",
-        ("sed -i 's/\"items\": false/\"items\": true/' @settings@; services restart @word@", "printf '%s\\n' '@text@' | grep . >@item@"),
-    ),
-    Deed(
-        "token", "The service @word@ lets nobody see /private, for it has no token. Write the token `@secret@` into @token@, as one line that only root may read; nothing has to be started again for it.",
-        "@token@ holds @secret@ and has mode 600.", ("@token@",),
-        _FETCH.strip() + "\n\n\ndef test_token_opens():\n    assert fetch('/private', **{'X-Token': @secret@}) == (200, 'welcome\\n'), 'the token does not open'\n    assert fetch('/private', **{'X-Token': 'x'})[0] == 403, 'another one opens'\n    assert oct(Path(@token@).stat().st_mode)[-3:] in ('600', '400'), 'others may read it'",
-        ("(umask 077; echo '@secret@' >@token@)",),
-    ),
-)  # fmt: skip

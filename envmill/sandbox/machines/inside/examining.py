@@ -27,7 +27,13 @@ class Reporter:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = report.nodeid.rpartition("::")[2]
-        wrong = "" if report.passed else "skipped" if report.skipped else report.longreprtext.replace(self.folder.lstrip("/"), "")[-LONGEST:] or "failed"
+        wrong = (
+            ""
+            if report.passed
+            else "skipped"
+            if report.skipped
+            else report.longreprtext.replace(self.folder.lstrip("/"), "")[-LONGEST:] or "failed"
+        )
         if report.when == "call" or wrong:
             self.said[name] = self.said.get(name) or wrong
 
@@ -38,10 +44,20 @@ def main(folder: str) -> int:
     marker = secret.read_text()
     secret.unlink()
     os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    import pytest  # noqa: PLC0415  the variable has to stand before
+    import pytest
 
     reporter = Reporter(folder)
-    options = ["-q", "-p", "no:cacheprovider", "--noconftest", "--tb=short", "-c", os.devnull, f"--rootdir={folder}", f"--basetemp={folder}/tmp"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--noconftest",
+        "--tb=short",
+        "-c",
+        os.devnull,
+        f"--rootdir={folder}",
+        f"--basetemp={folder}/tmp",
+    ]
     code = pytest.main([*options, f"{folder}/test_exam.py"], plugins=[reporter])
     if code not in (0, 1) or set(reporter.said) != set(reporter.collected):
         return 2
