@@ -9,13 +9,12 @@ from typing import Any, TypeAlias
 
 from envmill.agents.limits import Limits
 from envmill.exporters import EXPORTERS, Cargo, Parcel, write_parcels
+from envmill.exporters.rl import is_posed
 from envmill.gates.base import Finding, drop, keep
 from envmill.mill import Load, Mill, Result, Subject
 from envmill.models.door import Account
 from schemas.base import Json
 
-JAILED = ("bundle", "rl")
-"""Exporters of what runs in the vendored jail, which holds no machine."""
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
 
@@ -32,18 +31,28 @@ async def export_bundles(subject: Subject[Load], mill: Mill, account: Account) -
     parcels = pack_cargo(cargo, mill.config.exporters)
     if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
-    if left_out := [one.id for one in cargo.environments if one.kind == "terminal"]:
-        findings.append(keep("exporters", {"left_out": left_out, "by": sorted({*JAILED} & {*mill.config.exporters})}))
+    if left_out := find_left_out(cargo, mill.config.exporters):
+        findings.append(keep("exporters", {"left_out": left_out}))
     folder = mill.settings.bundles / mill.run
     return Result(tuple(write_parcels(parcels, folder, mill.run)), tuple(findings))
 
 
 def pack_cargo(cargo: Cargo, exporters: Collection[str]) -> list[Parcel]:
     """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+    chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     machines = {one.id for one in cargo.environments if one.kind == "terminal"}
     jailed = leave_out(cargo, lambda _, environment: environment in machines)
-    chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
-    return [parcel for name, pack in chosen.items() for parcel in pack(jailed if name in JAILED else cargo)]
+    return [parcel for name, pack in chosen.items() for parcel in pack(jailed if name == "bundle" else cargo)]
+
+
+def find_left_out(cargo: Cargo, exporters: Collection[str]) -> dict[str, list[str]]:
+    """Exporter → scenarios that it has no form for: the vendored jail of `bundle` holds no machine, and `harbor` holds nothing else."""
+    homes = {one.id: one for one in cargo.environments}
+    machines = {one.id for one in cargo.scenarios if homes[one.environment].kind == "terminal"}
+    unposed = {one.id for one in cargo.scenarios if not is_posed(homes[one.environment], one)}
+    others = {one.id for one in cargo.scenarios} - machines
+    left = {"bundle": machines, "rl": unposed, "dataset": unposed, "harbor": others | unposed}
+    return {name: sorted(ids) for name, ids in left.items() if ids and name in exporters}
 
 
 def unite_loads(loads: Sequence[Load]) -> Load:

@@ -7,9 +7,9 @@ from pydantic import Field, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "perturb", "endless_terminals"]
+RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
-ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle"]
+ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
@@ -141,7 +141,8 @@ class RunConfig(Contract):
     """Whether items go out that a required gate could not measure."""
     exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
     """What leaves: `sft` and `preferences` for trainers that read rollouts, `rl` for those that make their own, `dataset` for
-    `datasets.load_dataset`, `bundle` to play and judge with nothing installed. Also as text: `sft,bundle`."""
+    `datasets.load_dataset`, `bundle` to play and judge with nothing installed, `harbor` for machines as Harbor folders, `atif` for
+    trajectories in that format. Also as text: `sft,bundle`."""
 
     @field_validator("exporters", mode="before")
     @classmethod

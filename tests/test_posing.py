@@ -47,7 +47,7 @@ class Script:
 
 
 class Nobody:
-    provider, model = "offline", "m"
+    provider, model, last_asked = "offline", "m", None
 
     def afresh(self, number: int) -> "Nobody":
         return self

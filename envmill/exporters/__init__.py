@@ -1,6 +1,6 @@
 """Exporters by name: what leaves the factory, in which form."""
 
-from envmill.exporters import bundle, dataset, preferences, rl, sft
+from envmill.exporters import atif, bundle, dataset, harbor, preferences, rl, sft
 from envmill.exporters.base import Cargo, Exporter, Parcel, StepCount, write_parcel, write_parcels
 
 __all__ = ["EXPORTERS", "Cargo", "Exporter", "Parcel", "StepCount", "write_parcel", "write_parcels"]
@@ -11,4 +11,6 @@ EXPORTERS: dict[str, Exporter] = {
     preferences.NAME: preferences.export_preferences,
     dataset.NAME: dataset.export_dataset,
     bundle.NAME: bundle.export_bundle,
+    harbor.NAME: harbor.export_harbor,
+    atif.NAME: atif.export_atif,
 }

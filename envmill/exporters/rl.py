@@ -8,6 +8,7 @@ from envmill.agents.transcript import list_tools
 from envmill.exporters.base import SPLITS, TRANSFER, Cargo, Parcel, make_canary, spell_json, spell_lines
 from envmill.exporters.columns import Column, tell_row, write_parquet
 from envmill.exporters.messages import tell_tools
+from envmill.harbor.writing import find_ungraded
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
@@ -34,6 +35,8 @@ class Posing:
     @property
     def verifier(self) -> Json:
         """Where what judges it is found; never the verifier itself: a policy's process must not hold it."""
+        if self.environment.kind == "terminal":
+            return {"harbor": f"harbor/tasks/{self.scenario.id}", "id": self.scenario.id}
         return {"bundle": f"bundle/{self.environment.id}", "scenario": f"{self.scenario.number:03d}", "id": self.scenario.id}
 
 
@@ -49,7 +52,12 @@ COLUMNS: tuple[Column[Posing], ...] = (
     ),
     Column("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
     Column("tools", "json", "Interface in OpenAI's spelling.", lambda one: tell_tools(list_tools(one.environment))),
-    Column("verifier", "json", "Folder of the exported environment and its scenario there, which judges.", lambda one: one.verifier),
+    Column(
+        "verifier",
+        "json",
+        "Folder of the exported environment and its scenario there, which judges; of a machine, its Harbor folder.",
+        lambda one: one.verifier,
+    ),
     Column("seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed),
     Column("clock", "string", "Virtual time at the start.", lambda one: one.scenario.clock),
     Column(
@@ -67,7 +75,7 @@ COLUMNS: tuple[Column[Posing], ...] = (
 
 
 def export_rl(cargo: Cargo) -> list[Parcel]:
-    """One folder; its rows refer to the folders of exporter `bundle`, which lie beside it."""
+    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie beside it."""
     if not cargo.scenarios:
         return []
     files: dict[str, bytes] = {}
@@ -84,12 +92,17 @@ def export_rl(cargo: Cargo) -> list[Parcel]:
 def group_posings(cargo: Cargo) -> dict[str, list[Posing]]:
     """By split, each in the order of scenarios' ids."""
     homes = {one.id: one for one in cargo.environments}
-    ordered = sorted(cargo.scenarios, key=lambda one: one.id)
+    ordered = sorted((one for one in cargo.scenarios if is_posed(homes[one.environment], one)), key=lambda one: one.id)
     found = {
         split: [row for one in ordered if one.split == split for row in _pose(one, homes[one.environment], cargo.limits)]
         for split in SPLITS
     }
     return {split: rows for split, rows in found.items() if rows}
+
+
+def is_posed(environment: Environment, scenario: Scenario) -> bool:
+    """Whether there is anything outside of the factory that judges it."""
+    return environment.kind != "terminal" or not find_ungraded(environment, scenario)
 
 
 def _pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[Posing]:

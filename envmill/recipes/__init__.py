@@ -6,6 +6,7 @@ from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
 from envmill.recipes.endless_terminals import EndlessTerminals
+from envmill.recipes.envfactory import EnvFactory
 from envmill.recipes.envscaler import WHOLE, EnvScaler
 from envmill.recipes.perturb import Perturb
 from envmill.recipes.scaleenv import ScaleEnv
@@ -24,6 +25,7 @@ RECIPES: dict[str, Make] = {
     "awm": Awm,
     "scaleenv": ScaleEnv,
     "agentscaler": AgentScaler,
+    "envfactory": EnvFactory,
     "perturb": Perturb,
     "endless_terminals": EndlessTerminals,
 }

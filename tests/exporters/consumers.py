@@ -15,21 +15,26 @@ HOUSES = ROOT / ".stamps" / "consumers"
 PATIENCE = 900
 
 
-def open_house(requirement: str) -> Path:
-    """The interpreter of an environment that holds one requirement. Where no index answers the test is skipped, and fails in CI."""
+def open_house(requirement: str, *lean: str) -> Path:
+    """The interpreter of an environment that holds one requirement. Where no index answers the test is skipped, and fails in CI.
+
+    `lean` is all that it needs of what it asks for: of a large program often a part is meant, which runs on this Python, too.
+    """
     house = HOUSES / f"{requirement.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
     if not house.exists():
-        _build(house, requirement)
+        _build(house, requirement, lean)
     return house / "bin" / "python"
 
 
-def _build(house: Path, requirement: str) -> None:
+def _build(house: Path, requirement: str, lean: tuple[str, ...]) -> None:
     """Under another name first: a house that stands is whole."""
     part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
     make = [sys.executable, "-m", "venv", "--without-pip", str(part)]
     # Not compiled: most of what it brings is never imported here.
     pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile", "--prefer-binary"]
-    for command in (make, [*pip, "--retries", "1", requirement]):
+    ask = [*pip, "--retries", "1"]
+    asked = [[*ask, "--no-deps", "--ignore-requires-python", requirement], [*ask, *lean]] if lean else [[*ask, requirement]]
+    for command in (make, *asked):
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         if done.returncode:
             shutil.rmtree(part, ignore_errors=True)

@@ -54,6 +54,7 @@ class Script:
     reply: ScenarioReply
     provider: str = "offline"
     model: str = "m"
+    last_asked: None = None
 
     async def pose(self, *_: Any) -> ScenarioReply:
         return self.reply

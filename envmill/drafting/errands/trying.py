@@ -91,7 +91,7 @@ async def _build(container: Container, healthy: Healthy) -> str:
 async def _ask(container: Container, healthy: Healthy, exam: str) -> tuple[dict[str, str], str]:
     """What it says, or why it says nothing."""
     try:
-        return await check_health(container, healthy, exam), ""
+        return await check_health(container, healthy, exam=exam), ""
     except SandboxError as error:
         return {}, error.message[-SHOWN:]
 

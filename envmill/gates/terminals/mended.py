@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from envmill.agents.trial import Trial
 from envmill.errors import SandboxError
 from envmill.gates.base import Finding, Means, Posed, drop, fail, keep, pass_by, skip
-from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play
+from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play, play_all
 from envmill.kinds.terminal import write_step
 from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
 from envmill.sandbox.machines.healthy import quote
@@ -35,9 +36,17 @@ FORGERS: dict[str, str] = {
     "module": "echo 'import sys; sys.exit(0)' >/usr/lib/python3.11/sitecustomize.py",
     "services": "printf '#!/bin/bash\\nexit 0\\n' >/usr/local/sbin/services",
     "preload": "echo /tmp/none.so >/etc/ld.so.preload",
-    "full_disk": "head -c 900M /dev/zero >/var/tmp/full 2>/dev/null; true",
+    "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
 }
 """Those who would be judged well without mending anything."""
+
+SEARCH = (
+    "all=$(mktemp -p /dev/shm); find / /run /dev/shm -xdev -type f ! -path $all -printf '%D %p\\0' >$all 2>/dev/null; "
+    "most=$(cut -z -d' ' -f1 $all | tr '\\0' '\\n' | sort | uniq -c | sort -rn | awk 'NR == 1 {{ print $2 }}'); "
+    'grep -zv "^$most " $all | grep -zq . || most=none; '
+    "grep -zv \"^$most \" $all | cut -z -d' ' -f2- | LC_ALL=C xargs -0r grep -lF -e '{needle}' -- 2>/dev/null; rm $all"
+)
+"""Files that hold a line. Those of the base image lie on a file system of their own, and are most; where all lie on one, all are read."""
 
 TOUCHES: dict[str, str] = {
     "new_file": "echo forged >/etc/left-behind",
@@ -59,10 +68,11 @@ async def look_five_times(subject: Posed, means: Means) -> Finding:
     """Both ends of the mending, on five machines each: what is only sometimes broken, or only sometimes mended, shows."""
     if finding := await _repeat("S11", subject, means, REPEATS):
         return finding
-    try:
-        nothing = [(await play(subject, means, (), turn)).seen[-1].state for turn in range(REPEATS)]
-    except (BrokenMachine, SandboxError) as error:
-        return fail("S11", "no_verdict", str(error))
+    nothing: list[Json] = []
+    for trial in await play_all(subject, means, [()] * REPEATS, range(REPEATS)):
+        if not isinstance(trial, Trial):
+            return fail("S11", "no_verdict", str(trial))
+        nothing.append(trial.seen[-1].state)
     if any(state != subject.scenario.initial_state for state in nothing):
         return drop("S11", "start_differs", "nobody touched it, and it does not always begin as the scenario says", nothing)
     return keep("S11", {"machines": 2 * REPEATS})
@@ -125,15 +135,14 @@ async def look_at_collateral(subject: Posed, means: Means) -> Finding:
 
 async def look_at_other_routes(subject: Posed, means: Means) -> Finding:
     """Other orders, looking around first, a copy beside what is edited, a service restarted once more."""
-    for name, commands in _list_routes(subject):
-        try:
-            trial = await play(subject, means, commands)
-        except (BrokenMachine, SandboxError) as error:
-            return fail("S6", "no_verdict", f"{name}: {error}")
+    routes = list(_list_routes(subject))
+    for (name, commands), trial in zip(routes, await play_all(subject, means, [each for _, each in routes]), strict=True):
+        if not isinstance(trial, Trial):
+            return fail("S6", "no_verdict", f"{name}: {trial}")
         if trial.verdict.outcome != "pass":
             evidence: Json = {"commands": list(commands), "verdict": trial.verdict.model_dump()}
             return drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence)
-    return keep("S6", {"routes": [name for name, _ in _list_routes(subject)]})
+    return keep("S6", {"routes": [name for name, _ in routes]})
 
 
 def _list_routes(subject: Posed) -> Iterator[tuple[str, Sequence[str]]]:
@@ -166,7 +175,7 @@ async def look_at_leaks(subject: Posed, means: Means) -> Finding:
         return drop("S9", "told", f"an agent can read {told[0]!r}", told[:20])
     needle = max((line for line in _list_telling(files[exam]) if "'" not in line), key=len, default=exam)
     script = (
-        f"grep -rlF --exclude-dir=proc --exclude-dir=sys -e '{needle}' / 2>/dev/null; "
+        f"{SEARCH.format(needle=needle)}; "
         "ls -d /tests /solution /logs /run/judge-* 2>/dev/null; ls -A /tmp /root; "
         "cat /root/.bash_history 2>/dev/null; env | grep -i envmill"
     )
@@ -222,11 +231,9 @@ async def look_at_siblings(subject: Posed, means: Means) -> Finding:
 async def _repeat(gate: str, subject: Posed, means: Means, times: int) -> Finding | None:
     """What is wrong with the reference path on one of so many machines."""
     ends: list[Json] = []
-    for turn in range(times):
-        try:
-            trial = await play(subject, means, list_steps(subject), turn)
-        except (BrokenMachine, SandboxError) as error:
-            return fail(gate, "no_verdict", str(error))
+    for trial in await play_all(subject, means, [list_steps(subject)] * times, range(times)):
+        if not isinstance(trial, Trial):
+            return fail(gate, "no_verdict", str(trial))
         told: list[Json] = [reply.parts[0]["value"] if reply.parts else reply.message for reply in trial.replies]
         bad = [each for each in told if not is_object(each) or each["exit_code"] != 0]
         if gate == "S1" and bad:

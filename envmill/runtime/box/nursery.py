@@ -142,7 +142,8 @@ class Nursery:
                 os.chown(crib.folder / name, SHIFT, SHIFT)
         lower = ":".join([*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]])
         options = f"lowerdir={lower},upperdir={crib.folder}/upper,workdir={crib.folder}/work"
-        mount("overlay", f"{crib.folder}/root", options if self.wide else f"{options},userxattr")
+        # A folder that was renamed is copied: then all that is another than below lies in the upper folder.
+        mount("overlay", f"{crib.folder}/root", f"{options},redirect_dir=off" if self.wide else f"{options},userxattr")
         crib.mounts.append(crib.folder / "root")
 
     def _enclose(self, name: str, request: Message) -> Group | None:

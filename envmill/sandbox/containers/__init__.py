@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Change, Condition, Container, Engine, Layer, Limits, Moved, Ran, lend
+from envmill.sandbox.containers.base import Change, Condition, Container, Digest, Engine, Layer, Limits, Moved, Ran, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.image import Image, find_base
 from envmill.settings import Settings
@@ -18,6 +18,7 @@ __all__ = [
     "Change",
     "Condition",
     "Container",
+    "Digest",
     "Engine",
     "Image",
     "Layer",

@@ -36,6 +36,7 @@ class Boxes:
     """The engine. Its nursery ends with it, and so does every box."""
 
     name: ClassVar[str] = "box"
+    branches: ClassVar[bool] = True
 
     def __init__(self, process: subprocess.Popen[bytes], wire: socket.socket, hello: dict[str, Any]) -> None:
         self._process, self._wire = process, wire

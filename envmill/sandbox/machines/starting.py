@@ -23,16 +23,20 @@ def read_state(state: Json) -> MachineState:
 
 
 async def break_down(container: Container, begun: MachineState) -> None:
+    """All breaks, and services as far as they still start."""
+    if begun.breaks:
+        await make_breaks(container, begun)
+        # What was broken may well keep a service from starting.
+        await run(container, f"{SERVICES} start")
+
+
+async def make_breaks(container: Container, begun: MachineState) -> None:
     """All breaks while nothing runs, for a service that ends tidily would take some of them away again."""
-    if not begun.breaks:
-        return
     await must_run(container, f"{SERVICES} stop", "stop the services")
     for script in begun.breaks:
         ran = await run(container, f"set -e\numask 022\n{script}")
         if ran.code:
             raise BuildError(f"A break script ends with {ran.code}: {ran.text[-300:]}. Mend the script, or the state it was written for.")
-    # What was broken may well keep a service from starting.
-    await run(container, f"{SERVICES} start")
 
 
 def list_probes(healthy: Healthy, exam: str = "") -> list[str]:

@@ -72,7 +72,7 @@ def make(spot: Spot) -> World:
         "out": f"{home}/found",
         "count": len(rows),
     }
-    first = "Two services listen on 127.0.0.1, ports @one@ and @two@: /items?page=N gives four items a page, /keepers needs the password @password@."
+    first = "Two services listen on 127.0.0.1, ports @one@ and @two@: /items?page=N gives four items a page, /keepers wants @password@."
     return World(values, files, (f"mkdir -p {home}/found",), first, _INITIAL, services)
 
 

@@ -1,0 +1,52 @@
+"""Exporter `harbor`: scenarios of machines as Harbor folders, each with its image, instruction, tests and solution.
+
+README.md       what these are                     manifest.json     which folder is what, and what was left out, and why
+tasks/SCENARIO/ one folder for each
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from envmill.exporters.base import TRANSFER, Cargo, Parcel, make_canary, spell_json
+from envmill.exporters.pages import fill, tell_bounds
+from envmill.harbor.writing import find_ungraded, write_task
+from schemas.environment import Environment
+from schemas.scenario import Scenario
+
+NAME = "harbor"
+TASKS = "tasks"
+
+
+def export_harbor(cargo: Cargo) -> Iterator[Parcel]:
+    """One folder of folders; none where nothing of the cargo is a machine's."""
+    homes = {one.id: one for one in cargo.environments}
+    posed = [(homes[one.environment], one) for one in sorted(cargo.scenarios, key=lambda one: one.id)]
+    left = {one.id: why for home, one in posed if (why := find_ungraded(home, one))}
+    kept = [(home, one) for home, one in posed if one.id not in left]
+    if not kept:
+        return
+    ids = tuple(one.id for _, one in kept)
+    canary = make_canary(ids)
+    files = {
+        f"{TASKS}/{one.id}/{path}": content
+        for home, one in kept
+        for path, content in write_task(home, one, cargo.limits, make_canary([home.id, one.id])).items()
+    }
+    files["manifest.json"] = spell_json(_tell_manifest(kept, left, canary))
+    files["README.md"] = _write_page(kept, canary).encode()
+    yield Parcel(NAME, NAME, dict(sorted(files.items())), len(kept), tuple(sorted({home.id for home, _ in kept})), ids)
+
+
+def _tell_manifest(kept: list[tuple[Environment, Scenario]], left: dict[str, str], canary: str) -> dict[str, Any]:
+    return {
+        "exporter": NAME,
+        "tasks": {f"{TASKS}/{one.id}": {"environment": home.id, "split": one.split, "licence": home.licence} for home, one in kept},
+        "left_out": left,
+        "transfer": TRANSFER,
+        "canary": canary,
+    }
+
+
+def _write_page(kept: list[tuple[Environment, Scenario]], canary: str) -> str:
+    rows = [f"| `{TASKS}/{one.id}` | {one.split} | {' '.join(home.summary.split()).replace('|', '/')} |" for home, one in kept]
+    return fill("harbor", tasks="\n".join(rows), bounds=tell_bounds([one for _, one in kept]), transfer=TRANSFER, canary=canary)

@@ -1,0 +1,57 @@
+"""`validate` and `grade`: Harbor folders, whoever wrote them, held to the format and graded for real."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.local.home import Home
+
+if TYPE_CHECKING:
+    from envmill.harbor.grading import Grade
+
+
+def validate(
+    folders: Annotated[list[Path], typer.Argument(help="Harbor folders, or tarballs of them.")],
+) -> None:
+    """Hold Harbor folders to the format. Stricter than Harbor, which passes over keys it does not know; exits with 1 when one is wrong."""
+    from envmill.errors import SettingsError
+    from envmill.harbor.tree import read_tree
+    from envmill.harbor.validating import find_faults
+
+    wrong = 0
+    for folder in folders:
+        try:
+            faults = find_faults(read_tree(folder))
+        except SettingsError as error:
+            faults = [error.message]
+        wrong += bool(faults)
+        for each in faults or ["as it should be"]:
+            typer.echo(f"{folder}: {each}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def grade(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A Harbor folder, or a tarball of one.")],
+    solution: Annotated[bool, typer.Option("--solution", help="Run its solution first; otherwise nothing is done.")] = False,
+    engine: Annotated[str, typer.Option(help="box or docker; the first that works when left out.")] = "",
+) -> None:
+    """Grade a Harbor folder in a container: nothing done, or its solution. Exits with 1 where there is no reward, which is never a 0."""
+    found = asyncio.run(_grade(context.obj, folder, solution, engine))
+    typer.echo("no reward" if found.reward is None else f"reward {found.reward:g}")
+    if found.reward is None:
+        typer.echo(f"{found.reason}\n{found.output}".strip(), err=True)
+        raise typer.Exit(1)
+
+
+async def _grade(home: Home, folder: Path, solution: bool, name: str) -> "Grade":
+    from envmill.harbor.grading import grade as grade_tree
+    from envmill.harbor.tree import read_tree
+    from envmill.sandbox.containers import find_base, lend, open_engine
+
+    tree, image = read_tree(folder), find_base(home.settings.images)
+    async with open_engine(home.settings, name) as engine, lend(engine, image) as container:
+        return await grade_tree(container, tree, solution=solution)
