@@ -71,6 +71,7 @@ class Asked:
     def __init__(self, mistakes: float = 0.0, sample: int = 0) -> None:
         self.questions: list[tuple[str, dict[str, Any]]] = []
         self._mistakes, self._sample = mistakes, sample
+        self.last_asked: Any = None
 
     def afresh(self, number: int) -> "Asked":
         return self
