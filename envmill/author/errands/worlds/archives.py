@@ -3,6 +3,7 @@
 import hashlib
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -10,7 +11,7 @@ def make(spot: Spot) -> World:
     papers = {f"papers/{name}.txt": f"On the {name}.\n{spot.dice.randint(1000, 9999)}\n" for name in things[:4]}
     old = {f"old/{name}.txt": f"Once there was a {name}.\n" for name in things[4:]}
     year = "".join(f"2026-01-{day:02} {spot.dice.choice(things)}\n" for day in range(1, 29))
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "papers": papers,
         "old": sorted(old),

@@ -1,6 +1,7 @@
 """World `c_builds`: a program in C of two sources, with a Makefile that forgets one of them."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 _MAKEFILE = """CC = gcc
 CFLAGS = -O1
@@ -47,7 +48,7 @@ def make(spot: Spot) -> World:
         f"{home}/version.h": f'#define VERSION "{old}"\n',
     }
     sample = {(a, b): eval_shape(shape, a, b) for a, b in ((7, 2), (5, 3), (11, 4))}
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "shape": shape,
         "right": right,

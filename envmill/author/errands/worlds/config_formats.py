@@ -3,19 +3,20 @@
 import json
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
     dice, home = spot.dice, spot.home
     people, things = spot.pick("people", 4), spot.pick("things", 6)
-    base = {"title": spot.folder, "limits": {"most": dice.randint(20, 60), "days": 14}, "mail": {"to": people[0].lower(), "on": False}}
+    base: dict[str, Json] = {"title": spot.folder, "limits": {"most": dice.randint(20, 60), "days": 14}, "mail": {"to": people[0].lower(), "on": False}}
     local = {"limits": {"days": 28}, "mail": {"on": True}, "colour": things[0]}
-    merged = base | {"limits": {**base["limits"], "days": 28}, "mail": {"to": people[0].lower(), "on": True}, "colour": things[0]}
+    merged: Json = base | {"limits": {**base["limits"], "days": 28}, "mail": {"to": people[0].lower(), "on": True}, "colour": things[0]}
     sections = {name: {"size": str(dice.randint(2, 40)), "keeper": people[place + 1]} for place, name in enumerate(things[1:4])}
     most = base["limits"]["most"] + 15
     variables = {"NAME": f"The {spot.folder}", "DAYS": "14", "KEEPER": people[1], "AREA": "north side"}
     rows = [[thing, str(dice.randint(1, 30))] for thing in things]
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "base": f"{home}/base.json",
         "local": f"{home}/local.json",

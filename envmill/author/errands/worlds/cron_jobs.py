@@ -1,6 +1,7 @@
 """World `cron_jobs`: a table of the system's scheduler with three entries, and scripts."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -12,7 +13,7 @@ def make(spot: Spot) -> World:
         f"*/15 * * * * nobody /usr/local/bin/{word}-report",
         f"30 7 * * 1 root /usr/local/bin/{word}-mail",
     ]
-    values = {
+    values: dict[str, Json] = {
         "table": table,
         "word": word,
         "old": old,

@@ -1,6 +1,7 @@
 """World `data_cleaning`: readings with gaps, visits with dates in another form."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -12,7 +13,7 @@ def make(spot: Spot) -> World:
     visits = [[name, f"{dice.randint(1, 28):02}.{dice.randint(1, 12):02}.2025"] for name in spot.pick("people", 8)]
     iso = sorted((f"{when[6:]}-{when[3:5]}-{when[:2]}", name) for name, when in visits)
     best = {name: max(int(row[2]) for row in good if row[0] == name) for name in sorted({row[0] for row in good})}
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "readings": f"{home}/readings.csv",
         "visits": f"{home}/visits.csv",

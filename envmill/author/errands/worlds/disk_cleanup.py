@@ -1,6 +1,7 @@
 """World `disk_cleanup`: backups of many days, half-written files, dead links, empty files."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -13,7 +14,7 @@ def make(spot: Spot) -> World:
     inbox = {f"{home}/inbox/{name}.msg": (f"about the {name}\n" if place % 2 else "") for place, name in enumerate(things[2:])}
     sizes = {f"{home}/media/{name}.dat": "x" * dice.randint(100, 900) * (place + 1) for place, name in enumerate(things[:5])}
     keep, links = sorted(backups)[-3:], [f"{home}/links/{name}" for name in things[:4]]
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "folder": spot.folder,
         "backups": f"{home}/backups",

@@ -1,6 +1,7 @@
 """World `git_repositories`: a book in chapters, with a history, a change that waits and a file that was lost."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -29,7 +30,7 @@ def make(spot: Spot) -> World:
         *commits,
         f"echo '3 {things[2]}' >>chapters.txt",
     ]
-    values = {
+    values: dict[str, Json] = {
         "repo": repo,
         "lost": lost,
         "changed": changed,

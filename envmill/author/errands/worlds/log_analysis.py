@@ -3,6 +3,7 @@
 from collections import Counter
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -16,7 +17,7 @@ def make(spot: Spot) -> World:
         for ip, hour, minute, path, status, size in sorted(rows, key=lambda row: row[1:3])
     )
     ranked = sorted(by_client.items(), key=lambda pair: (-pair[1], pair[0]))
-    values = {
+    values: dict[str, Json] = {
         "log": f"{home}/access.log",
         "report": f"{home}/report",
         "statuses": [f"{status} {count}" for status, count in sorted(by_status.items())],

@@ -3,6 +3,7 @@
 import json
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 from schemas.system import Service
 
 _SERVER = '''"""Answers with what stands in one file."""
@@ -42,7 +43,7 @@ ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
 def make(spot: Spot) -> World:
     dice, home, word = spot.dice, spot.home, spot.folder
     people, (one, two) = spot.pick("people", 4), dice.sample(range(7100, 7900), 2)
-    rows = [
+    rows: list[Json] = [
         {"name": name, "count": dice.randint(20, 90), "keeper": dice.choice(people)} for name in spot.pick("things", dice.randint(10, 14))
     ]
     other = [{"name": name, "count": 1, "keeper": people[0]} for name in spot.pick("nouns", 5)]
@@ -60,7 +61,7 @@ def make(spot: Spot) -> World:
         )
         for name, port in (("stock", one), ("books", two))
     }
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "one": one,
         "two": two,

@@ -1,6 +1,7 @@
 """World `permissions`: a group's folder, keys that all can read, tools that nobody can run, pages that all can write."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -11,7 +12,7 @@ def make(spot: Spot) -> World:
     pages = {f"{home}/pages/{name}.html": f"<p>{name}</p>\n" for name in sorted(spot.pick("nouns", 4))}
     opened = sorted(spot.dice.sample(list(pages), 2))
     group = f"{spot.folder}-crew"
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "group": group,
         "shared": shared,

@@ -1,6 +1,7 @@
 """World `python_packages`: a small package with a version in two places, a function that is wrong, and no way to run it yet."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 _CORE = '''"""What it does."""
 
@@ -31,7 +32,7 @@ def make(spot: Spot) -> World:
     package, (minor, micro, factor) = f"{spot.folder}_tool", (dice.randint(1, 8), dice.randint(1, 8), dice.randint(3, 9))
     old, new = f"0.{minor}.{micro}", f"0.{minor + 1}.0"
     init, project = f"{home}/src/{package}/__init__.py", f"{home}/pyproject.toml"
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "package": package,
         "old": old,
@@ -50,7 +51,7 @@ def make(spot: Spot) -> World:
     files = {
         project: f'[project]\nname = "{package}"\nversion = "{old}"\nrequires-python = ">=3.11"\n\n[tool.{package}]\nfactor = {factor}\n',
         init: f'"""A small tool."""\n\n__version__ = "{old}"\n',
-        values["core"]: _CORE.replace("FACTOR", str(factor)),
-        values["stats"]: _STATS,
+        f"{home}/src/{package}/core.py": _CORE.replace("FACTOR", str(factor)),
+        f"{home}/src/{package}/stats.py": _STATS,
     }
-    return World(values, {str(path): text for path, text in files.items()})
+    return World(values, files)

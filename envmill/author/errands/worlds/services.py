@@ -1,6 +1,7 @@
 """World `services`: a small server over HTTP with its settings in one file."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 from schemas.system import Service
 
 _SERVER = '''"""Answers on the machine's own address, as its settings say."""
@@ -42,7 +43,7 @@ def make(spot: Spot) -> World:
     old, new = dice.sample(range(8100, 8900), 2)
     thing, other, stock = spot.pick("things", 3)
     settings, token = f"/etc/{word}/settings.json", f"/etc/{word}/token"
-    values = {
+    values: dict[str, Json] = {
         "settings": settings,
         "token": token,
         "items": f"{home}/items",

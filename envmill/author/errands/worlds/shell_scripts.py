@@ -1,6 +1,7 @@
 """World `shell_scripts`: a folder of scripts, of which some are wrong and some are not there yet."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 _TOTAL = """#!/bin/sh
 # total FILE: the sum of column COLUMN
@@ -27,7 +28,7 @@ def make(spot: Spot) -> World:
         f"{home}/README": f"Scripts for {things[0]} and {things[1]}.\n",
     }
     rows = "".join(f"{thing} {2 * number} {3 * number + 1}\n" for number, thing in enumerate(things, 1))
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "column": column,
         "suffix": suffix,

@@ -1,16 +1,19 @@
 """World `sqlite_databases`: a stock in one table."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
     dice, home = spot.dice, spot.home
     *things, extra = spot.pick("things", 11)
     kinds = spot.pick("teams", 3)
-    rows = [[number, name, kinds[number % 3], dice.randint(2, 60), dice.randrange(120, 900, 5)] for number, name in enumerate(things, 1)]
+    rows: list[Json] = [
+        [number, name, kinds[number % 3], dice.randint(2, 60), dice.randrange(120, 900, 5)] for number, name in enumerate(things, 1)
+    ]
     rows[0][3], rows[1][3] = 3, 41
     low = [[name, quantity] for _, name, _, quantity, _ in sorted(rows, key=lambda row: row[1]) if quantity < 12]
-    values = {
+    values: dict[str, Json] = {
         "db": f"{home}/stock.db",
         "home": home,
         "rows": rows,

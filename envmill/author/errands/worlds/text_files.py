@@ -1,6 +1,7 @@
 """World `text_files`: a roster with lines twice, a notice, minutes in pieces, a memo from another system."""
 
 from envmill.author.errands.base import Spot, World
+from schemas.base import Json
 
 
 def make(spot: Spot) -> World:
@@ -17,7 +18,7 @@ def make(spot: Spot) -> World:
     }
     memo = "".join(f"{number}. {thing}\r\n" for number, thing in enumerate(spot.pick("things", 5), 1))
     joined = "".join(f"== {name}\n{text}" for name, text in minutes.items())
-    values = {
+    values: dict[str, Json] = {
         "home": home,
         "old": old,
         "new": new,
