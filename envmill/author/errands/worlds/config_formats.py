@@ -9,7 +9,11 @@ from schemas.base import Json
 def make(spot: Spot) -> World:
     dice, home = spot.dice, spot.home
     people, things = spot.pick("people", 4), spot.pick("things", 6)
-    base: dict[str, Json] = {"title": spot.folder, "limits": {"most": dice.randint(20, 60), "days": 14}, "mail": {"to": people[0].lower(), "on": False}}
+    base: dict[str, Json] = {
+        "title": spot.folder,
+        "limits": {"most": dice.randint(20, 60), "days": 14},
+        "mail": {"to": people[0].lower(), "on": False},
+    }
     local = {"limits": {"days": 28}, "mail": {"on": True}, "colour": things[0]}
     merged: Json = base | {"limits": {**base["limits"], "days": 28}, "mail": {"to": people[0].lower(), "on": True}, "colour": things[0]}
     sections = {name: {"size": str(dice.randint(2, 40)), "keeper": people[place + 1]} for place, name in enumerate(things[1:4])}

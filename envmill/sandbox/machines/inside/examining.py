@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 LONGEST = 600
 
 
@@ -27,13 +29,8 @@ class Reporter:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = report.nodeid.rpartition("::")[2]
-        wrong = (
-            ""
-            if report.passed
-            else "skipped"
-            if report.skipped
-            else report.longreprtext.replace(self.folder.lstrip("/"), "")[-LONGEST:] or "failed"
-        )
+        told = report.longreprtext.replace(self.folder.lstrip("/"), "")[-LONGEST:]
+        wrong = "" if report.passed else "skipped" if report.skipped else told or "failed"
         if report.when == "call" or wrong:
             self.said[name] = self.said.get(name) or wrong
 
@@ -43,22 +40,9 @@ def main(folder: str) -> int:
     secret = Path(folder, "marker")
     marker = secret.read_text()
     secret.unlink()
-    os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    import pytest
-
     reporter = Reporter(folder)
-    options = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--noconftest",
-        "--tb=short",
-        "-c",
-        os.devnull,
-        f"--rootdir={folder}",
-        f"--basetemp={folder}/tmp",
-    ]
-    code = pytest.main([*options, f"{folder}/test_exam.py"], plugins=[reporter])
+    options = ["-q", "-p", "no:cacheprovider", "--noconftest", "--tb=short", f"-c{os.devnull}", f"--rootdir={folder}"]
+    code = pytest.main([*options, f"--basetemp={folder}/tmp", f"{folder}/test_exam.py"], plugins=[reporter])
     if code not in (0, 1) or set(reporter.said) != set(reporter.collected):
         return 2
     sys.stdout.write(f"\n{marker}{json.dumps(reporter.said)}\n")
