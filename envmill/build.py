@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from envmill.drafting.checklist import Checklist, write_checklist
 from envmill.drafting.endings import derive_verifier, play_twice
+from envmill.drafting.errands.outfitting import outfit
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
@@ -24,6 +25,7 @@ from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt, tell_prompt
+from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.sandbox import Program
 from envmill.verifiers.compose import Composed
 from envmill.verifiers.court import decide
@@ -67,6 +69,10 @@ class _Version:
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     blueprint = subject.record
+    if isinstance(mill.recipe, EndlessTerminals):
+        made = await outfit(blueprint, mill.recipe, mill.sandbox, account)
+        built = (made.environment,) if made.environment else ()
+        return Result((*made.builds, *built), (drop("build", made.reason, made.detail),) if not built else ())
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 

@@ -7,6 +7,7 @@ from itertools import count
 from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.drafting.database import find_database_faults
 from envmill.drafting.enacting import read_reply
+from envmill.drafting.errands.outfitting import pose_errand
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
@@ -24,6 +25,7 @@ from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
+from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed
@@ -193,7 +195,9 @@ def _tell_turn(turn: Turn[_Pose]) -> Finding:
 
 
 async def _break_machine(place: Place, mill: Mill, account: Account, turn: int) -> _Pose:
-    """Composed instead of written: what does not hold is not repaired, another composition is drawn."""
+    """Composed instead of written: what does not hold is not repaired, another composition is drawn. An errand was tried before."""
+    if ERRAND in place.environment.files:
+        return await _execute(pose_errand(place.environment), place, mill, account)
     posed = await perturb(place.environment, place.number, mill.config.seed or 0, turn, mill.sandbox)
     if posed.reason:
         return _Pose(posed.reply, None, posed.reason, posed.detail)

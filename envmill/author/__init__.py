@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from envmill.author import linking, rewording, sketching, tabling
+from envmill.author import errands, linking, rewording, sketching, tabling
 from envmill.author.blueprint import write_blueprint
 from envmill.author.chaining import find_whole, spread_samples, write_chain
 from envmill.author.columns import settle_state
@@ -52,6 +52,8 @@ __all__ = ["answer", "plant", "planted", "themes", "twin"]
 
 def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes."""
+    if prompt in errands.WRITERS:
+        return errands.answer(prompt, inputs, seed, sample, mistakes)
     case = _open_case(prompt, inputs, seed, sample)
     fault = _find_fault(prompt, case, inputs, sample, mistakes)
     return fault.text if fault else spell_reply(case.reply)
@@ -59,6 +61,8 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -
 
 def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
+    if prompt in errands.WRITERS:
+        return errands.planted(prompt, inputs, seed, sample, mistakes)
     fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample), inputs, sample, mistakes)
     return fault.kind if fault else ""
 

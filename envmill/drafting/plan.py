@@ -4,12 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from envmill.drafting.errands.wishes import find_errand_faults
 from envmill.errors import BuildError
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.terminal import derive_tables
 from envmill.runtime.schema import check_schema
+from envmill.sandbox.machines.files import ERRAND
 from schemas.base import Json
 from schemas.environment import Blueprint
+from schemas.errand import Errand
 
 LEAST, CHANGES = 6, 3
 """Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
@@ -24,6 +27,9 @@ def find_plan_faults(plan: Blueprint) -> list[str]:
 
 
 def _find_machine_faults(plan: Blueprint) -> Iterator[str]:
+    if ERRAND in plan.files:
+        yield from find_errand_faults(Errand.model_validate_json(plan.files[ERRAND]))
+        return
     try:
         derive_tables(plan.files, plan.policies)
     except BuildError as error:

@@ -5,6 +5,7 @@ from typing import Protocol
 from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
+from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.recipes.envfactory import EnvFactory
 from envmill.recipes.envscaler import WHOLE, EnvScaler
 from envmill.recipes.perturb import Perturb
@@ -26,5 +27,6 @@ RECIPES: dict[str, Make] = {
     "agentscaler": AgentScaler,
     "envfactory": EnvFactory,
     "perturb": Perturb,
+    "endless_terminals": EndlessTerminals,
 }
 """Name → how it is made."""

@@ -22,6 +22,8 @@ IMPORTED = ("http.client", "json", "pathlib", "pwd", "re", "shutil", "signal", "
             "tempfile", "time", "typing", "urllib.parse")  # fmt: skip
 """What probes are written with, of the standard library."""
 SECONDS = 60
+DATED = 1_767_225_600
+"""Change time of a machine's files, 1 January 2026: before 1980 some programs refuse to pack them."""
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
 """No home of anybody: interpreters look for modules there."""
 
@@ -36,7 +38,7 @@ Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
 
 async def set_up(container: Container, healthy: Healthy) -> None:
     """A healthy system, its services running."""
-    await put(container, "/tmp/system.tar", _pack(healthy))
+    await put(container, "/tmp/system.tar", pack(healthy))
     await must_run(container, write_set_up(healthy), f"set up the system {healthy.system.name}")
 
 
@@ -74,8 +76,11 @@ async def pack_library(container: Container) -> bytes:
     return ran.output
 
 
-async def check_health(container: Container, healthy: Healthy, library: bytes = b"") -> dict[str, str]:
-    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over."""
+async def check_health(container: Container, healthy: Healthy, library: bytes = b"", exam: str = "") -> dict[str, str]:
+    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over. Probes are
+    the health check's, or the tests of the file named."""
+    if exam:
+        return await sit(container, healthy.exams[exam])
     folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
     given = json.dumps({"marker": marker, "values": healthy.values, "services": services})
@@ -98,17 +103,32 @@ async def check_health(container: Container, healthy: Healthy, library: bytes = 
     return json.loads(found[0])
 
 
+async def sit(container: Container, source: str) -> dict[str, str]:
+    """Test → what is wrong. A file of which pytest gives no verdict, test by test, is no report: an error, neither pass nor fail."""
+    folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
+    texts = {"examining.py": (PROGRAMS / "examining.py").read_text(), "test_exam.py": source, "marker": marker}
+    for name, text in texts.items():
+        await put(container, f"{folder}/{name}", text.encode(), 0o600)
+    words = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 /usr/bin/python3 -I -B -X pycache_prefix={folder} {folder}/examining.py {folder}"
+    ran = await run(container, f"cd /; {words}; rm -rf {folder}", 120)
+    found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
+    if len(found) != 1:
+        raise SandboxError(f"The tests gave no report: {ran.text[-1500:]}. Mend the test file or the machine.")
+    return json.loads(found[0])
+
+
 async def must_run(container: Container, script: str, purpose: str) -> None:
     ran = await run(container, script)
     if ran.code:
         raise SandboxError(f"Could not {purpose}: exit code {ran.code}, {ran.text[-500:]}")
 
 
-def _pack(healthy: Healthy) -> bytes:
+def pack(healthy: Healthy) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in healthy.files.items():
             entry = tarfile.TarInfo(name.lstrip("/"))
+            entry.mtime = DATED
             entry.size, entry.mode = len(content), int("755" if name == SERVICES else mode_of(healthy, name), 8)
             archive.addfile(entry, io.BytesIO(content))
     return packed.getvalue()

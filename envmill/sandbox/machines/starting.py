@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from envmill.errors import BuildError
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.exams import list_tests
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import must_run, run
 from envmill.sandbox.machines.trust import Examined
@@ -38,16 +39,19 @@ async def make_breaks(container: Container, begun: MachineState) -> None:
             raise BuildError(f"A break script ends with {ran.code}: {ran.text[-300:]}. Mend the script, or the state it was written for.")
 
 
-def list_probes(healthy: Healthy) -> list[str]:
-    """Each has a complaint."""
-    return sorted(healthy.system.complaints)
+def list_probes(healthy: Healthy, exam: str = "") -> list[str]:
+    """Each has a complaint, or is a test of the file that is asked."""
+    if exam and exam not in healthy.exams:
+        raise BuildError(f"There is no test file {exam!r} here: ask one of {', '.join(healthy.exams) or 'none'}.")
+    return sorted(list_tests(healthy.exams[exam]) if exam else healthy.system.complaints)
 
 
 def spell_state(healthy: Healthy, begun: MachineState, found: Examined) -> dict[str, Json]:
     """What was found, as a state. Where the check itself could not be asked, nothing is well."""
-    probes = list_probes(healthy)
+    probes = list_probes(healthy, begun.exam)
     left = found.left if "check" not in found.left else dict.fromkeys(probes, found.left["check"])
     state = MachineState(
+        exam=begun.exam,
         breaks=begun.breaks,
         places=begun.places,
         room=found.room,

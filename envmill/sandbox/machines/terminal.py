@@ -17,7 +17,7 @@ from envmill.sandbox.machines.frame import Frame, list_frame
 from envmill.sandbox.machines.healthy import Healthy
 from envmill.sandbox.machines.machine import NoRoomError, restart
 from envmill.sandbox.machines.staging import Begun
-from envmill.sandbox.machines.starting import read_state, spell_state
+from envmill.sandbox.machines.starting import list_probes, read_state, spell_state
 from envmill.sandbox.machines.trust import Reference, examine
 from envmill.sandbox.plan import Invoke, Look, Observation, Outcome, Reset, Restore, Snapshot, Step
 from schemas.base import Json, digest, is_object
@@ -94,6 +94,7 @@ class Terminal:
         if step.weather:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
+        list_probes(self._healthy, begun.exam)
         self._container, self._reference = await self._stack.enter_async_context(self._begin(self._healthy, begun))
         self._begun = begun
         return _answer("ok")
@@ -113,7 +114,7 @@ class Terminal:
     async def _look(self) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
-        found = await examine(self.container, self._healthy, self._begun.places, self._reference)
+        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam)
         state = spell_state(self._healthy, self._begun, found)
         return Observation("ok", [], "", "", digest(state), state)
 

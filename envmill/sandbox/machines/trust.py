@@ -86,16 +86,17 @@ async def take_reference(container: Container, healthy: Healthy, ground: Ground 
     return Reference(frame, await read_trusted(container, ground.trusted), ground, ground.library)
 
 
-async def examine(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference) -> Examined:
+async def examine(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str = "") -> Examined:
     """SandboxError says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first."""
     try:
-        return await _examine(container, healthy, places, reference, await _ask_as_left(container, healthy, reference))
+        left = await _ask_as_left(container, healthy, reference, exam)
+        return await _examine(container, healthy, places, reference, exam, left)
     except NoRoomError as full:
         return Examined(room=False, detail=str(full))
 
 
 async def _examine(
-    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, left: dict[str, str]
+    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str, left: dict[str, str]
 ) -> Examined:  # fmt: skip
     for _ in range(2):
         if replaced := find_changed(_keep_contents(reference.trusted), _keep_contents(await read_trusted(container, reference.trusted))):
@@ -109,13 +110,13 @@ async def _examine(
     if compiled := [quote(path) for path in changes if path.endswith(".pyc")]:
         await run(container, f"rm -f -- {' '.join(compiled)}")
     await restart(container, healthy)
-    return Examined(left=left, inside=inside, lasting=await check_health(container, healthy, reference.library))
+    return Examined(left=left, inside=inside, lasting=await check_health(container, healthy, reference.library, exam))
 
 
-async def _ask_as_left(container: Container, healthy: Healthy, reference: Reference) -> dict[str, str]:
+async def _ask_as_left(container: Container, healthy: Healthy, reference: Reference, exam: str) -> dict[str, str]:
     """Necessary, never enough: whatever still runs could answer for the check."""
     try:
-        return await check_health(container, healthy, reference.library)
+        return await check_health(container, healthy, reference.library, exam)
     except SandboxError as error:
         return {"check": str(error)[:200]}
 
