@@ -20,6 +20,7 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.lake.lake import Lake
 from envmill.lake.sql import Limits, open_lake
 from envmill.report.columns import pack_columns
+from envmill.report.graphs import list_graphs
 from envmill.report.moves import list_moves
 from envmill.report.place import SAMPLE
 from envmill.report.questions import BEFORE, HEADLINE, INDEXES, OVERVIEW
@@ -79,6 +80,8 @@ async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None 
             things = sum(counts[name] for name in ("environments", "scenarios", "candidates")) + len(shown)
             parts = Parts(data, max(1, things // _PART_RECORDS))
             for fragment in list_fragments(lake, run, shown, aside):
+                parts.add(fragment)
+            async for fragment in list_graphs(lake, connection, run, shown):
                 parts.add(fragment)
             if sandbox:
                 async for fragment in list_moves(lake, connection, run, shown, sandbox):

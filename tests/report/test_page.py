@@ -141,6 +141,9 @@ def test_keys_and_search_lead_everywhere(reader: Reader, finished: Told) -> None
     page.keyboard.press("Enter")
     page.wait_for_selector("#code")
     assert page.inner_text("h1") == "Clinic"
+    tools = page.locator("#tools tbody tr").count()
+    assert page.locator("#graph svg.graph circle").count() == tools > 1
+    assert page.locator("#graph svg.graph text").all_text_contents() == page.locator("#tools tbody td:first-child").all_text_contents()
     page.keyboard.press("n")
     page.wait_for_selector("#night")
     page.locator("#all").fill("Clinic")
@@ -167,7 +170,7 @@ def test_texts_that_attack_stay_texts(reader: Reader, hostile: Told) -> None:
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         seen += page.inner_text("main")
         assert page.evaluate("window.taken") is None, place
-        assert page.locator("main img, main svg:not(.main-svg), main script, main a[href^=javascript]").count() == 0, place
+        assert page.locator("main img, main svg:not(.main-svg):not(.graph), main script, main a[href^=javascript]").count() == 0, place
     assert "<script>window.taken=1</script>" in seen
     assert {"U+202E", "U+2028", "U+2029", "U+2066", "U+FEFF", "U+0000", "U+001B"} <= {
         one for one in seen.split() if one.startswith("U+")

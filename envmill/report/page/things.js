@@ -82,6 +82,7 @@ async function showEnvironment(id, found, first) {
         { caption: "Tools" },
       ),
     ),
+    graphSection(found),
     section(
       "posed",
       "Scenarios",

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from envmill.runtime.db import adopt_sessions
@@ -42,12 +42,7 @@ class Plain:
 
 
 def serve(program: Message) -> None:
-    adopt_sessions(SESSIONS)
-    source = Source(program["files"], program["entry"])
-    session = Session(source.load, TOOLS, schema=source.schema)
-    told = (make_tables_reset() if source.schema else make_reset())["state"]
-    # As a session that has met it keeps it; attributes are made from it afresh in any case.
-    state = Packed(pack(told)) if source.schema else told
+    session, state = _open(program)
 
     def reset() -> None:
         session.reset(state, CLOCK, 7)
@@ -63,29 +58,42 @@ def serve(program: Message) -> None:
         for _ in range(100):
             call()
 
-    def forked() -> None:
-        child = os.fork()
-        if child == 0:
-            reset()
-            for _ in range(20):
-                call()
-            os._exit(0)
-        os.waitpid(child, 0)
-
     def bare() -> Any:
         return session._instance.find("r3")
 
+    works: dict[str, Callable[[], Any]] = {
+        "reset": reset,
+        "undo": lambda: session.reset(state, CLOCK, 7, checked=False),
+        "call": call,
+        "write": write,
+        "reset_100": reset_100,
+        "forked": lambda: _fork(reset, call),
+        "bare": bare,
+    }
     reset()
-    answer({"reset": reset, "undo": reset, "call": call, "write": write, "reset_100": reset_100, "forked": forked, "bare": bare}, write)
-
-
-def answer(works: Mapping[str, Callable[[], Any]], write: Callable[[], Any]) -> None:
-    """A line for each that is asked for: how long each time took."""
     for line in sys.stdin:
         name, times = line.split()
         before = write if name == "undo" else lambda: None
         sys.stdout.write(json.dumps([_time(works[name], before) for _ in range(int(times))]) + "\n")
         sys.stdout.flush()
+
+
+def _fork(reset: Callable[[], None], call: Callable[[], Any]) -> None:
+    child = os.fork()
+    if child == 0:
+        reset()
+        for _ in range(20):
+            call()
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _open(program: Message) -> tuple[Session, Any]:
+    """A session, and the state it starts from: where a database is, as a session that has met it keeps it."""
+    adopt_sessions(SESSIONS)
+    source = Source(program["files"], program["entry"])
+    session = Session(source.load, TOOLS, schema=source.schema)
+    return session, Packed(pack(make_tables_reset()["state"])) if source.schema else make_reset()["state"]
 
 
 def _time(work: Callable[[], Any], before: Callable[[], Any]) -> float:
