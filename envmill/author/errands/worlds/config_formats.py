@@ -39,12 +39,15 @@ def make(spot: Spot) -> World:
         "before": base["limits"]["most"],
         "rows": [{"name": name, "count": int(count)} for name, count in rows],
     }
-    ini = "\n".join(f"[{name}]\n" + "\n".join(f"{key} = {value}" for key, value in each.items()) + "\n" for name, each in sections.items())
     files = {
         f"{home}/base.json": json.dumps(base, indent=2) + "\n",
         f"{home}/local.json": json.dumps(local, indent=2) + "\n",
-        f"{home}/things.ini": ini,
+        f"{home}/things.ini": "\n".join(_write_section(name, each) for name, each in sections.items()),
         f"{home}/site.env": "".join(f"{name}={value}\n" for name, value in variables.items()),
         f"{home}/stock.csv": "name,count\n" + "".join(",".join(row) + "\n" for row in rows),
     }
     return World(values, files)
+
+
+def _write_section(name: str, told: dict[str, str]) -> str:
+    return f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in told.items())
