@@ -57,7 +57,7 @@ CAUGHT: dict[str, str] = {
     "looks_ahead": "not_as_told",
     "no_python": "bad_test",
     "passes_untouched": "passes_untouched",
-    "needs_network": "oracle_fails",
+    "needs_network": "bad_test oracle_fails",
     "another_value": "",
     "forgets_file": "bad_image does_not_build not_as_told",
     "fetches": "bad_image",

@@ -17,7 +17,6 @@ def make(spot: Spot) -> World:
     local = {"limits": {"days": 28}, "mail": {"on": True}, "colour": things[0]}
     merged: Json = base | {"limits": {**base["limits"], "days": 28}, "mail": {"to": people[0].lower(), "on": True}, "colour": things[0]}
     sections = {name: {"size": str(dice.randint(2, 40)), "keeper": people[place + 1]} for place, name in enumerate(things[1:4])}
-    most = base["limits"]["most"] + 15
     variables = {"NAME": f"The {spot.folder}", "DAYS": "14", "KEEPER": people[1], "AREA": "north side"}
     rows = [[thing, str(dice.randint(1, 30))] for thing in things]
     values: dict[str, Json] = {
@@ -31,12 +30,9 @@ def make(spot: Spot) -> World:
         "to_json": f"{home}/things.json",
         "to_shell": f"{home}/site.sh",
         "to_lines": f"{home}/stock.jsonl",
-        "most": most,
         "merged": merged,
         "sections": sections,
         "variables": variables,
-        "changed": base | {"limits": {"most": most, "days": 14}},
-        "before": base["limits"]["most"],
         "rows": [{"name": name, "count": int(count)} for name, count in rows],
     }
     files = {
