@@ -1,9 +1,11 @@
 """Recipe `endless_terminals`: cells evenly filled, parts that know what they may, repairs that are told what failed, errands that hold."""
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -26,13 +28,18 @@ from envmill.gates.base import Built, Means, Posed
 from envmill.gates.terminals import LOOKS
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_draft
+from envmill.lake.lake import Lake
+from envmill.lake.views import open_views
+from envmill.line import STEP, STEPS
 from envmill.mill import Mill, Place, Placed, Subject
 from envmill.models.lint import SLOT
+from envmill.opening import open_walk
 from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
 from envmill.sandbox.machines.machine import sit
+from envmill.settings import Settings
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Errand, Image
 from schemas.run import RunConfig
@@ -50,7 +57,7 @@ CAUGHT: dict[str, str] = {
     "looks_ahead": "not_as_told",
     "no_python": "bad_test",
     "passes_untouched": "passes_untouched",
-    "needs_network": "oracle_fails",
+    "needs_network": "bad_test oracle_fails",
     "another_value": "",
     "forgets_file": "bad_image does_not_build not_as_told",
     "fetches": "bad_image",
@@ -251,7 +258,7 @@ async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
     async with terminals.container() as container:
         said = await sit(container, "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert tmp_path.is_dir()\n")
         assert ("no" in said["test_a"], said["test_b"]) == (True, "")
-        for source in ("import os\n\n\ndef test_a():\n    os._exit(0)\n", "raise SystemExit\n", "X = 1\n"):
+        for source in ("import os\n\n\ndef test_a():\n    os._exit(0)\n", "X = 1\n"):
             with pytest.raises(SandboxError, match="no report"):
                 await sit(container, source)
 
@@ -299,3 +306,25 @@ async def try_job(job: Job, sandbox: Sandbox) -> Trial:
     healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
     trial = await try_machine(healthy, job.errand.answers, sandbox, False)
     return trial if trial.reason else await try_solution(healthy, job.errand, job.commands, sandbox, False)
+
+
+@pytest.mark.soak(area="terminal")
+@pytest.mark.skipif(count(0, 1) == 0, reason="sixty scenarios through every gate: make soak AREA=terminal")
+async def test_sixty_scenarios_over_twelve_categories_pass_every_gate(tmp_path: Path) -> None:
+    """Some 40 s of CPU each."""
+    config = RunConfig(
+        recipe="endless_terminals", environments=80, seed=SEED, mistakes=0.1, polarities={"achieve": 1}, exporters=("dataset",)
+    )
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    settings = Settings.read({**os.environ, **{key: str(tmp_path / name) for key, name in names.items()}, "ENVMILL_PORT": "0"})
+    async with open_walk("r1", config, settings, author.answer) as walk:
+        await walk.walk(STEPS[: STEPS.index(STEP["scenarios-verify"]) + 1])
+    views = open_views(Lake(settings.lake))
+    passed = "select subject from attrition where lap = 'scenarios' and stage = 'verify' and gate = 'exit' and outcome = 'kept'"
+    category = "json_extract_string(environments.brief, '$.theme')"
+    rows = views.execute(
+        f"select {category}, count(*) from scenarios join environments on environments.id = scenarios.environment "
+        f"where scenarios.id in ({passed}) group by all"
+    ).fetchall()
+    assert sum(kept for _, kept in rows) >= 60, rows
+    assert len(rows) >= 12, rows

@@ -38,9 +38,9 @@ NOT_HERE: dict[str, str] = {
     "W12": "a shell's replies are the kernel's and its programs', no author's",
     "W13": "a shell's replies are the kernel's and its programs', no author's",
     "S7": "no check is generated: the examination is ours, and where it gives no report the verdict is an error",
-    "S8": "whether everything needed can be read on the machine is asked when faults are composed",
-    "S10": "requests are composed from complaints, which name no date and no amount",
-    "S15": "a machine has no rows to confuse: the request names the administrator's page",
+    "S8": "whether everything needed can be read on the machine is asked when faults are composed; of errands the attempts of F1 say it",
+    "S10": "requests are composed from complaints, which name no date and no amount; of errands tests ask for both",
+    "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
 }
 
 T = TypeVar("T", Built, Posed)

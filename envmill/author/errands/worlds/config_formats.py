@@ -17,7 +17,6 @@ def make(spot: Spot) -> World:
     local = {"limits": {"days": 28}, "mail": {"on": True}, "colour": things[0]}
     merged: Json = base | {"limits": {**base["limits"], "days": 28}, "mail": {"to": people[0].lower(), "on": True}, "colour": things[0]}
     sections = {name: {"size": str(dice.randint(2, 40)), "keeper": people[place + 1]} for place, name in enumerate(things[1:4])}
-    most = base["limits"]["most"] + 15
     variables = {"NAME": f"The {spot.folder}", "DAYS": "14", "KEEPER": people[1], "AREA": "north side"}
     rows = [[thing, str(dice.randint(1, 30))] for thing in things]
     values: dict[str, Json] = {
@@ -31,20 +30,20 @@ def make(spot: Spot) -> World:
         "to_json": f"{home}/things.json",
         "to_shell": f"{home}/site.sh",
         "to_lines": f"{home}/stock.jsonl",
-        "most": most,
         "merged": merged,
         "sections": sections,
         "variables": variables,
-        "changed": base | {"limits": {"most": most, "days": 14}},
-        "before": base["limits"]["most"],
         "rows": [{"name": name, "count": int(count)} for name, count in rows],
     }
-    ini = "\n".join(f"[{name}]\n" + "\n".join(f"{key} = {value}" for key, value in each.items()) + "\n" for name, each in sections.items())
     files = {
         f"{home}/base.json": json.dumps(base, indent=2) + "\n",
         f"{home}/local.json": json.dumps(local, indent=2) + "\n",
-        f"{home}/things.ini": ini,
+        f"{home}/things.ini": "\n".join(_write_section(name, each) for name, each in sections.items()),
         f"{home}/site.env": "".join(f"{name}={value}\n" for name, value in variables.items()),
         f"{home}/stock.csv": "name,count\n" + "".join(",".join(row) + "\n" for row in rows),
     }
     return World(values, files)
+
+
+def _write_section(name: str, told: dict[str, str]) -> str:
+    return f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in told.items())

@@ -6,7 +6,7 @@ from schemas.base import Json
 
 def make(spot: Spot) -> World:
     dice, home = spot.dice, spot.home
-    stations = sorted(spot.pick("things", 3))
+    stations = sorted(spot.pick("teams", 3))
     rows = [[dice.choice(stations), f"2026-03-{day:02}", str(dice.randint(40, 400))] for day in range(1, 29)]
     rows[2][2], rows[5][2], rows[11][2], rows[17][2] = "n/a", "", "-", f" {rows[17][2]} "
     good = [[each.strip() for each in row] for row in rows if row[2].strip().isdigit()]

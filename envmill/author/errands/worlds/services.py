@@ -53,7 +53,7 @@ def make(spot: Spot) -> World:
         "greeting": f"Good day from the {word}",
         "thing": thing,
         "item": f"{home}/items/{thing}.txt",
-        "text": f"{dice.randint(3, 90)} of it",
+        "text": f"{dice.randint(3, 90)} in stock",
         "other": other,
         "stock": f"{stock}s: 4\n",
         "secret": f"{other}-{dice.randint(10000, 99999)}",
