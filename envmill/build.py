@@ -5,36 +5,38 @@ write ─► load in the jail ─► tests ─► review, where it is asked for 
   └──── repair of program or tests, twice at most, then once afresh; the best version goes on to the gates
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from envmill.drafting.checklist import Checklist, write_checklist
+from envmill.drafting.endings import derive_verifier, play_twice
+from envmill.drafting.errands.outfitting import outfit
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
 from envmill.drafting.repair import give_up, strive, tell_builds
 from envmill.errors import BadReply, BuildError
 from envmill.gates.base import Built, Finding, Means, drop
-from envmill.gates.w3 import find_unruled, find_untested, judge_test, play_tests
+from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests
 from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
-from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
-from envmill.sandbox import Invoke, Look, Program, Reset
-from envmill.verifiers.compose import Composed, Run, compose_verifier
+from envmill.models.prompt import Prompt, tell_prompt
+from envmill.recipes.endless_terminals import EndlessTerminals
+from envmill.sandbox import Program
+from envmill.verifiers.compose import Composed
 from envmill.verifiers.court import decide
-from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.weights import balance
 from schemas.base import Json, is_object
-from schemas.environment import Blueprint, Effect, Environment, Fault, Test
+from schemas.environment import Blueprint, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.run import Reward
 from schemas.scenario import Draft, Scenario, Verifier
+from schemas.sketch import Signature
 
 _REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
 
@@ -54,6 +56,10 @@ class _Version:
     fault: Fault = "code"
     mended: Mended | None = None
     """What comes next, where a debugger was asked."""
+    program_prompt: Prompt | None = None
+    """What the program was got with; likewise its tests and what was mended."""
+    plan_prompt: Prompt | None = None
+    mended_prompt: Prompt | None = None
 
     @property
     def content(self) -> Json:
@@ -63,6 +69,10 @@ class _Version:
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     blueprint = subject.record
+    if isinstance(mill.recipe, EndlessTerminals):
+        made = await outfit(blueprint, mill.recipe, mill.sandbox, account)
+        built = (made.environment,) if made.environment else ()
+        return Result((*made.builds, *built), (drop("build", made.reason, made.detail),) if not built else ())
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 
@@ -82,24 +92,21 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
 
 async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
-    program, plan = before.program, before.plan
-    if before.mended is not None:
-        program, plan = before.mended.program, before.mended.plan
-    elif before.fault == "test" and before.environment is not None:
-        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
-    else:
-        locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
-        program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
+    part = await _write_part(blueprint, before, mill, account)
+    program, plan = part.program, part.plan
     assert program is not None
     try:
-        environment = assemble_environment(blueprint, program, account)
+        environment = assemble_environment(blueprint, program, account, part.program_prompt)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return _Version(program, plan, failure=error.message, fault="code")
-    plan = plan or await mill.recipe.write_tests(environment, "", account, blueprint.rows)
-    tests = store_tests(environment, plan)
+        return replace(part, failure=error.message, fault="code")
+    if plan is None:
+        plan = await mill.recipe.write_tests(environment, "", account, blueprint.rows)
+        part = replace(part, plan=plan, plan_prompt=account.last_asked)
+    tests = store_tests(environment, plan, part.plan_prompt)
     trial = await _run_tests(environment, tests, before, mill)
-    version = _Version(program, plan, environment, tests, len(trial.failures), "\n".join(trial.failures[:5]), trial.fault)
+    failure = "\n".join(trial.failures[:5])
+    version = replace(part, environment=environment, tests=tests, failing=len(trial.failures), failure=failure, fault=trial.fault)
     if not trial.red or trial.lacking:
         return version
     locked = mill.locks.of(blueprint.id).tell()
@@ -108,7 +115,27 @@ async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, acc
     except BadReply:
         # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
         return version
-    return replace(version, mended=mended, fault=mended.fault) if mended else version
+    return replace(version, mended=mended, fault=mended.fault, mended_prompt=account.last_asked) if mended else version
+
+
+async def _write_part(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+    """Program and tests of the next version, where there are any yet, each with what it was got with."""
+    program, plan = before.program, before.plan
+    kept = _Version(program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt)
+    if (mended := before.mended) is not None:
+        by = before.mended_prompt
+        return _Version(
+            mended.program,
+            mended.plan,
+            program_prompt=kept.program_prompt if mended.program == program else by,
+            plan_prompt=kept.plan_prompt if mended.plan == plan else by,
+        )
+    if before.fault == "test" and before.environment is not None:
+        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
+        return replace(kept, plan=plan, plan_prompt=account.last_asked)
+    locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
+    program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
+    return replace(kept, program=program, program_prompt=account.last_asked)
 
 
 async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
@@ -144,13 +171,15 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
     lacking = find_untested(environment, list({test.id: test for test in tests}.values())) or (
         [] if red else find_unruled(environment, played)
     )
+    if not lacking and not red and (untyped := find_untyped(environment, played)):
+        return _Trial(untyped, {}, "code")
     if not lacking and not red:
         return _Trial([], {})
     unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
     return _Trial(lacking, red, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
 
 
-def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account) -> Environment:
+def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account, prompt: Prompt | None = None) -> Environment:
     """Interface and tables are read from what was written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     kind, files = KINDS[blueprint.kind], {**blueprint.files, "program.py": reply.source}
@@ -164,7 +193,7 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
         kind=blueprint.kind,
         files=files,
         entry=f"program:{reply.class_name}",
-        tools=add_touches(tools, blueprint.touches, tables) if tables else tools,
+        tools=add_outputs(add_touches(tools, blueprint.touches, tables) if tables else tools, blueprint.signatures),
         tables=tables,
         rules=blueprint.rules,
         policy_document=blueprint.policy_document,
@@ -173,11 +202,23 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
         brief=blueprint.brief,
         blueprint=blueprint.id,
         licence=blueprint.licence,
-        origin=blueprint.origin.model_copy(update={"provider": account.provider, "model": account.model, "prompt": "program"}),
+        origin=blueprint.origin.model_copy(update={"provider": account.provider, "model": account.model, **tell_prompt(prompt)}),
     )
 
 
-def store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
+def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> list[Tool]:
+    """The tools, each with what it was promised to reply; BuildError where one does not take what was promised."""
+    for tool in tools:
+        if (signed := signatures.get(tool.name)) is None:
+            continue
+        promised, taken = (set(one.get("properties", {})) for one in (signed.inputs, tool.parameters))
+        if promised != taken:
+            raise BuildError(f"The tool {tool.name} takes {sorted(taken)}; its type says {sorted(promised)}.", tool=tool.name)
+    signed = {name: each.outputs for name, each in signatures.items()}
+    return [tool.model_copy(update={"outputs": signed[tool.name]}) if tool.name in signed else tool for tool in tools]
+
+
+def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None) -> tuple[Test, ...]:
     """Tests as they are kept."""
     return tuple(
         Test(
@@ -187,7 +228,7 @@ def store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
             setup=test.setup,
             call=test.call,
             expect=test.expect,
-            origin=environment.origin.model_copy(update={"prompt": "tests"}),
+            origin=environment.origin.model_copy(update=tell_prompt(prompt)),
         )
         for place, test in enumerate(plan.tests)
     )
@@ -196,10 +237,10 @@ def store_tests(environment: Environment, plan: TestsReply) -> tuple[Test, ...]:
 async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:
     """A verifier from what the oracle did, measured on the oracle's ending, on doing nothing, and on the right words alone."""
     draft, environment = subject.record.record, subject.record.environment
-    ending = await _play_oracle(draft, environment, mill, start(draft))
-    elsewhere = await _play_oracle(draft, environment, mill, _start_elsewhere(draft))
-    if ending is None or elsewhere is None:
+    endings = await play_twice(draft, environment, mill.sandbox)
+    if endings is None:
         return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
+    ending, elsewhere = endings
     try:
         composed = _compose(draft, environment, ending, elsewhere)
     except BuildError as error:
@@ -223,7 +264,7 @@ def _compose(draft: Draft, environment: Environment, ending: Ending, elsewhere: 
     """Of a machine by its probes; of anything else by what the reference path changed."""
     if environment.kind == "terminal":
         return Composed(balance(compose_checks(draft.initial_state)), ())
-    return compose_verifier(draft, environment, _tell(ending), _tell(elsewhere))
+    return derive_verifier(draft, environment, ending, elsewhere)
 
 
 def _pay(verifier: Verifier, reward: Reward) -> Verifier:
@@ -299,20 +340,3 @@ def find_features(draft: Draft, environment: Environment, composed: Composed) ->
         "polarity": draft.polarity,
         "request_length": len(draft.request),
     }
-
-
-async def _play_oracle(draft: Draft, environment: Environment, mill: Mill, reset: Reset) -> Ending | None:
-    seen = await mill.sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
-    if any(step.outcome != "ok" for step in seen):
-        return None
-    deeds = [Deed.of(call, reply) for call, reply in zip(draft.oracle, seen[1:-1], strict=True)]
-    return Ending(draft.initial_state, seen[-1].state, deeds, [draft.say] if draft.say else ())
-
-
-def _tell(ending: Ending) -> Run:
-    return Run(diff_states(ending.initial, ending.final), ending.deeds)
-
-
-def _start_elsewhere(draft: Draft) -> Reset:
-    later = datetime.fromisoformat(draft.clock) + timedelta(minutes=7)
-    return Reset(state=draft.initial_state, clock=later.isoformat(), seed=draft.seed + 1)

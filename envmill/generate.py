@@ -1,34 +1,47 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.drafting.database import find_database_faults
+from envmill.drafting.enacting import read_reply
+from envmill.drafting.errands.outfitting import pose_errand
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
+from envmill.drafting.rechecking import Seen, find_keys, hold, list_words
 from envmill.drafting.repair import give_up, strive, tell_trouble
+from envmill.drafting.rewording import Turn, ask_words, pick_operators, reword
 from envmill.drafting.state import find_state_fault
+from envmill.drafting.tracing import trace
 from envmill.drafting.unfolding import unfold
 from envmill.errors import BuildError
-from envmill.gates.base import drop
+from envmill.gates.base import Finding, Means, drop, keep, pass_by
+from envmill.gates.wording import judge_words
 from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
+from envmill.models.prompt import tell_prompt
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
+from envmill.sandbox.machines.files import ERRAND
+from envmill.toolgraph.topology import judge_chain
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, find_shortfall
 from envmill.verifiers.procedure import is_meant
 from schemas.base import Json, digest
-from schemas.environment import Blueprint, Fault
+from schemas.chain import Chain
+from schemas.environment import Blueprint, Environment, Fault
 from schemas.origin import Origin
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
+from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import Operator, RewordReply
 
+_NOTHING = ScenarioReply(initial_state={}, request="", oracle=[])
 _STATE_REASONS = ("state_not_kept", "records_unlike", "reference_lost")
 
 
@@ -111,6 +124,11 @@ class _Pose:
     failure: str = ""
 
     @property
+    def objection(self) -> tuple[str, str] | None:
+        """Why it does not stand."""
+        return None if self.draft is not None else (self.reason, self.failure)
+
+    @property
     def fault(self) -> Fault:
         return "none" if not self.failure else "state" if self.reason in _STATE_REASONS else "spec"
 
@@ -130,22 +148,56 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
         failure = before.failure if before else ""
         if place.environment.kind == "terminal":
             return await _break_machine(place, mill, account, next(turns))
-        reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
+        try:
+            reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
+        except BuildError as error:
+            return _Pose(_NOTHING, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
         facts = spell_facts(reply.facts)
         if fault := held.find_fault(facts):
             return _Pose(reply, None, REASON, fault)
         held = locks.within(facts)
-        return await _execute(reply, place, mill, account)
+        return await _execute(reply, place, mill, asking)
 
     versions = await strive(write, account)
     builds, last = tell_trouble(place.id, versions), versions[-1]
     if isinstance(last, _Pose) and last.draft is not None:
-        return Result((last.draft, *builds))
+        draft, findings = await _reword(last.reply, last.draft, place, mill, account)
+        return Result((draft, *builds), findings)
     return Result(builds, (drop("oracle", *give_up(_last_reason(versions), versions)),))
 
 
+async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, account: Account) -> tuple[Draft, tuple[Finding, ...]]:
+    """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
+    environment, means = place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)
+
+    async def judge(changed: ScenarioReply) -> _Pose:
+        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain)):
+            return _Pose(changed, None, f"chain_{refused.code}", refused.words)
+        posed = await _execute(changed, place, mill, account)
+        if posed.draft is None:
+            return posed
+        reason, words = await judge_words(posed.draft, environment, means) or ("", "")
+        return _Pose(posed.reply, None if reason else posed.draft, reason, words)
+
+    async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
+        return await ask_words(environment, place.number, operator, now, account)
+
+    tried = pick_operators(mill.recipe.operators, place.number) if reply.polarity == "achieve" else ()
+    turns = await reword(reply, tried, ask, judge)
+    kept = [turn.judged for turn in turns if turn.judged is not None]
+    return (kept[-1].draft or draft if kept else draft), tuple(map(_tell_turn, turns))
+
+
+def _tell_turn(turn: Turn[_Pose]) -> Finding:
+    evidence = {"before": turn.before, "after": turn.after}
+    gate = f"reword_{turn.operator}"
+    return replace(pass_by(gate, turn.reason, turn.detail), evidence=evidence) if turn.reason else keep(gate, evidence)
+
+
 async def _break_machine(place: Place, mill: Mill, account: Account, turn: int) -> _Pose:
-    """Composed instead of written: what does not hold is not repaired, another composition is drawn."""
+    """Composed instead of written: what does not hold is not repaired, another composition is drawn. An errand was tried before."""
+    if ERRAND in place.environment.files:
+        return await _execute(pose_errand(place.environment), place, mill, account)
     posed = await perturb(place.environment, place.number, mill.config.seed or 0, turn, mill.sandbox)
     if posed.reason:
         return _Pose(posed.reply, None, posed.reason, posed.detail)
@@ -158,13 +210,30 @@ async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Acco
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
     try:
-        reply = await unfold(reply, program, reset, mill.sandbox)
+        reply = await unfold(reply, place.environment, reset, mill.sandbox)
     except BuildError as error:
         return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
     if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen):
         return _Pose(reply, None, *fault)
-    return _Pose(reply, _make_draft(place, reply, seen[-1], seed, account))
+    try:
+        chain = await _find_chain(reply, place.environment, seen)
+    except BuildError as error:
+        return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+    return _Pose(reply, _make_draft(place, reply, chain, seen[-1], seed, account))
+
+
+async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequence[Observation]) -> Chain | None:
+    """The chain that was carried out; of a path along a walk, the one that its calls come to, if the validator passes it."""
+    if isinstance(reply, ChainReply):
+        return reply.chain
+    if environment.brief.outline is None:
+        return None
+    replies, words = [read_reply(one) for one in seen[:-1]], list_words(reply)
+    states = (reply.initial_state, seen[-1].state or {})
+    chain = trace(reply.oracle, replies, find_keys(states), words, "walk")
+    await hold(chain, environment, Seen(reply.oracle, replies, states, words))
+    return chain
 
 
 def _find_state_fault(reply: ScenarioReply, begun: Observation, kept: Observation) -> tuple[str, str] | None:
@@ -184,7 +253,7 @@ def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str
         return "oracle_idle", "the oracle changes nothing, so there is nothing to achieve"
     if reply.polarity != "achieve" and not reply.tell:
         return "nothing_told", f"to {reply.polarity} shows in what is said, and nothing has to be said"
-    return _find_harm(reply) or _find_silence(reply) or find_contract_fault(reply)
+    return _find_harm(reply) or _find_deed(reply, seen[-1]) or _find_silence(reply) or find_contract_fault(reply)
 
 
 def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
@@ -193,6 +262,13 @@ def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
         if any(is_meant(pattern, Deed(call, "ok"), {}) for pattern in reply.avoid):
             return "oracle_harms", f"the oracle makes a call that is to be avoided: {call.name} {call.arguments}"
     return None
+
+
+def _find_deed(reply: ScenarioReply, end: Observation) -> tuple[str, str] | None:
+    """Where nothing is to be done the oracle does nothing: whatever it changed would be asked of everybody."""
+    if reply.polarity == "achieve" or not (made := diff_states(reply.initial_state, end.state)):
+        return None
+    return "oracle_acts", f"to {reply.polarity} leaves everything as it is, and the oracle changes {'.'.join(made[0].path)}"
 
 
 def _find_silence(reply: ScenarioReply) -> tuple[str, str] | None:
@@ -207,9 +283,10 @@ def _find_silence(reply: ScenarioReply) -> tuple[str, str] | None:
     return None
 
 
-def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int, account: Account) -> Draft:
+def _make_draft(place: Place, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, account: Account) -> Draft:
     environment = place.environment
-    origin = environment.origin.model_copy(update={"provider": account.provider, "model": account.model, "prompt": "scenario"})
+    asked = {"provider": account.provider, "model": account.model} | tell_prompt(account.last_asked)
+    origin = environment.origin.model_copy(update=asked)
     return Draft(
         environment=environment.id,
         number=place.number,
@@ -217,6 +294,7 @@ def _make_draft(place: Place, reply: ScenarioReply, end: Observation, seed: int,
         request=reply.request,
         user=make_contract(reply),
         oracle=reply.oracle,
+        chain=chain,
         polarity=reply.polarity,
         say=reply.say,
         tell=reply.tell,

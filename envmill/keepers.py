@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -90,8 +90,9 @@ class Keepers:
 
     async def look(self, lap: Lap, subject: Built | Posed, seed: int, episodes: int) -> list[Finding]:
         """What the gates of a lap find, and the errors they end with."""
-        told = SUBJECTS[lap].dump_python(subject, mode="json")
-        reply = await self._ask({"lap": lap, "subject": told, "seed": seed, "episodes": episodes})
+        reply = await self._ask(
+            lambda: {"lap": lap, "subject": SUBJECTS[lap].dump_python(subject, mode="json"), "seed": seed, "episodes": episodes}
+        )
         if error := reply.get("error"):
             raise read_error(error)
         return FINDINGS.validate_python(reply["findings"])
@@ -101,12 +102,13 @@ class Keepers:
         places = [self._free.get_nowait() for _ in range(self._free.qsize())]
         await asyncio.gather(*(place.close() for place in places if isinstance(place, _Keeper)))
 
-    async def _ask(self, question: Json) -> Json:
+    async def _ask(self, tell: Callable[[], Json]) -> Json:
+        """The question is told when somebody is free to answer it: thousands wait, and each holds a state for every sibling."""
         place = await self._free.get()
         try:
             if isinstance(place, int):
                 place = await _start(self._settings, place)
-            return await place.ask(question)
+            return await place.ask(tell())
         except BaseException:
             # Its answer would be taken for the next subject's.
             if isinstance(place, _Keeper):

@@ -85,6 +85,8 @@ class Settings:
     """Root file systems that containers begin with."""
     docker: str = "unix:///var/run/docker.sock"
     """Docker's daemon, for containers."""
+    engine: str = ""
+    """What makes containers, `box` or `docker`; empty for the first that holds here."""
     in_flight: int = 64
     """Most calls of one model at once, shared by all processes of this home; so are the two below."""
     requests_per_minute: float | None = None
@@ -114,6 +116,7 @@ class Settings:
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
+            engine=environ.get("ENVMILL_ENGINE", ""),
             images=Path(environ.get("ENVMILL_IMAGES") or ROOT / "data/images").absolute(),
             in_flight=int(_read_number(environ, "ENVMILL_IN_FLIGHT") or 64),
             requests_per_minute=_read_number(environ, "ENVMILL_REQUESTS_PER_MINUTE"),

@@ -14,6 +14,7 @@ from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
 from envmill.recipes.base import Recipe
 from envmill.review import latest_judgements
+from envmill.sandbox.machines.files import ERRAND
 from envmill.splits import assign_splits
 from schemas.base import Record, digest
 from schemas.environment import Blueprint, Environment, Test
@@ -137,7 +138,7 @@ def enter_places(upstream: Upstream) -> list[Subject[Place]]:
     places = [
         Place(environment, number)
         for environment in upstream.environments("environments-filter")
-        for number in range(upstream.config.scenarios)
+        for number in range(1 if ERRAND in environment.files else upstream.config.scenarios)
     ]
     return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]
 

@@ -64,9 +64,10 @@ async def measure_bounds(posed: Posed, means: Means) -> Finding:
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:
-    """What the search attacker was paid for."""
+    """What the search attacker was paid for. A machine is attacked by forgers that are known by name: there is nothing to remember."""
     found: dict[str, Attack] = {}
-    for attack in (each for finding in findings if finding.gate == "S13" and finding.evidence for each in finding.evidence["attacks"]):
+    searched = [finding.evidence for finding in findings if finding.gate == "S13" and finding.evidence]
+    for attack in (each for evidence in searched for each in evidence.get("attacks", ())):
         told = {name: attack[name] for name in ("manner", "calls", "said", "reward", "solves", "final_state_hash")}
         one = Attack.model_validate({"environment": scenario.environment, "scenario": scenario.id} | told)
         found.setdefault(one.id, one)

@@ -17,6 +17,8 @@ class Source(Contract):
     """Most environments that are worth proposing."""
     tools: int | None = None
     """Most tools of one; the usual number when nothing is said."""
+    collections: int | None = None
+    """Least tables of one, where its documents have as many."""
 
 
 class Found(ThemeReply):

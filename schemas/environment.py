@@ -8,6 +8,7 @@ from schemas.base import Contract, Json, Record, leave_out
 from schemas.database import Policy, Promise, Table, Touch
 from schemas.origin import Origin
 from schemas.seed import Brief
+from schemas.sketch import Signature
 
 Effect = Literal["query", "change"]
 Kind = Literal["stateful", "sql", "terminal"]
@@ -32,11 +33,11 @@ class Blueprint(Record):
     prefix: ClassVar[str] = "bp"
     identity: ClassVar[tuple[str, ...]] = (
         *("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document"),
-        *("requirements", "files", "policies", "touches", "rows", "promises"),
+        *("requirements", "files", "policies", "touches", "rows", "promises", "signatures"),
     )
-    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows", "promises")
+    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows", "promises", "signatures")
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """Kind of environment to build."""
@@ -66,6 +67,8 @@ class Blueprint(Record):
     """Rows that the schema was tried with; the program's tests begin with them."""
     promises: dict[str, Promise] = {}
     """Tool → what it takes, looks at and leaves behind, where the tables were derived from that."""
+    signatures: dict[str, Signature] = {}
+    """Tool → types of what goes in and what comes out, where they were settled before the program."""
     licence: str
     """Licence inherited from the seed."""
     origin: Origin
@@ -89,10 +92,12 @@ class Tool(Contract):
     """Tables it may read, where state is tables; left out when empty, as are those it writes."""
     writes: list[str] = []
     """Tables it may write, by triggers and cascades too."""
+    outputs: Json = {}
+    """JSON Schema of what it replies, where that was promised; left out when empty."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written = leave_out(write(self), "reads", "writes")
+        written = leave_out(write(self), "reads", "writes", "outputs")
         if self.actors == ["agent"]:
             written.pop("actors", None)
         return written

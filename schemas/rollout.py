@@ -46,7 +46,7 @@ class Rollout(Record):
     identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
     late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -104,6 +104,9 @@ class Rollout(Record):
     """Tokens of the model that acted: input, output, cached, reasoning. A reply that was known counts as what it took at first."""
     limits: dict[str, float] = {}
     """Bounds it was held to: steps, turns, tokens, seconds, errors; those it did not have are left out."""
+    shares: dict[str, float] = {}
+    """How its calls compare with the reference path, 0 to 1 each: trace, state, length, format, and what they come to (paid). Nothing of
+    it decides the reward; empty on error."""
 
 
 class Trajectory(Record):

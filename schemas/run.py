@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "perturb"]
+RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
@@ -43,8 +43,8 @@ class RunConfig(Contract):
     documents: str = Field(
         default="", pattern=r"^((openapi|mcp|botocore):[^,]+(,(openapi|mcp|botocore):[^,]+)*)?$", title="Documents of tools"
     )
-    """What recipe `agentscaler` reads tools from, as `reader:source` with commas between: `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`;
-    empty for the documents that come with the factory."""
+    """What recipes `agentscaler` and `envfactory` read tools from, as `reader:source` with commas between: `openapi:FILE`, `mcp:FILE`,
+    `botocore:SERVICE`; empty for the documents that come with the factory, and with `envfactory` for sketches of its own."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """What a mined theme must reach in usefulness and in modelability."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")

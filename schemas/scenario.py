@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
+from schemas.chain import Chain
 from schemas.environment import Call
 from schemas.origin import Origin
 
@@ -117,7 +118,7 @@ class Draft(Record):
     )
     late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -131,6 +132,8 @@ class Draft(Record):
     """Contract of the simulated user."""
     oracle: list[Call]
     """Reference path."""
+    chain: Chain | None = None
+    """The reference path with where each argument comes from, as the validator of chains passed it; null where a recipe makes none."""
     polarity: Polarity
     """What success means here."""
     clock: str

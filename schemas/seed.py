@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Record, leave_out
+from schemas.cell import Cell
 from schemas.proposal import Outline
 
 
@@ -28,10 +29,12 @@ class Brief(Contract):
     """How many near misses should stand beside each record that a scenario is about."""
     outline: Outline | None = None
     """Tools and tables that documents propose, where it is made of these."""
+    cell: Cell | None = None
+    """Category, complexity and persona, where it is drawn from a space of these."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows", "distractors", "outline")
+        return leave_out(write(self), "tools", "collections", "rows", "distractors", "outline", "cell")
 
 
 class Seed(Record):

@@ -58,6 +58,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json "
         "oracle:json polarity:string clock:string seed:int64 changes:json gold_hash:string origin:json"
     ),
+    ("drafts", 2): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
@@ -90,6 +94,16 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("blueprints", 2): _read(
         "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
         "policy_document:string requirements:json files:json policies:json touches:json rows:json licence:string origin:json"
+    ),
+    ("blueprints", 3): _read(
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
+        "policy_document:string requirements:json files:json policies:json touches:json rows:json promises:json licence:string origin:json"
+    ),
+    ("rollouts", 3): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json"
     ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
@@ -125,14 +139,17 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("seeds", 1): _add(source="", usefulness=0, modelability=0),
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
     ("blueprints", 2): _add(promises={}),
+    ("blueprints", 3): _add(signatures={}),
     ("environments", 1): _add(tables=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
+    ("drafts", 2): _add(chain=None),
     ("scenarios", 1): _add(say=""),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
     ("rollouts", 2): _add(form="single", checkpoint="", turns=0, agent_errors=0, misstep="", detail="", usage={}, limits={}),
+    ("rollouts", 3): _add(shares={}),
 }
 """(table, version) → what makes a row of that version one of the next."""
 

@@ -5,6 +5,15 @@ from typing import Literal
 from schemas.base import Contract, Json
 
 
+class Signature(Contract):
+    """What goes into a tool and what comes out of it, both as schemas that the runtime validates."""
+
+    inputs: Json
+    """JSON Schema of the arguments object."""
+    outputs: Json
+    """JSON Schema of the reply; it promises something of every value."""
+
+
 class ToolSketch(Contract):
     """One tool, whatever kind of document it was read from."""
 

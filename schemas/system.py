@@ -1,10 +1,10 @@
 """A healthy system as data, the named places in which it can be broken, and what was done to one."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, leave_out
 
 
 class Named(Contract):
@@ -246,6 +246,8 @@ Condition: TypeAlias = Literal["well", "ill", "unasked"]
 class MachineState(Contract):
     """State of a terminal: how it was begun, and what the judge's examination found. No agent sees it."""
 
+    exam: str = ""
+    """Test file of the environment that is asked in place of its health check; left out when empty."""
     breaks: list[str] = []
     """Scripts that were run on the healthy system, in this order; none leave it healthy."""
     places: list[str] = []
@@ -262,3 +264,7 @@ class MachineState(Contract):
     """Probe → what it says of the machine as it was left."""
     lasting: dict[str, Condition] = {}
     """Probe → what it says after a restart."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "exam")

@@ -1,7 +1,7 @@
 """What every test may stand on."""
 
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from tests.hostile.engine import Engine, lend_engine
 
 _LONG = ("e2e", "hostile", "quality", "lake", "test_walk.py")
 """What begins first, since it takes longest. The tests of a folder among them share what takes long to bring up: a server and its browser,
@@ -64,6 +65,12 @@ async def sandbox(settings: Settings) -> AsyncGenerator[Sandbox]:
     """A jail of the test's own."""
     async with Sandbox.open(settings) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> Iterator[Engine]:
+    """Docker's, of the tests' own: one, whoever needs it."""
+    yield from lend_engine()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -10,6 +10,7 @@ from envmill.build import build_environment
 from envmill.errors import BadReply
 from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.mill import Mill, Result, Subject
+from envmill.models.prompt import Prompt
 from envmill.sandbox import Sandbox
 from schemas.environment import Blueprint, Build, Call, Environment, Test, ToolPlan
 from schemas.prompts import PlannedTest, ProgramReply, TestsReply
@@ -63,11 +64,13 @@ class Writer:
 
     async def write_program(self, blueprint: Any, failed: str, failure: str, locked: Any, account: Any) -> ProgramReply:
         source = self._next("program", self.programs, failure)
+        account.last_asked = Prompt("code", "", "hash of code")
         if source is None:
             raise BadReply("no JSON in it")
         return ProgramReply(source=source, class_name="Shed")
 
     async def write_tests(self, environment: Any, failure: str, account: Any, rows: Any = None) -> TestsReply:
+        account.last_asked = Prompt("trials", "", "hash of trials")
         return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, failure)))
 
     async def debug(self, *_: Any) -> None:
@@ -107,7 +110,10 @@ async def test_what_is_at_fault_is_written_anew(
     assert all(quoted in failure for _, failure in repairs)
     (environment,) = (one for one in result.records if isinstance(one, Environment))
     assert environment.files == {"program.py": PROGRAM}
-    assert len([one for one in result.records if isinstance(one, Test)]) == len(GREEN)
+    stored = [one for one in result.records if isinstance(one, Test)]
+    assert len(stored) == len(GREEN)
+    assert (environment.origin.prompt, environment.origin.prompt_hash) == ("code", "hash of code"), "also where only its tests came anew"
+    assert {(one.origin.prompt, one.origin.prompt_hash) for one in stored} == {("trials", "hash of trials")}
 
 
 async def test_the_best_version_goes_on_when_repairs_are_used_up(sandbox: Sandbox) -> None:

@@ -10,12 +10,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from envmill.errors import BuildError, SandboxError
 from envmill.gates.base import Built, Finding, Means
-from envmill.keepers import Keepers, read_error, spell, tell_error
+from envmill.keepers import SUBJECTS, Keepers, read_error, spell, tell_error
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
 from envmill.verify import look
@@ -87,6 +89,29 @@ async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch
         await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)))
         assert sorted((os.sched_getaffinity(one) for one in list_keepers(os.getpid())), key=min) == [{cores[0]}, {cores[-1]}]
     finally:
+        await keepers.close()
+
+
+async def test_who_waits_for_a_keeper_is_not_told_yet(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place with its siblings is a megabyte when it is told; thousands wait at once."""
+    told = list[object]()
+
+    class Counting:
+        def dump_python(self, instance: Any, **settings: Any) -> Any:
+            told.append(instance)
+            return TypeAdapter(Built).dump_python(instance, **settings)
+
+    monkeypatch.setitem(SUBJECTS, "environments", Counting())
+    monkeypatch.setattr("envmill.keepers.pick_cores", lambda: sorted(os.sched_getaffinity(0))[:1])
+    keepers = Keepers(settings)
+    waiting = [asyncio.create_task(keepers.look("environments", HOUSE, 3, SEARCH)) for _ in range(20)]
+    try:
+        await asyncio.wait(waiting, return_when="FIRST_COMPLETED")
+        assert len(told) <= 2
+    finally:
+        for one in waiting:
+            one.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
         await keepers.close()
 
 

@@ -32,6 +32,7 @@ RULE, OTHER = "A tool that is lent cannot be lent again.", "A member has at most
 class Writer:
     """A recipe with its versions ready, one after the other, the last of them again and again; it remembers what it was told is locked."""
 
+    operators = ()
     versions: Sequence[Any]
     told: list[list[str]] = field(default_factory=list[list[str]])
 

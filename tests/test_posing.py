@@ -38,6 +38,7 @@ ANSWER: dict[str, Any] = {
 class Script:
     """A recipe that answers what it was told to, and remembers what it was asked for."""
 
+    operators = ()
     reply: ScenarioReply
     asked: str = ""
 
@@ -47,7 +48,7 @@ class Script:
 
 
 class Nobody:
-    provider, model = "offline", "m"
+    provider, model, last_asked = "offline", "m", None
 
     def afresh(self, number: int) -> "Nobody":
         return self
@@ -114,6 +115,7 @@ async def test_the_recipe_is_asked_for_the_polarity_and_what_it_says_is_kept(san
         pytest.param({"tell": [COUNT.model_copy(update={"kind": "pattern", "value": "("})]}, "bad_fact", id="no pattern"),
         pytest.param({"tell": []}, "nothing_told", id="no fact"),
         pytest.param({"oracle": [ASK, LEND]}, "oracle_harms", id="a call to avoid"),
+        pytest.param({"oracle": [ASK, LEND], "avoid": []}, "oracle_acts", id="a change where nothing is to be done"),
         pytest.param({"polarity": "achieve"}, "oracle_idle", id="nothing achieved"),
     ],
 )

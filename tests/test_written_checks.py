@@ -50,6 +50,7 @@ BAD: dict[str, tuple[str, str]] = {
 class Writer:
     """A recipe that has its versions ready, and remembers what it was told of each."""
 
+    operators = ()
     versions: list[Sequence[tuple[str, str]] | None]
     told: list[str] = field(default_factory=list[str])
 

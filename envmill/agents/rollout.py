@@ -22,6 +22,7 @@ from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
+from envmill.verifiers.shares import share_steps
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.rollout import Form, Rollout, Verdict
@@ -74,6 +75,7 @@ async def play_on(
         outcome=verdict.outcome,
         reward=verdict.reward,
         components=verdict.components,
+        shares=_share(ground, scene.tape, verdict),
         reason=verdict.reason,
         evidence=verdict.evidence,
         weather=ground.reset.weather,
@@ -158,6 +160,12 @@ def _tell(ground: Ground, tape: Tape, end: End, seen: Observation) -> dict[str, 
         "uses": dict(sorted(tape.uses.items())),
         "usage": took if usage.total else {},
     }
+
+
+def _share(ground: Ground, tape: Tape, verdict: Verdict) -> dict[str, float]:
+    if verdict.outcome == "error":
+        return {}
+    return share_steps(ground.scenario, ground.environment, tape.deeds, verdict.components, tape.unread)
 
 
 def _list_changes(ground: Ground, state: dict[str, Json]) -> list[Json]:

@@ -42,11 +42,18 @@ class Trial:
 
 
 async def try_calls(
-    scenario: Scenario, environment: Environment, sandbox: Sandbox, calls: Sequence[Call], said: Words = (), reset: Reset | None = None
+    scenario: Scenario,
+    environment: Environment,
+    sandbox: Sandbox,
+    calls: Sequence[Call],
+    said: Words = (),
+    reset: Reset | None = None,
+    *,
+    fresh: bool = False,
 ) -> Trial:
     """Calls that are refused are part of a trial; SandboxError, an outage, is none."""
     plan = [reset or start(scenario), *map(Invoke, calls), Look()]
-    seen = await sandbox.play(Program.of(environment), plan)
+    seen = await sandbox.play(Program.of(environment), plan, fresh=fresh)
     if fault := find_breakdown(seen):
         return Trial(seen, None, make_error(fault))
     words = said(seen[1:-1]) if callable(said) else said

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from envmill.author import linking, tabling
+from envmill.author import errands, linking, rewording, sketching, tabling
 from envmill.author.blueprint import write_blueprint
-from envmill.author.chaining import write_chain
+from envmill.author.chaining import find_whole, spread_samples, write_chain
 from envmill.author.columns import settle_state
 from envmill.author.compose import compose_domain
 from envmill.author.dice import make_dice
@@ -27,6 +27,7 @@ from envmill.author.program import name_class, write_program
 from envmill.author.tests import write_tests
 from envmill.errors import SettingsError
 from schemas.base import Contract, Json, digest
+from schemas.chain import Chain, Step
 from schemas.document_prompts import WalkInput
 from schemas.prompts import (
     BlueprintInput,
@@ -43,12 +44,16 @@ from schemas.prompts import (
     ThemeInput,
 )
 from schemas.seed import Brief
+from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import TopologyInput
 
 __all__ = ["answer", "plant", "planted", "themes", "twin"]
 
 
 def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes."""
+    if prompt in errands.WRITERS:
+        return errands.answer(prompt, inputs, seed, sample, mistakes)
     case = _open_case(prompt, inputs, seed, sample)
     fault = _find_fault(prompt, case, inputs, sample, mistakes)
     return fault.text if fault else spell_reply(case.reply)
@@ -56,6 +61,8 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -
 
 def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
+    if prompt in errands.WRITERS:
+        return errands.planted(prompt, inputs, seed, sample, mistakes)
     fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample), inputs, sample, mistakes)
     return fault.kind if fault else ""
 
@@ -177,6 +184,21 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
         return ScenarioReply(initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[])
 
 
+def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
+    sampled = TopologyInput.model_validate(inputs).sampled
+    steps = [node.tool for node in sampled.nodes if isinstance(node, Step)] if sampled else []
+    told = {name: value for name, value in inputs.items() if name != "sampled"}
+    try:
+        tried = (
+            write_chain(_answer_scenario(told, replace(domain, walk=tuple(steps)), seed, each), domain) for each in spread_samples(sample)
+        )
+        return find_whole(tried, inputs["tools"])
+    except SettingsError as error:
+        nothing = Chain(sampler="author", nodes=[])
+        return ChainReply(initial_state={name: {} for name in domain.collections}, request=str(error), chain=nothing)
+
+
 def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     return write_checks(ChecksInput.model_validate(inputs), domain)
 
@@ -199,6 +221,8 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "scenario": _answer_scenario,
     "chain": _answer_chain,
     "walk": _answer_walk,
+    "topology": _answer_topology,
+    "reword": rewording.answer_reword,
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
@@ -213,4 +237,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "toolset": tabling.answer_toolset,
     "cases": tabling.answer_cases,
     "debug": tabling.answer_debug,
+    "sketch": sketching.answer_sketch,
+    "state": sketching.answer_state,
+    "metadata": sketching.answer_metadata,
 }

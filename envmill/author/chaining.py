@@ -3,7 +3,7 @@
 calls ──answered by the domain model──► replies ──each key looked for──► from a node, chosen by another column · from a record · said
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,6 +15,10 @@ from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 from schemas.tool_prompts import ChainReply
 
+TRIES = 6
+_APART = 1000
+"""Between two samples: asking once more for the same takes the next number."""
+
 
 def write_chain(reply: ScenarioReply, domain: Domain) -> ChainReply:
     """What comes after the first change is an expansion, where it brings a tool that was not used before."""
@@ -24,6 +28,37 @@ def write_chain(reply: ScenarioReply, domain: Domain) -> ChainReply:
     chain = Chain(sampler="author", nodes=weaver.nodes)
     core = _find_core(weaver.nodes, domain) if reply.polarity == "achieve" else 0
     return ChainReply.model_validate(reply.model_dump() | {"oracle": [], "chain": chain, "filling": weaver.filling, "core": core})
+
+
+def spread_samples(sample: int) -> range:
+    """Samples under which a scenario is thought of again where the first is not of one piece."""
+    return range(sample, sample + TRIES * _APART, _APART)
+
+
+def find_whole(tried: Iterable[ChainReply], tools: Sequence[Json]) -> ChainReply:
+    """The first whose steps are all tied to each other, by a value or a table; else the last."""
+    touched, last = list_touched(tools), None
+    for last in tried:
+        if is_whole(last, touched):
+            break
+    assert last is not None
+    return last
+
+
+def list_touched(tools: Sequence[Json]) -> dict[str, set[str]]:
+    """Tool → tables that it may touch."""
+    return {tool["name"]: {*tool.get("reads", ()), *tool.get("writes", ())} for tool in tools}
+
+
+def is_whole(reply: ChainReply, touched: Mapping[str, set[str]]) -> bool:
+    """Whether every step is tied to the others, by a value or a table."""
+    groups = list[set[str]]()
+    for node in reply.chain.nodes:
+        marks = {node.id, *(one.node for one in _list_sources(node) if isinstance(one, FromNode))}
+        marks |= {f"table {one}" for one in touched.get(node.tool, ())} if isinstance(node, Step) else set[str]()
+        met = [group for group in groups if group & marks]
+        groups = [group for group in groups if not group & marks] + [marks.union(*met)]
+    return len(groups) <= 1
 
 
 class _Weaver:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from envmill.author.domain import Attribute, Domain, Number, Operation, State
-from envmill.author.formula import new_row, parse_statement
+from envmill.author.formula import new_row, parse_expression, parse_statement
 
 Sort: TypeAlias = Literal["TEXT", "INTEGER", "REAL", ""]
 """A column's type; empty while nothing is known."""
@@ -38,6 +38,13 @@ def settle_state(domain: Domain, state: State) -> State:
         name: {key: row | {each: float(row[each]) for each in decimal[name] if each in row} for key, row in rows.items()}
         for name, rows in state.items()
     }
+
+
+def sort_given(operation: Operation, domain: Domain) -> dict[str, Sort]:
+    """Name → type of what an operation gives that makes up its reply of several values."""
+    reader = _Reader(domain, sort_columns(domain), operation)
+    list(reader.read())
+    return reader.read_given()
 
 
 def list_rows(operation: Operation) -> dict[str, str]:
@@ -122,6 +129,15 @@ class _Reader:
                     pass
         for collection, name, value in list_writes(self._operation, self._domain):
             yield collection, name, self._sort(value)
+
+    def read_given(self) -> dict[str, Sort]:
+        """Nothing where it gives a row or rows."""
+        match parse_expression(self._operation.gives):
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                return {str(key.value): self._sort(value) for key, value in pairs if isinstance(key, ast.Constant)}
+            case _:
+                return {}
 
     def _sort(self, node: ast.expr, row: str = "") -> Sort:
         match node:

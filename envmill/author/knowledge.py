@@ -7,6 +7,7 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
+from envmill.author.article import name_one
 from envmill.author.domain import Collection, Domain, Operation, Parameter
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
@@ -51,7 +52,7 @@ def write_lookup(name: str, collection: Collection, domain: Domain) -> Operation
         noun = domain.collections[owner].noun
         takes = Parameter(name=argument, row=owner, about=f"Id of the {noun}.")
         gives = f"rows({name}, row.{attribute} == {takes.local}.id)"
-        return Operation(does=f"List the {plural} of a {noun}.", gives=gives, takes=(takes,), feature=collection.feature)
+        return Operation(does=f"List the {plural} of {name_one(noun)}.", gives=gives, takes=(takes,), feature=collection.feature)
     said = attribute.replace("_", " ")
     takes = Parameter(name=argument, find=f"{name}.{attribute}", about=f"What the {said} of the {collection.noun} contains.")
     gives = f"rows({name}, matches(row.{attribute}, {argument}))"

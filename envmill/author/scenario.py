@@ -4,6 +4,7 @@ populate ──► draw wishes on a running world ──► lookups before each 
 """
 
 import random
+from collections.abc import Sequence
 from itertools import combinations
 from math import perm, prod
 
@@ -70,11 +71,46 @@ def plan_calls(wishes: list[Wish], domain: Domain, state: State) -> list[Call]:
     """Each change, preceded by the lookups through which somebody who knows only names gets at its ids."""
     calls: list[Call] = []
     for wish in wishes:
-        for parameter in wish.operation.takes:
-            if parameter.row:
-                _look_up(parameter.row, wish.arguments[parameter.name], domain, state, calls)
-        calls.append(Call(name=wish.operation.name, arguments=wish.arguments))
+        calls = plan_more(calls, wish, domain, state)
     return calls
+
+
+def plan_more(before: Sequence[Call], wish: Wish, domain: Domain, state: State) -> list[Call]:
+    """The calls before, and what one wish more takes."""
+    calls = list(before)
+    for parameter in wish.operation.takes:
+        if parameter.row:
+            _look_up(parameter.row, wish.arguments[parameter.name], domain, state, calls)
+    return [*calls, Call(name=wish.operation.name, arguments=wish.arguments)]
+
+
+def draw_more(wishes: list[Wish], start: World, dice: random.Random) -> Wish | None:
+    """One wish more that goes with the others and leaves a mark, by an operation that none of them used; none where luck found none."""
+    world = start.copy()
+    for wish in wishes:
+        world.apply(wish.operation, wish.arguments)
+    used = {wish.operation.name for wish in wishes}
+    free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
+    drawn = _draw_wish(dice.choice(free), world, start, dice) if free else None
+    fits = drawn is not None and _is_clear(drawn, wishes, start) and _all_leave_a_mark([*wishes, drawn], start)
+    return drawn if fits and drawn is not None and _goes_on(drawn, world, start) else None
+
+
+def _goes_on(wish: Wish, world: World, start: World) -> bool:
+    """Whether nothing that was brought about before is as it was at the start again."""
+    before = _list_altered(world, start)
+    world.apply(wish.operation, wish.arguments)
+    return before <= _list_altered(world, start)
+
+
+def _list_altered(world: World, start: World) -> set[tuple[str, str, str]]:
+    return {
+        (name, row_id, attribute)
+        for name, rows in start.state.items()
+        for row_id, row in rows.items()
+        for attribute, value in row.items()
+        if world.state[name][row_id][attribute] != value
+    }
 
 
 def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]) -> None:

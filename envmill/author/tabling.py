@@ -35,7 +35,24 @@ from schemas.table_prompts import (
 )
 from schemas.tool_prompts import CasesInput, DebugInput, PromisedTool, ToolsetInput, ToolsetReply
 
-PROMPTS = frozenset(("requirements", "schema", "rows", "interface", "code", "trials", "toolset", "cases", "debug", "chain"))
+PROMPTS = frozenset(
+    (
+        "requirements",
+        "schema",
+        "rows",
+        "interface",
+        "code",
+        "trials",
+        "toolset",
+        "cases",
+        "debug",
+        "chain",
+        "sketch",
+        "state",
+        "metadata",
+        "topology",
+    )
+)
 """Prompts that speak of tables."""
 _FIELD = re.compile(r"\{[\w.]*?(\w+)\}")
 

@@ -5,7 +5,7 @@ wishes ──► facts, some of them hidden ──► the same request with thos
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from envmill.author.dice import make_dice
@@ -26,11 +26,22 @@ def instruct_user(
     """The scenario with a person behind it. `write` words wishes as the request was worded."""
     dice = make_dice("user", reply.request)
     hidden = _choose_hidden(wishes, domain, state, dice)
-    unsaid = [_leave_vague(wish, number, hidden, domain, state, wishes) for number, wish in enumerate(wishes)]
-    opening = write(unsaid) if hidden else ""
+    opening = write(leave_vague(wishes, hidden, domain, state)) if hidden else ""
     left = [name for name, value in reply.facts.items() if name in hidden and not is_told(value, opening)]
     goals = [name_goal(wish, domain, state) for wish in wishes]
     return introduce_user(reply.model_copy(update={"goals": goals, "hidden": left, "opening": opening if left else ""}))
+
+
+def list_vague(wishes: list[Wish], domain: Domain, state: State, hidden: Sequence[str]) -> list[str]:
+    """As many facts as can be left untold at first: those that are, and of each other sort one."""
+    able = _find_able(wishes, domain, state)
+    taken = {able[name] for name in hidden if name in able}
+    return [*hidden, *{sort: name for name, sort in able.items() if sort not in taken}.values()]
+
+
+def leave_vague(wishes: list[Wish], hidden: frozenset[str], domain: Domain, state: State) -> list[Wish]:
+    """The wishes with these facts said as no more than what sort of thing they are."""
+    return [_leave_vague(wish, number, hidden, domain, state, wishes) for number, wish in enumerate(wishes)]
 
 
 def introduce_user(reply: ScenarioReply) -> ScenarioReply:
@@ -49,17 +60,22 @@ def _choose_hidden(wishes: list[Wish], domain: Domain, state: State, dice: rando
     """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. Of a sort at most one, and none
     that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not be asked about.
     """
-    facts = list(name_facts(wishes, domain, state))
-    uses = Counter(name for name, *_ in facts) + Counter(str(value) for _, value, _, _ in facts)
-    able = {
-        name: parameter.row
-        for name, value, number, parameter in facts
-        if uses[name] == uses[str(value)] == 1 and _can_be_vague(wishes[number], parameter)
-    }
+    able = _find_able(wishes, domain, state)
     names = [*able]
     dice.shuffle(names)
     drawn = [name for name in names if dice.random() < HIDDEN] or names[:1]
     return frozenset({able[name]: name for name in drawn}.values())
+
+
+def _find_able(wishes: list[Wish], domain: Domain, state: State) -> dict[str, str]:
+    """Fact → collection it names a row of; empty for a date."""
+    facts = list(name_facts(wishes, domain, state))
+    uses = Counter(name for name, *_ in facts) + Counter(str(value) for _, value, _, _ in facts)
+    return {
+        name: parameter.row
+        for name, value, number, parameter in facts
+        if uses[name] == uses[str(value)] == 1 and _can_be_vague(wishes[number], parameter)
+    }
 
 
 def _can_be_vague(wish: Wish, parameter: Parameter) -> bool:

@@ -6,7 +6,7 @@ new chain, new rows  ─┼─ do the old calls answer and end alike?  no: broke
                       └─ does each added call leave a mark?      no: idle            ─► None: kept
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.drafting.enacting import Enacted, enact, read_reply
@@ -60,18 +60,6 @@ async def judge_expansion(old: Plot, was: Enacted, new: Plot, program: Program, 
         if idle:
             return Expansion(None, "idle", f"without {step.id} ({step.tool}) everything ends the same")
     return Expansion(enacted)
-
-
-async def expand(seed: Plot, proposals: Iterable[Plot], program: Program, sandbox: Sandbox) -> tuple[Plot, Enacted, list[Expansion]]:
-    """Each proposal that holds is what the next one has to keep; all verdicts come back, those of refused ones with their reason."""
-    kept, enacted = seed, await enact(seed.chain, seed.filling, program, seed.reset, sandbox)
-    verdicts: list[Expansion] = []
-    for proposal in proposals:
-        verdict = await judge_expansion(kept, enacted, proposal, program, sandbox)
-        verdicts.append(verdict)
-        if verdict.enacted is not None:
-            kept, enacted = proposal, verdict.enacted
-    return kept, enacted, verdicts
 
 
 def _compare(old: Chain, new: Chain) -> tuple[str, str] | None:

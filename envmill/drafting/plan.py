@@ -4,10 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from envmill.drafting.errands.wishes import find_errand_faults
 from envmill.errors import BuildError
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.terminal import derive_tables
+from envmill.runtime.schema import check_schema
+from envmill.sandbox.machines.files import ERRAND
+from schemas.base import Json
 from schemas.environment import Blueprint
+from schemas.errand import Errand
 
 LEAST, CHANGES = 6, 3
 """Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
@@ -18,10 +23,13 @@ def find_plan_faults(plan: Blueprint) -> list[str]:
     """Everything that is wrong with it, in words for whoever wrote it."""
     if plan.kind == "terminal":
         return list(_find_machine_faults(plan))
-    return [*_find_tool_faults(plan), *_find_state_faults(plan), *_find_outline_faults(plan)]
+    return [*_find_tool_faults(plan), *_find_state_faults(plan), *_find_outline_faults(plan), *_find_type_faults(plan)]
 
 
 def _find_machine_faults(plan: Blueprint) -> Iterator[str]:
+    if ERRAND in plan.files:
+        yield from find_errand_faults(Errand.model_validate_json(plan.files[ERRAND]))
+        return
     try:
         derive_tables(plan.files, plan.policies)
     except BuildError as error:
@@ -68,3 +76,25 @@ def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
     changes = sum(tool.effect == "change" for tool in plan.tools)
     if len(plan.tools) < LEAST or changes < CHANGES:
         yield f"The tools planned are {len(plan.tools)}, {changes} of which write: at least {LEAST} and {CHANGES} are needed."
+
+
+def _find_type_faults(plan: Blueprint) -> Iterator[str]:
+    """Where tools say types: all do, in the subset that is validated, and a reply's type promises something."""
+    if not plan.signatures:
+        return
+    for tool in plan.tools:
+        signed = plan.signatures.get(tool.name)
+        if signed is None:
+            yield f"The tool {tool.name} says no types: give its inputs and outputs."
+            continue
+        for side, schema in (("inputs", signed.inputs), ("outputs", signed.outputs)):
+            if fault := _find_schema_fault(schema, ("object",) if side == "inputs" else ("object", "array")):
+                yield f"The tool {tool.name} has {side} that cannot be used: {fault}."
+
+
+def _find_schema_fault(schema: Json, types: tuple[str, ...]) -> str:
+    try:
+        check_schema(schema)
+    except ValueError as error:
+        return str(error)
+    return "" if schema.get("type") in types else f"their type must be {' or '.join(types)}"

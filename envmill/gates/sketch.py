@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
 
-from envmill.sandbox.machines.files import CHECK
+from envmill.sandbox.machines.files import CHECK, FINAL, INITIAL
 from schemas.base import Json, digest
 from schemas.environment import Environment
 
@@ -64,14 +64,17 @@ class Sketch:
 
 def draw_sketch(environment: Environment) -> Sketch:
     """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
-    # Of a machine only its check is a program; the rest of it would be read as one.
-    texts = [text for path, text in sorted(environment.files.items()) if environment.kind != "terminal" or path == CHECK]
+    # Of a machine only what asks it is a program; the rest of it would be read as one.
+    asks = (CHECK, INITIAL, FINAL)
+    texts = [text for path, text in sorted(environment.files.items()) if environment.kind != "terminal" or path in asks]
     statements = [statement for text in texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
     shingles = {digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])}
     guards = Counter(
         " ".join(pair) for method in methods for pair in pairwise(method) if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
     )
+    # Tests refuse by what they assert.
+    guards += Counter(each for each in statements if FINAL in environment.files and each.startswith("assert "))
     return Sketch(digest([list(_erase(text)) for text in texts]), frozenset(shingles), digest(sorted(guards.items())))
 
 

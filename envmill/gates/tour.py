@@ -226,9 +226,8 @@ class _Guide:
         for name in self.tour.offers.searches(tool):
             column = [value for _, value in self.tour.offers.find_column(tool.name, name, state) if isinstance(value, str)]
             texts = sorted((text for text in column if len(text) > 1), key=lambda text: text.swapcase() == text)
-            for text in texts[:_FILTERS]:
-                # A part of few letters may be too short for a search.
-                part = text[: len(text) // 2 + 1].rstrip() if len(text) > _SHORT else text
+            for place, text in enumerate(texts[:_FILTERS]):
+                part = _cut(text, at_end=place % 2 == 1 and not _BEGINNINGS.search(f"{tool.description} {tool.parameters}"))
                 for spelt in (text, part, text.swapcase()):
                     yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
 
@@ -243,6 +242,16 @@ class _Guide:
 
 
 _Calls = list[tuple[Why, Call]]
+_BEGINNINGS = re.compile(r"\b(begin|start|prefix)", re.IGNORECASE)
+"""Words of a search that finds nothing by the end of a text, and says so."""
+
+
+def _cut(text: str, *, at_end: bool) -> str:
+    """More than half of it; all of a short one, since a part of few letters may be too short for a search."""
+    if len(text) <= _SHORT:
+        return text
+    most = len(text) // 2 + 1
+    return text[-most:].lstrip() if at_end else text[:most].rstrip()
 
 
 def find_shared(one: str, other: str) -> str:

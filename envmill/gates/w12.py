@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from envmill.gates import amounts, relations, vocabulary
+from envmill.gates import amounts, bystanders, relations, vocabulary
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.stops import Tour
 from envmill.gates.tour import take_tour
@@ -31,6 +31,7 @@ RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
     relations.searches_find_parts,
     relations.states_stand_alone,
     relations.rows_are_not_overwritten,
+    bystanders.others_are_left_alone,
     vocabulary.attributes_are_spelt_alike,
     vocabulary.values_are_known,
     vocabulary.transitions_are_made,

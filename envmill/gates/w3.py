@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from envmill.drafting.enacting import read_reply
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.drills import Drill, take_drills
 from envmill.gates.plans import find_program, play_plans
 from envmill.kinds.start import start_test
+from envmill.runtime.schema import compile_schema
 from envmill.sandbox import Invoke, Observation, Reset, Sandbox
 from schemas.base import Json
 from schemas.environment import Environment, Test
@@ -35,6 +37,8 @@ async def look(built: Built, means: Means) -> Finding:
     # One that tells what went wrong in it comes before those that only tell how they ended.
     failures = sorted(list_failures(played), key=lambda one: _LEFT_A_MARK not in one["seen"])
     if not failures:
+        if untyped := find_untyped(environment, played):
+            return drop(GATE, "untyped_reply", untyped[0], untyped[:10])
         unruled = find_unruled(environment, played)
         return drop(GATE, "no_rule_tested", unruled[0], unruled) if unruled else keep(GATE, {"tests": len(tests)})
     return drop(GATE, "test_failed", f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}", failures[:10])
@@ -82,6 +86,14 @@ def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str
     ruled = {test.call.name for test, seen in played if seen[-1].outcome == "rejection" and seen[-1].code not in _INTERFACE}
     changes = [tool for tool in environment.tools if tool.effect == "change" and tool.parameters.get("properties")]
     return [f"{tool.name} changes state, and no test sees one of its rules refuse" for tool in changes if tool.name not in ruled]
+
+
+def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str]:
+    """Successes whose reply is not what the tool says that it replies, where it says any."""
+    types = {tool.name: compile_schema(tool.outputs) for tool in environment.tools if tool.outputs}
+    replied = [(test, seen[-1]) for test, seen in played if test.call.name in types and seen[-1].outcome == "ok"]
+    judged = [(test, types[test.call.name](read_reply(last))) for test, last in replied]
+    return [f"{test.name}: {test.call.name} does not reply what its type says: {fault.strip()}" for test, fault in judged if fault]
 
 
 async def find_failures(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[Json]:

@@ -1,6 +1,7 @@
 """W5: replay. The same seed and clock in a process with another hash seed and shaken memory give the same; others keep every test true.
 
 tests' sessions ─► here ─► elsewhere     differ: find_chance names what leaks in
+                ─► another seed                     reads that answer otherwise draw lots
                 ─► later that day, another seed     tests that turn red needed one moment or one draw
                 ─► another month     dates that a change wrote all the same: the clock is not read
                 ─► days later        dates that a change wrote all the same: it was read when the session began
@@ -41,6 +42,9 @@ _LONG = 3 * 86400.0
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d")
 _WRITTEN_DATE = re.compile(r"\b(?:date|datetime)\(\s*\d{4}\s*,|[\"']\d{4}-\d\d-\d\d")
 """A date in the text of a program: without one, what stays the same was computed from what is stored."""
+_DRAWS = re.compile(r"\brandom\s*\(", re.IGNORECASE)
+_DRAWN = 3
+"""Seeds tried, the tour's among them."""
 _NEVER = ("0001", "1900", "1970", "9999")
 """Years that stand for no date at all."""
 
@@ -52,6 +56,8 @@ async def look(built: Built, means: Means) -> Finding:
     drilled = await take_drills(built, means)
     if parted := await _find_parting(built, await _gather_twice(built, drilled, means), means):
         return parted
+    if drawn := await _find_drawn_read(built, means):
+        return drop(GATE, "draws_lots", f"{drawn.call.name} reads, and answers otherwise under another seed", drawn.call.model_dump())
     if failures := await _find_failures(built, drilled, means):
         return drop(GATE, "needs_a_moment", f"at {_LATER} with another seed: {failures[0]['seen']}", failures[:5])
     for drill, fixed in await _find_fixed_dates(built, drilled, means):
@@ -110,6 +116,18 @@ async def _find_parting(built: Built, played: Played, means: Means) -> Finding |
         if [*one] != other and (difference := find_difference(tell([reset, *one]), tell([reset, *other]))):
             return await _name_chance(program, plan, difference, means.sandbox)
     return None
+
+
+async def _find_drawn_read(built: Built, means: Means) -> Stop | None:
+    """A read that answers by chance. Asked only where the program can draw: SQL does so by a word that nobody records."""
+    if not any(map(_DRAWS.search, built.environment.files.values())):
+        return None
+    tour = await take_tour(built, means)
+    reads = [stop for stop in tour.stops if not stop.route and stop.seen.outcome == "ok" and tour.is_query(stop.call.name)]
+    plans = [[Reset(stop.start, CLOCK, seed), Invoke(stop.call)] for stop in reads for seed in range(1, _DRAWN)]
+    seen = await play_plans(find_program(built.environment), plans, means.sandbox)
+    asked = [stop for stop in reads for _ in range(1, _DRAWN)]
+    return next((stop for stop, (_, again) in zip(asked, seen, strict=True) if again.parts != stop.seen.parts), None)
 
 
 def _list_moved(drilled: Drilled) -> list[tuple[Drill, list[Observation]]]:

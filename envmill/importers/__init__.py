@@ -1,10 +1,12 @@
 """Importers by name: each turns what another system released into bundle folders."""
 
-from envmill.importers import endless, envscaler, harbor
+from envmill.importers import awm, endless, envfactory, envscaler, harbor
 from envmill.importers.base import Importer
 
 IMPORTERS: dict[str, Importer] = {
     "envscaler": envscaler.import_release,
+    "awm": awm.import_release,
+    "envfactory": envfactory.import_release,
     harbor.SYSTEM: harbor.import_folders,
     endless.SYSTEM: endless.import_folders,
 }

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from envmill.errors import BuildError
-from envmill.sandbox.machines.files import CHECK, RECIPE, read_machine
+from envmill.sandbox.machines.files import CHECK, ERRAND, FINAL, INITIAL, RECIPE, read_machine
 from envmill.sandbox.machines.starting import list_probes
 from envmill.sandbox.machines.terminal import LONGEST, SECONDS
 from schemas.base import Json
@@ -81,25 +81,31 @@ def find_recipe_faults(recipe: str) -> Iterator[str]:
             yield f"{word} is no instruction that is allowed here: use {', '.join(CLASSIC)}."
         elif rest.startswith("--") or "<<" in rest:
             yield f"{line[:60]!r} needs BuildKit: write it without options and without a heredoc."
-        elif word.upper() == "COPY" and CHECK in rest:
-            yield f"It puts {CHECK} into the image, where agents can read it: leave that out."
+        elif word.upper() == "COPY" and (told := [name for name in (CHECK, INITIAL, FINAL, ERRAND) if name in rest]):
+            yield f"It puts {told[0]} into the image, where agents can read it: leave that out."
         elif word.upper() == "RUN" and _FETCHES.search(rest):
             yield f"{line[:60]!r} needs a network: what it fetches belongs into the base image."
 
 
-def compose_state(files: Mapping[str, str], breaks: list[str], places: list[str], ill: set[str]) -> dict[str, Json]:
-    """What a look shows of a machine that was broken so and not touched; `ill` are the probes that say so."""
-    probes = list_probes(read_machine(files))
+def compose_state(
+    files: Mapping[str, str], breaks: list[str], places: list[str], ill: set[str], exam: str | None = None
+) -> dict[str, Json]:
+    """What a look shows of a machine that was broken so and not touched; `ill` are the probes that say so. Where health is asked by tests,
+    the initial ones are asked unless others are named."""
+    exam = (INITIAL if INITIAL in files else "") if exam is None else exam
+    probes = list_probes(read_machine(files), exam)
     health = {probe: "ill" if probe in ill else "well" for probe in probes}
     lasting = dict.fromkeys(probes, "unasked") if ill else health
-    return MachineState.model_validate({"breaks": breaks, "places": places, "health": health, "lasting": lasting}).model_dump()
+    return MachineState.model_validate(
+        {"exam": exam, "breaks": breaks, "places": places, "health": health, "lasting": lasting}
+    ).model_dump()
 
 
 def compose_checks(initial: Json) -> Verifier:
     """Every probe well, as it was left and after a restart, and nothing touched but where something was broken."""
     state = MachineState.model_validate(initial)
     parts = [("health", probe) for probe in state.health] + [("lasting", probe) for probe in state.lasting]
-    checks = [Check(name=_name(part, probe), op="equals", path=[part, probe], value="well") for part, probe in parts]
+    checks = [Check(name=_name(part, probe, state.exam), op="equals", path=[part, probe], value="well") for part, probe in parts]
     true_now = {("health", probe) for probe, said in state.health.items() if said == "well"}
     goals = [check for check in checks if (check.path[0], check.path[1]) not in true_now]
     guards = [check for check in checks if (check.path[0], check.path[1]) in true_now]
@@ -116,5 +122,6 @@ def write_step(script: str) -> str:
     return f"(set -e; umask 022\n{script}\n)"
 
 
-def _name(part: str, probe: str) -> str:
-    return f"{probe} is well" if part == "health" else f"{probe} is well after a restart"
+def _name(part: str, probe: str, exam: str) -> str:
+    holds = f"{probe} holds" if exam else f"{probe} is well"
+    return holds if part == "health" else f"{holds} after a restart"

@@ -51,6 +51,12 @@ class Account:
         self.provider, self.model = door.provider_of("author").name, door.provider_of("author").model
         self._door, self._step, self._subject = door, step, subject
         self._first = 0
+        self._asked: Prompt | None = None
+
+    @property
+    def last_asked(self) -> Prompt | None:
+        """The prompt that a record was last got with."""
+        return self._asked
 
     def afresh(self, number: int) -> "Account":
         """The same subject beginning again: each of its questions is asked for another sample. What that costs is spent here too."""
@@ -73,6 +79,7 @@ class Account:
             heard = await self._door.complete(repair.request, self.spent)
             record = repair.take(heard)
             if record is not None:
+                self._asked = prompt
                 return record
             if not repair.go_on():
                 raise BadReply(

@@ -57,3 +57,8 @@ class Prompt:
             return self.takes.model_validate_json(self.example)
         except ValidationError as error:
             raise SettingsError(f"{self.name}.example.json does not fit {self.takes.__name__}: {error}") from error
+
+
+def tell_prompt(prompt: Prompt | None) -> dict[str, str]:
+    """A prompt as the origin of what was got with it; empty where nothing was asked."""
+    return {"prompt": prompt.name, "prompt_hash": prompt.hash} if prompt else {"prompt": "", "prompt_hash": ""}

@@ -5,6 +5,8 @@ from typing import Protocol
 from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
 from envmill.recipes.base import Recipe
+from envmill.recipes.endless_terminals import EndlessTerminals
+from envmill.recipes.envfactory import EnvFactory
 from envmill.recipes.envscaler import WHOLE, EnvScaler
 from envmill.recipes.perturb import Perturb
 from envmill.recipes.scaleenv import ScaleEnv
@@ -23,6 +25,8 @@ RECIPES: dict[str, Make] = {
     "awm": Awm,
     "scaleenv": ScaleEnv,
     "agentscaler": AgentScaler,
+    "envfactory": EnvFactory,
     "perturb": Perturb,
+    "endless_terminals": EndlessTerminals,
 }
 """Name → how it is made."""

@@ -19,7 +19,7 @@ from envmill.recipes.envscaler import WHOLE
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.evidence.label import Labels
-from envmill.toolgraph.outlining import MOST, Part, add_walks, is_plain, outline_proposal
+from envmill.toolgraph.outlining import Part, Size, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
 from schemas.document_prompts import Found, SelectedReply, Source, WalkInput
 from schemas.environment import Blueprint, Environment, ToolPlan
@@ -63,17 +63,18 @@ class AgentScaler(Awm):
     def pick_texts(self, config: RunConfig) -> list[str]:
         """One: domains are parted once, over all the documents."""
         wanted = (config.first + config.environments) * _SURPLUS
-        return [Source(documents=config.documents, seed=config.seed or 0, wanted=wanted, tools=config.tools).model_dump_json()]
+        told = Source(documents=config.documents, seed=config.seed or 0, wanted=wanted, tools=config.tools, collections=config.collections)
+        return [told.model_dump_json()]
 
     async def grow(self, text: str, account: Account) -> list[ThemeReply]:
         """Every domain that is large enough; inside each a model is asked which tool rests on which."""
         source = Source.model_validate_json(text)
-        outlined = [outline_proposal(one, source.tools or MOST) for one in await _propose(source)]
+        outlined = [outline_proposal(one, Size.of(source.tools, source.collections)) for one in await _propose(source)]
         # The largest of each domain first: a service of four hundred operations must not crowd out all others.
         turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][: source.wanted]
         walked = [await add_walks(part, source.seed, (Labels(account),)) for part in turns]
         names = dict[str, int]()
-        return [_tell(part, names) for part in walked]
+        return [_tell(part, names, source) for part in walked]
 
     def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
         seed = super().make_seed(theme, licence, source, config)
@@ -89,7 +90,7 @@ class AgentScaler(Awm):
         reply = await account.ask(self._interface, inputs, SelectedReply)
         tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
         touches = {tool.name: tool.touch for tool in reply.tools}
-        return plan.model_copy(update={"tools": tools, "touches": touches, "brief": _leave_out(plan, reply.left_out)})
+        return plan.model_copy(update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)})
 
     async def pose(
         self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
@@ -119,26 +120,30 @@ async def _propose(source: Source) -> list[Proposal]:
     return await propose_domains(sketches, seed=source.seed)
 
 
-def _tell(part: Part, names: dict[str, int]) -> Found:
+def _tell(part: Part, names: dict[str, int], source: Source) -> Found:
+    """A part smaller than asked for is of no use, and goes no further."""
+    outline = part.outline
+    is_small = len(outline.tools) < (source.tools or 0) or len(outline.tables) < (source.collections or 0)
     words = "".join(one if one.isalnum() and one.isascii() else " " for one in part.name.lower().replace("_", " ")).split()[:_WORDS]
     theme = "_".join([*(["api"] if not words[0][0].isalpha() else []), *words])
     names[theme] = names.get(theme, 0) + 1
-    tables = ", ".join(table.name.replace("_", " ") for table in part.outline.tables)
-    does = " ".join(sorted(tool.name.replace("_", " ") for tool in part.outline.tools))
+    tables = ", ".join(table.name.replace("_", " ") for table in outline.tables)
+    does = " ".join(sorted(tool.name.replace("_", " ") for tool in outline.tools))
+    size = ", smaller than asked for" if is_small else ""
     return Found(
-        reason=f"Its documents describe {len(part.outline.tools)} tools over {tables}.",
+        reason=f"Its documents describe {len(outline.tools)} tools over {len(outline.tables)} tables{size}: {tables}.",
         stateful=True,
         specific=True,
         theme=theme if names[theme] == 1 else f"{theme}_{names[theme]}",
         description=f"Records of {tables}, read and changed by tools of {part.name.split()[0]}: {does}.",
-        usefulness=8 if part.outline.walks else 1,
+        usefulness=8 if outline.walks and not is_small else 1,
         modelability=max(1, min(10, 1 + sum(map(is_plain, part.sketches)))),
-        outline=part.outline,
+        outline=outline,
         licence=part.licence,
     )
 
 
-def _leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
+def leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
     outline = plan.brief.outline
     if outline is None:
         return plan.brief

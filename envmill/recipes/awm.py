@@ -121,7 +121,7 @@ class Awm(EnvScaler):
         inputs = SchemaInput(brief=plan.brief, **known, failed=plan.files.get(SCHEMA, "") if failure else "", failure=failure)
         reply = await account.ask(self._schema, inputs, SchemaReply)
         files = {SCHEMA: reply.ddl}
-        return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": _list_columns(files)})
+        return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": list_columns(files)})
 
     async def _fill(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
         inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], requirements=plan.requirements, rules=plan.rules, failure=failure)
@@ -185,7 +185,7 @@ def _blame(failure: str) -> int:
     return min(named, default=0)
 
 
-def _list_columns(files: Mapping[str, str]) -> dict[str, list[str]]:
+def list_columns(files: Mapping[str, str]) -> dict[str, list[str]]:
     """Table → columns; nothing where the schema cannot be read, which its trial tells."""
     try:
         return {table.name: [column.name for column in table.columns] for table in derive_tables(files, {})}

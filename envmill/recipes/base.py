@@ -12,6 +12,7 @@ from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Seed
+from schemas.typed_prompts import Operator
 
 
 class Recipe(Protocol):
@@ -20,6 +21,9 @@ class Recipe(Protocol):
     name: str
     prompts: Mapping[str, tuple[Prompt, ...]]
     """Step → prompts it asks; a changed prompt changes the step's fingerprint."""
+
+    operators: tuple[Operator, ...]
+    """In which ways requests are worded otherwise once they stand; none where they stay as they came."""
 
     def pick_seeds(self, config: RunConfig) -> list[Seed]:
         """What the run starts from; the same config always picks the same."""

@@ -34,6 +34,7 @@ from schemas.prompts import (
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
 from schemas.seed import Brief, Seed
+from schemas.typed_prompts import Operator
 
 R = TypeVar("R")
 
@@ -50,6 +51,7 @@ class EnvScaler:
     """Environments as one Python class over JSON state."""
 
     name = "envscaler"
+    operators: tuple[Operator, ...] = ()
 
     def __init__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> None:
         """Programs of more tools than `whole` are written in parts."""

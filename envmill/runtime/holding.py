@@ -3,21 +3,21 @@
 `schema.sql` among an environment's files decides: with it the constructor is given a `Db`, without it the state itself.
 """
 
-import marshal
 from collections.abc import Iterator
 from typing import Any, Protocol
 
 from envmill.runtime.canonical import Json, plain
 from envmill.runtime.changes import list_changes
 from envmill.runtime.program import SCHEMA, ProgramFault
+from envmill.runtime.start import Start
 from envmill.runtime.world import World
 
 
 class Holding(Protocol):
     """One session's state, wherever it is."""
 
-    def begin(self, state: dict[str, Json]) -> Any:
-        """Start over from a state; what the program's constructor is given."""
+    def begin(self, start: Start) -> Any:
+        """Start over; what the program's constructor is given."""
         ...
 
     def read(self, instance: Any) -> dict[str, Any]:
@@ -52,8 +52,8 @@ class Holding(Protocol):
 class Attributes:
     """The state is what the instance's public attributes hold."""
 
-    def begin(self, state: dict[str, Json]) -> Any:
-        return state
+    def begin(self, start: Start) -> Any:
+        return start.copy()
 
     def read(self, instance: Any) -> dict[str, Any]:
         attributes: dict[str, Any] = instance.__dict__
@@ -87,16 +87,16 @@ class Tables:
         self._loaded: tuple[bytes, int, int] | None = None
         self._after: dict[str, Json] | None = None
 
-    def begin(self, state: dict[str, Json]) -> Any:
+    def begin(self, start: Start) -> Any:
         """The rows are loaded once and then only rolled back to, while state, clock and seed stay the same: defaults read them."""
-        database, wanted = self._open(), (marshal.dumps(state, 2), self._world.clock, self._world.seed)
+        database, wanted = self._open(), (start.content, self._world.clock, self._world.seed)
         if wanted == self._loaded:
             database.reset()
             if self._after:
                 self._world.restore(self._after)
         else:
             self._loaded = None
-            database.load(state)
+            database.load(start.copy())
             self._loaded, self._after = wanted, self._world.snapshot() if any(self._world.uses.values()) else None
         return self._give()
 

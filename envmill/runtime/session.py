@@ -100,7 +100,7 @@ class Session:
         self._weather = self._meet_weather(weather)
         if shaken:
             shake.shuffle_memory(shaken)
-        self._construct(lambda: self._holding.begin(self._start.take(state)))
+        self._construct(lambda: self._begin(state))
         if checked:
             self._check_state()
 
@@ -172,7 +172,7 @@ class Session:
     def restore(self, snapshot: dict[str, Json]) -> None:
         """Go on from a snapshot of this program: the same calls then give the same bytes. ProgramFault when it cannot be."""
         self._world.restore(snapshot["world"])
-        self._start.take(snapshot["start"])
+        self._start.hold(snapshot["start"])
         self._construct(lambda: self._holding.restore(snapshot["held"], snapshot["state"]))
         # Construction may have drawn; the streams stand where the snapshot left them, not where the constructor does.
         virtual.restore(snapshot["generators"])
@@ -246,6 +246,10 @@ class Session:
             return None
         self._forecast = {"profile": forecast["profile"], "seed": forecast["seed"]}
         return Weather(forecast["profile"], forecast["seed"], list(self._interface.tools.values()))
+
+    def _begin(self, state: dict[str, Json] | Packed) -> Any:
+        self._start.hold(state)
+        return self._holding.begin(self._start)
 
     def _construct(self, give: Callable[[], Any]) -> None:
         self._hash = ""

@@ -33,12 +33,14 @@ class Start:
 
     def __init__(self) -> None:
         self._given = pack({})
+        self._packed: Packed | None = None
 
-    def take(self, state: dict[str, Json] | Packed) -> dict[str, Json]:
-        """A copy of the state in exact JSON types; NotJson when it cannot be one."""
+    def hold(self, state: dict[str, Json] | Packed) -> None:
+        """Remember it; NotJson when it cannot be one."""
+        self._packed = state if isinstance(state, Packed) else None
         if isinstance(state, Packed):
             self._given = state.content
-            return state.copy()
+            return
         try:
             # Ten times quicker than walking it; when in doubt, it is walked.
             given = marshal.dumps(state, VERSION)
@@ -47,7 +49,20 @@ class Start:
         if given != self._given:
             # Only the bytes are kept: as objects, a thousand sessions would hold their start twice.
             self._given = pack(state)
-        return marshal.loads(self._given)
+
+    def copy(self) -> dict[str, Json]:
+        """What is remembered, in exact JSON types."""
+        return marshal.loads(self._given) if self._packed is None else self._packed.copy()
+
+    def take(self, state: dict[str, Json] | Packed) -> dict[str, Json]:
+        """Both."""
+        self.hold(state)
+        return self.copy()
+
+    @property
+    def content(self) -> bytes:
+        """What is remembered, packed: the same bytes are the same state."""
+        return self._given
 
     @property
     def size(self) -> int:

@@ -122,11 +122,11 @@ class Sandbox:
     async def play(self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False) -> list[Observation]:
         """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
 
-        `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good; a terminal is a container
-        of its own in any case.
+        `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good; a terminal, a container of
+        its own in any case, is then set up anew and not out of a layer.
         """
         if program.kind == "terminal":
-            async with self._fleet.open(program.files, program.entries) as terminal:
+            async with self._fleet.open(program.files, program.entries, fresh=fresh) as terminal:
                 return [await terminal.play(step) for step in steps]
         messages = await self._play(program, [step.message() for step in steps], hashes, fresh=fresh)
         return _read_all(messages, steps)

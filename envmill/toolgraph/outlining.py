@@ -23,6 +23,9 @@ LEAST, CHANGES = 6, 3
 """Tools of an environment, and those of them that write: with fewer nothing could go wrong."""
 MOST, TABLES = 24, 6
 """Tools and tables of one environment, unless more are asked for."""
+SPARE = 2
+"""Documents hold tools that nobody can write over tables: where a number is asked for, so many times as many are looked at."""
+MOST_TABLES = 40
 ENOUGH = 12
 """Tools up to which tables join that nothing ties to the others."""
 WALKS = 24
@@ -44,10 +47,30 @@ class Part:
     """Its tools as their documents have them."""
 
 
-def outline_proposal(proposal: Proposal, most: int = MOST, tables: int = TABLES) -> list[Part]:
+@dataclass(frozen=True)
+class Size:
+    """How large parts are to be."""
+
+    most: int = MOST
+    """Tools of one."""
+    tables: int = TABLES
+    """Tables of one: no more than that."""
+    asked: int = 0
+    """Tables that somebody asked for: a part grows until it has as many, whatever it has of tools."""
+
+    @classmethod
+    def of(cls, tools: int | None, tables: int | None) -> "Size":
+        """As asked for; many tools alone need more tables than few."""
+        if tools is None and tables is None:
+            return cls()
+        most = (tools or MOST) * SPARE
+        return cls(most, min(MOST_TABLES, max(TABLES, most // 3, tables or 0)), tables or 0)
+
+
+def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[Part]:
     """The largest part first, none with walks yet; what is too small to stand alone is left out, and said in the first."""
-    parts, left_out = list[Part](), dict(proposal.left_out)
-    for group in _group_tables(proposal, most, tables):
+    parts, left_out, most = list[Part](), dict(proposal.left_out), size.most
+    for group in _group_tables(proposal, size):
         known = {table.name for table in group}
         members = sorted((tool for tool in proposal.tools if _find_home(tool) in known), key=lambda tool: not is_plain(tool))
         if fault := _find_fault(members[:most]):
@@ -84,18 +107,18 @@ def _find_fault(tools: Sequence[ToolSketch]) -> str:
     return f"its tables have {changes} tools that write, of {CHANGES} that an environment needs" if changes < CHANGES else ""
 
 
-def _group_tables(proposal: Proposal, most: int, tables: int) -> Iterator[list[Table]]:
+def _group_tables(proposal: Proposal, size: Size) -> Iterator[list[Table]]:
     """Tables around the one that most tools are about, nearest first, until there is enough; the rest likewise."""
     counts = {table.name: sum(_find_home(tool) == table.name for tool in proposal.tools) for table in proposal.tables}
     left = {table.name: table for table in sorted(proposal.tables, key=lambda one: -counts[one.name])}
     near = _find_neighbours(proposal)
     while left:
         group, fringe = list[Table](), [next(iter(left))]
-        while fringe and len(group) < tables and sum(counts[one.name] for one in group) < most:
+        while fringe and (len(group) < size.asked or (len(group) < size.tables and sum(counts[one.name] for one in group) < size.most)):
             group.append(left.pop(fringe.pop(0)))
             fringe = [name for name in left if any(name in near[one.name] for one in group)]
             # Too little to stand alone: what the same domain has besides may stand beside it.
-            if not fringe and sum(counts[one.name] for one in group) < ENOUGH:
+            if not fringe and (len(group) < size.asked or sum(counts[one.name] for one in group) < ENOUGH):
                 fringe = list(left)[:1]
         yield group
 

@@ -18,6 +18,8 @@ MOST = 200
 """Parameters of one side of one tool, in order; what exceeds it is told by `Shape.left_out`."""
 NOBODY = -1
 """Owner of a column: no tool."""
+KEY_OF = "x-key-of"
+"""In a schema: the table whose key a value was seen to be. It says what the value means, whatever it is called."""
 
 _UNSAYABLE = frozenset({"uuid", "uri", "url", "byte", "binary", "blob", "uri-reference"})
 
@@ -76,9 +78,10 @@ class Leaf:
 
 
 def flatten(schema: Json) -> Iterator[Leaf]:
-    """Values of an object's schema in the order they are written."""
+    """Values of an object's schema in the order they are written; what is a list from its beginning has paths such as `[].id`."""
     if is_object(schema):
-        yield from _flatten_object(schema, "", "", DEPTH)
+        is_list = find_type(schema) == "array"
+        yield from _flatten_any(schema, "", "", DEPTH) if is_list else _flatten_object(schema, "", "", DEPTH)
 
 
 def _flatten_object(schema: Mapping[str, Json], path: str, needed_with: str, depth: int) -> Iterator[Leaf]:
@@ -148,6 +151,7 @@ class Parameters:
         words, type = find_meaning(leaf.path, about), find_type(leaf.schema)
         format, choices = str(leaf.schema.get("format", "")), leaf.schema.get("enum", ())
         told = tool.told.get(leaf.path, can_be_said(words, type, format))
+        words = (*split_name(str(leaf.schema[KEY_OF])), "id") if KEY_OF in leaf.schema else words
         return self._add(
             owner=owner,
             side=side,

@@ -2,24 +2,32 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from envmill.toolgraph.parameters import KEY_OF
+from envmill.toolgraph.words import split_name
 from schemas.base import Json, is_array, is_object
+from schemas.database import Table
 from schemas.environment import Environment
 from schemas.sketch import ToolSketch
 
 _TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
 """In this order: a truth value is an int in Python."""
+NO_KEYS: Mapping[str, str] = {}
 
 
-def sketch_environment(environment: Environment, replies: Mapping[str, Sequence[Json]], actor: str = "agent") -> list[ToolSketch]:
-    """What one actor may call. `replies`: JSON values that tools were seen to answer; a tool that was not seen gives nothing on."""
+def sketch_environment(
+    environment: Environment, replies: Mapping[str, Sequence[Json]], actor: str = "agent", keys: Mapping[str, str] = NO_KEYS
+) -> list[ToolSketch]:
+    """What one actor may call. `replies`: values that tools were seen to answer; one that neither says nor shows any gives nothing on.
+    `keys`: of records, with their table."""
     return [
         ToolSketch(
             name=tool.name,
             description=tool.description,
             service=environment.name,
+            entity=_find_entity(tool.outputs, environment.tables),
             effect=tool.effect,
             inputs=tool.parameters,
-            outputs=_open(infer_schema(replies.get(tool.name, ()))),
+            outputs=_open(tool.outputs or infer_schema(replies.get(tool.name, ()), keys)),
             reads=tool.reads,
             writes=tool.writes,
             licence=environment.licence,
@@ -30,15 +38,23 @@ def sketch_environment(environment: Environment, replies: Mapping[str, Sequence[
     ]
 
 
+def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
+    """What rows a tool says that it replies are of: its own name may be about how they were found."""
+    row = outputs.get("items", outputs)
+    names = set(row.get("properties", {}))
+    return next(("_".join(split_name(one.name)) for one in tables if names and names == {column.name for column in one.columns}), "")
+
+
 def _open(schema: dict[str, Json]) -> dict[str, Json]:
-    """An object; what is none is the only value of one, as for documents."""
-    if not schema or schema.get("type") == "object":
+    """An object or a list; what is neither is the only value of an object."""
+    if not schema or schema.get("type") in ("object", "array"):
         return schema
-    return {"type": "object", "properties": {"items" if schema.get("type") == "array" else "value": schema}}
+    return {"type": "object", "properties": {"value": schema}}
 
 
-def infer_schema(values: Iterable[Json]) -> dict[str, Json]:
-    """What all of some values are. A type that differs is none; a property is required when no object lacks it."""
+def infer_schema(values: Iterable[Json], keys: Mapping[str, str] = NO_KEYS) -> dict[str, Json]:
+    """What all of some values are. A type that differs is none; a property is required when no object lacks it; a text is the key of a
+    table when all of them are."""
     seen = [value for value in values if value is not None]
     types = {_name_type(value) for value in seen}
     if types == {"integer", "number"}:
@@ -46,7 +62,7 @@ def infer_schema(values: Iterable[Json]) -> dict[str, Json]:
     if len(types) != 1:
         return {}
     (type,) = types
-    return {"type": type} | dict(_infer_parts(type, seen))
+    return {"type": type} | dict(_infer_parts(type, seen, keys))
 
 
 def _name_type(value: Json) -> str:
@@ -55,10 +71,12 @@ def _name_type(value: Json) -> str:
     return "array" if is_array(value) else next((name for kind, name in _TYPES if isinstance(value, kind)), "")
 
 
-def _infer_parts(type: str, seen: Sequence[Json]) -> Iterator[tuple[str, Json]]:
-    if type == "array":
-        yield "items", infer_schema(item for value in seen for item in value)
+def _infer_parts(type: str, seen: Sequence[Json], keys: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
+    if type == "string" and len(tables := {keys.get(value) for value in seen}) == 1 and (table := tables.pop()):
+        yield KEY_OF, table
+    elif type == "array":
+        yield "items", infer_schema((item for value in seen for item in value), keys)
     elif type == "object":
         names = list(dict.fromkeys(name for value in seen for name in value))
-        yield "properties", {name: infer_schema(value[name] for value in seen if name in value) for name in names}
+        yield "properties", {name: infer_schema((value[name] for value in seen if name in value), keys) for name in names}
         yield "required", [name for name in names if all(name in value for value in seen)]

@@ -34,6 +34,8 @@ class Limits:
     """Steps."""
     repeats: bool = False
     """Whether a tool may be called by two steps."""
+    apart: bool = False
+    """Whether steps may be there that nothing ties to the others."""
 
 
 LIMITS = Limits()
@@ -49,7 +51,7 @@ def find_faults(graph: ToolGraph, chain: Chain, limits: Limits = LIMITS) -> list
     faults += judge.faults
     if not faults:
         faults += _find_idle(walked)
-        faults += _find_adrift(graph, walked)
+        faults += [] if limits.apart else _find_adrift(graph, walked)
     return faults
 
 

@@ -78,7 +78,7 @@ def _run_and_show(home: Home, config: "RunConfig") -> bool:
     from flows.cli.report import tell_report
     from flows.cli.table import show
 
-    if not run_factory(home, config):
+    if not run_factory(home, config).completed:
         return False
     run = find_run(home)
     typer.echo(f"\nfunnel of run {run}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def import_(
     context: typer.Context,
-    system: Annotated[str, typer.Argument(help="Whose it is: envscaler, harbor or endless.")],
+    system: Annotated[str, typer.Argument(help="Whose it is: envscaler, awm, envfactory, harbor or endless.")],
     folder: Annotated[Path, typer.Argument(help="Folder that holds the files; of harbor and endless also a tarball.")],
     out: Annotated[Path, typer.Argument(help="Folder to make: one bundle folder per environment, and import.json.")],
 ) -> None:

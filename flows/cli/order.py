@@ -1,6 +1,7 @@
 """An order: options made into a run's one parameter, given to the server, followed to its end."""
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -68,8 +69,17 @@ def _explain(problem: Any) -> str:
     return f"--{name.replace('_', '-')} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
 
 
-def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> bool:
-    """Create a flow run of the factory; whether it completed (or, not waiting, was created). A remote server is PREFECT_API_URL's."""
+@dataclass(frozen=True)
+class Ordered:
+    """A run that was asked for."""
+
+    run: str
+    completed: bool
+    """Or, when nobody waits, created."""
+
+
+def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> Ordered:
+    """Create a flow run of the factory and follow it. A remote server is PREFECT_API_URL's."""
     for warning in find_kin(config):
         typer.echo(f"warning: {warning}", err=True)
     url = read_named(home) if remote else find_server(home)
@@ -79,19 +89,19 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
         # The key keeps a request that is sent twice, after a lost answer, from becoming two runs.
         asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": str(uuid4())}
         created = api.post(f"/deployments/{deployment}/create_flow_run", asked)
-        link = f"{url}/runs/flow-run/{created['id']}"
-        typer.echo(f"run {config.run or created['id']}: {link}")
+        link, run = f"{url}/runs/flow-run/{created['id']}", config.run or created["id"]
+        typer.echo(f"run {run}: {link}")
         if not wait:
-            return True
+            return Ordered(run, True)
         try:
-            ended = follow(api, created["id"], home, config.run or created["id"])
+            ended = follow(api, created["id"], home, run)
         except KeyboardInterrupt:
-            _interrupt(api, created["id"], config.run or created["id"])
+            _interrupt(api, created["id"], run)
             raise
-    if ended["state_type"] == "COMPLETED":
-        return True
-    _explain_end(ended, config.run or created["id"], link)
-    return False
+    completed = ended["state_type"] == "COMPLETED"
+    if not completed:
+        _explain_end(ended, run, link)
+    return Ordered(run, completed)
 
 
 def _interrupt(api: Api, flow_run: str, run: str) -> None:

@@ -3,7 +3,7 @@
 # ruff: noqa: ARG001  options are read from the context, all at once
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,7 +38,7 @@ def run(
     search: Annotated[int | None, typer.Option(help="Sequences of calls by which gate S13 tries to be paid for nothing.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     mistakes: Annotated[float | None, typer.Option(help="Mistake rate of the offline author, 0 to 1.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="How environments are thought up.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="How environments are thought up; several, like awm,scaleenv, are a run each.")] = None,
     provider: Annotated[str | None, typer.Option(help=_PROVIDERS)] = None,
     model: Annotated[str | None, typer.Option(help="Model to ask, or model@server; see `envmill models`.")] = None,
     critic: Annotated[str | None, typer.Option(help="Model that reviews, as provider:model; the author's when left out.")] = None,
@@ -78,6 +78,8 @@ def run(
     from flows.cli.order import make_config, run_factory
 
     given = {name: value for name, value in context.params.items() if name not in _OURS}
+    if recipe and "," in recipe:
+        return _run_each(context, given, wait, remote)
     config = make_config(given, resume, context.obj)
     if dry_run:
         return _show_plan(context.obj, config)
@@ -86,7 +88,7 @@ def run(
     if preview is not None:
         config = _look_first(context.obj, config, preview, yes)
     try:
-        completed = run_factory(context.obj, config, wait, remote)
+        completed = run_factory(context.obj, config, wait, remote).completed
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     raise typer.Exit(0 if completed else 1)
@@ -94,6 +96,17 @@ def run(
 
 _OURS = ("resume", "wait", "remote", "dry_run", "preview", "yes")
 """Options that say how to run, not what."""
+
+
+def _run_each(context: typer.Context, given: dict[str, Any], wait: bool, remote: bool) -> None:
+    """One run for each recipe, one after another."""
+    from flows.cli.several import run_recipes
+
+    try:
+        completed = run_recipes(context.obj, given, context.params, wait, remote)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    raise typer.Exit(0 if completed else 1)
 
 
 def _show_plan(home: "Home", config: "RunConfig") -> None:

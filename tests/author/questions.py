@@ -45,6 +45,8 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
         "toolset": {},
+        "sketch": {},
+        "metadata": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "chain": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
         "trials": {"rules": [], "tools": [], "source": "", "rows": {}},
     }
@@ -116,6 +118,14 @@ def pose_debug(theme: str, number: int) -> dict[str, Any]:
     }
 
 
+def pose_reword(theme: str, number: int) -> dict[str, Any]:
+    """A scenario's request in fewer words."""
+    reply = ask_scenario(theme, number, 0).model_dump(mode="json")
+    kept = ("polarity", "request", "opening", "facts", "hidden", "goals", "initial_state", "oracle")
+    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "tools": [], "number": 0}
+    return about | {"operator": "compression", "method": ""} | {name: reply[name] for name in kept}
+
+
 LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "methods": pose_methods,
     "checks": pose_checks,
@@ -123,6 +133,7 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "checker": pose_checker,
     "cases": pose_cases,
     "debug": pose_debug,
+    "reword": pose_reword,
     "names": lambda theme, number: {"known": {theme: THEMES[theme]}, "focus": [], "wanted": 5, "round": number},
 }
 """Prompts whose inputs hang on earlier replies."""

@@ -1,8 +1,11 @@
-"""A database as state: what a change set costs beside reading every row, a reset beside copying, a statement; and graphs of tools."""
+"""A database as state: a jailed call and reset beside a server, a change set beside reading every row, a statement; and graphs of tools."""
 
 import base64
+import json
 import sqlite3
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 from envmill.runtime.db import Database, Db, adopt_sessions
 from envmill.runtime.db.sessions import Sessions
 from envmill.runtime.db.triggers import Triggers
+from envmill.settings import ROOT
 from tests.bench.toolgraph import measure_graph
 
 SCHEMA = "create table orders (id integer primary key, customer text, total real, status text)"
@@ -18,9 +22,13 @@ STATEMENTS = 2_000
 
 
 def rows() -> Iterator[dict[str, Any]]:
+    done = subprocess.run([sys.executable, "-m", "tests.bench.plane.tables"], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=400)
+    yield from json.loads(done.stdout)
     adopt_sessions("apsw")
-    for size in SIZES:
-        yield from _change_sets(size)
+    told = [row for size in SIZES for row in _change_sets(size)]
+    yield from told
+    small, *_, large = (row["measured"] for row in told if row["id"].startswith("changes_sessions"))
+    yield _row("changes_growth", f"change set of {CHANGED} rows of {SIZES[-1]:,}, beside the same number of {SIZES[0]:,}", large, small)
     yield from _statements()
     yield from measure_graph()
 

@@ -4,18 +4,25 @@ import asyncio
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+from envmill.gates import GATES
+from envmill.gates.base import Means, Posed
+from envmill.gates.terminals import LOOKS
+from envmill.kinds.start import start
 from envmill.runtime.box.room import SHIFT
+from envmill.sandbox import Invoke, Look, Program, Sandbox
 from envmill.sandbox.containers import Container, Engine, Image, find_base, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.docker import Docker
 from envmill.settings import Settings
 from tests.hostile import engine as hostile
+from tests.kinds.terminals import break_system, make_environment, make_scenario
 
 TIMES, COMMANDS, LIVE = 30, 300, 8
 BOMB = "bomb() { bomb | bomb & }; bomb"
@@ -30,6 +37,7 @@ def rows() -> Iterator[dict[str, Any]]:
     settings = Settings.read(os.environ)
     image = find_base(settings.images)
     yield from asyncio.run(_gather(_measure_boxes(settings, image)))
+    yield from asyncio.run(_gather(_measure_gates()))
     with ExitStack() as stack:
         try:
             daemon = stack.enter_context(closing(hostile.Engine(driver="overlay2")))
@@ -48,8 +56,11 @@ async def _measure_boxes(settings: Settings, image: Image) -> AsyncIterator[dict
     async with lend(engine, image):  # the first one unpacks the image
         pass
     ready, down = await _ups(engine, image)
-    yield _row("box_ready", "a box, from asking for it to its shell's first answer", ready)
+    yield _row("box_ready", "a box that was kept ready, from asking for it to its shell's first answer", ready)
     yield _row("box_down", "a box taken down", down)
+    await engine.empty()
+    cold = await _median(lambda: _up_cold(engine, image), TIMES)
+    yield _row("box_cold", "a box that was not ready, its first answer, and taken down", cold)
     async with lend(engine, image) as box:
         command, process = await _median(lambda: box.shell(":"), COMMANDS), await _median(lambda: box.shell("/bin/true"), COMMANDS)
         yield _row("box_command", "a command in a box's shell, beside one that starts a program", command, process)
@@ -66,6 +77,28 @@ async def _measure_boxes(settings: Settings, image: Image) -> AsyncIterator[dict
     yield _row("box_memory", f"memory of a live box, {LIVE} of them", memory, unit="MB")
     yield _row("box_disk", "files of a live box that has done nothing", disk, unit="KB")
     await engine.close()
+
+
+async def _measure_gates() -> AsyncIterator[dict[str, Any]]:
+    """A scenario's gates beside one iteration that is nobody's gate: a machine set up, looked at, mended, looked at again, taken down."""
+    environment = make_environment()
+    scenario = make_scenario(environment, break_system(), {"posts"})
+    other = make_scenario(environment, break_system(operator="wrong_mode"), {"plans"})
+    plan = [start(scenario), Look(), *map(Invoke, scenario.oracle), Look()]
+    with tempfile.TemporaryDirectory() as folder:
+        async with Sandbox.open(Settings.read({**os.environ, "ENVMILL_HOME": folder}), drivers=1) as sandbox:
+            program = Program.of(environment)
+            await sandbox.play(program, plan, fresh=True)  # what is made once for all sessions
+            bare = await _median(lambda: sandbox.play(program, plan, fresh=True), TIMES // 6)
+            again = await _median(lambda: sandbox.play(program, plan), TIMES // 6)
+            began = time.perf_counter()
+            for name in (each for each in LOOKS if each.startswith("S")):
+                finding = await GATES[name].look(Posed(scenario, environment, (other,)), Means(sandbox))
+                if finding.outcome != "kept":
+                    raise RuntimeError(f"{name} says {finding.outcome} of a right scenario: {finding.detail}")
+            took = time.perf_counter() - began
+    yield _row("iteration", "up, look, oracle, look and down, on a kept layer, beside a machine set up anew", again, bare)
+    yield _row("gates", "all gates of a scenario, beside one iteration on a machine set up anew", took, bare)
 
 
 async def _measure_docker(daemon: hostile.Engine, image: Image) -> AsyncIterator[dict[str, Any]]:
@@ -93,10 +126,12 @@ def _execute(engine: Docker, number: str) -> None:
     engine.client.exec_start(made["Id"])
 
 
-async def _ups(engine: Engine, image: Image) -> tuple[float, float]:
+async def _ups(engine: Boxes, image: Image) -> tuple[float, float]:
     ready: list[float] = []
     down: list[float] = []
     for _ in range(TIMES):
+        await engine.settle()
+        await asyncio.sleep(0.05)
         began = time.perf_counter()
         box = await engine.up(image)
         await box.shell(":")
@@ -105,6 +140,12 @@ async def _ups(engine: Engine, image: Image) -> tuple[float, float]:
         ready.append(answered - began)
         down.append(time.perf_counter() - answered)
     return statistics.median(ready), statistics.median(down)
+
+
+async def _up_cold(engine: Boxes, image: Image) -> None:
+    async with lend(engine, image) as box:
+        await box.shell(":")
+    await engine.empty()
 
 
 async def _branch(engine: Engine, image: Image, box: Container, size: int) -> float:

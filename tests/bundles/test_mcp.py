@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,16 +24,15 @@ from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario
+from tests.bundles.five import BARE, PATIENCE, check_record, check_served, name_of
 from tests.bundles.policies import Play, play_natively
-from tests.runtime.mcp.clients import REVISION, WHO, Lines, Web, make_request
+from tests.runtime.mcp.clients import REVISION, WHO, Lines, make_request
 from tests.sandbox.processes import find_processes, wait_until_gone
 from tests.soak import count
 from tests.specimens import PROGRAM, make_environment, make_scenario
 from tests.trust import posing
 
-BARE = [str(Path(sys.executable).resolve()), "-I", "-S", "-B", "envrun", "mcp"]
 SPOTS = [posing.Spot("clinic_scheduling", 0, place, polarity) for place, polarity in enumerate(posing.ANYTHING[: count(1, 5)])]
-PATIENCE = 60.0
 
 
 async def list_scenarios(jail: Sandbox) -> list[tuple[Scenario, Environment]]:
@@ -74,21 +71,11 @@ def folders(plays: list[Play], tmp_path_factory: pytest.TempPathFactory) -> dict
     return {path.name: path for path in (out / "bundle").iterdir()}
 
 
-def name_of(play: Play) -> str:
-    return f"{play.scenario.number:03d}"
-
-
 def test_the_five_differ(plays: list[Play]) -> None:
     rewards = {(play.scenario.id, play.name): play.verdict.reward for play in plays}
     assert {reward for (_, name), reward in rewards.items() if name == "oracle"} == {1.0}
     assert {reward for (_, name), reward in rewards.items() if name in ("nothing", "malformed", "cheat")} == {0.0}
     assert {outcome for play in plays for outcome in play.outcomes} == {"ok", "rejection"}
-
-
-def check_record(play: Play, path: Path) -> None:
-    kept = read_recording(path)
-    assert tuple(move["outcome"] for move in kept.moves) == play.outcomes
-    assert (kept.moves[-1]["state_hash"] if kept.moves else kept.start) == play.state_hash
 
 
 @pytest.mark.soak(area="mcp")
@@ -130,43 +117,10 @@ async def test_what_comes_out_otherwise_than_recorded_is_no_verdict(plays: list[
     assert (told.outcome, told.reward, "this is not what was played" in told.reason) == ("error", None, True)
 
 
-@contextmanager
-def serving(folder: Path, *words: str) -> Iterator[str]:
-    """The URL of a bundle's server."""
-    process = subprocess.Popen([*BARE, "--http", "0", *words], cwd=folder, env={}, stderr=subprocess.PIPE, text=True)
-    assert process.stderr
-    try:
-        yield process.stderr.readline().split()[-1]
-    finally:
-        process.terminate()
-        rest = process.stderr.read()
-        process.stderr.close()
-        assert (process.wait(PATIENCE), rest) == (0, "")
-
-
-def check_scores(plays: list[Play], paths: dict[str, Path], folder: Path) -> None:
-    with Bundle(folder) as bundle:
-        for play in plays:
-            check_record(play, paths[play.name])
-            told = score_recording(bundle, paths[play.name], name_of(play), play.said)
-            assert told == play.verdict.model_dump(mode="json"), play.name
-
-
 @pytest.mark.soak(area="mcp")
 def test_a_bundle_gives_what_is_earned_natively(plays: list[Play], folders: dict[str, Path], tmp_path: Path) -> None:
-    """Over HTTP, by a bare interpreter: one server, a session for each policy."""
     for mine in group(plays):
-        scenario, folder = mine[0].scenario, folders[mine[0].environment.id]
-        paths: dict[str, Path] = {}
-        with serving(folder, "--scenario", name_of(mine[0]), "--record", str(tmp_path / scenario.id)) as url:
-            for play in mine:
-                client = Web(url)
-                client.begin()
-                paths[play.name] = tmp_path / scenario.id / f"{client.session}.jsonl"
-                for call, outcome in zip(play.calls, play.outcomes, strict=True):
-                    assert client.call(call.name, call.arguments)["result"]["isError"] is (outcome != "ok")
-                client.close()
-        check_scores(mine, paths, folder)
+        check_served(mine, folders[mine[0].environment.id], tmp_path)
 
 
 def test_over_lines_it_is_the_same_and_scored_by_the_folder_itself(plays: list[Play], folders: dict[str, Path], tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from tests.bundles.five import BARE, PATIENCE, serving
 from tests.bundles.policies import Play, play_natively
-from tests.bundles.test_mcp import BARE, PATIENCE, serving
 from tests.exporters.consumers import open_house
 from tests.soak import count
 from tests.specimens import PROGRAM, make_environment, make_scenario

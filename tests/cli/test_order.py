@@ -51,6 +51,7 @@ def test_an_unknown_run_is_answered_with_the_known_ones(home: Home) -> None:
     [
         (["run", "--recipe", "unheard-of"], 2, "Unknown recipe"),
         (["run"], 3, "Start it with `envmill up`"),
+        (["run", "--recipe", "awm,scaleenv"], 3, "Start it with `envmill up`"),
         (["funnel"], 2, "No run in"),
         (["estimate", "--provider", "openai"], 2, "no model is named"),
         (["estimate", "--provider", "openai", "--model", "m"], 0, "No price of openai:m: enter it in"),

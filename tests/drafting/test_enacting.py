@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from envmill.drafting.enacting import enact, read_path
-from envmill.drafting.expansion import Plot, expand, judge_expansion
+from envmill.drafting.expansion import Plot, judge_expansion
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
@@ -160,11 +160,3 @@ async def test_an_expansion_is_kept_when_the_old_path_stays_right_and_the_new_on
     verdict = await judge_expansion(old, was, new, PROGRAM, jail)
     assert verdict.reason == reason, verdict.detail
     assert (verdict.enacted is None) is bool(reason)
-
-
-async def test_what_was_refused_is_told_and_the_next_builds_on_what_was_kept(jail: Sandbox) -> None:
-    old, bad = plot(SEED), plot(UNREAD)
-    kept, enacted, verdicts = await expand(old, [bad, plot(GROWN)], PROGRAM, jail)
-    assert [one.reason for one in verdicts] == ["no_new_tool", ""]
-    assert kept.chain.nodes == GROWN
-    assert enacted.calls[-1].name == "set_debt"

@@ -4,55 +4,39 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from envmill.settings import ROOT
 from tests.e2e.plant import wait_until
-from tests.hostile.engine import Engine, NoEngine
-from tests.soak import count
+from tests.hostile.engine import Engine
 
 NAME = "plant"
 LOCKED = ("--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges")
 """Held no looser than a careful platform holds its own."""
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    if count(0, 1) == 0:
-        pytest.skip("a base and an image take three minutes: `make soak AREA=operations`, and .ci/run after the tests")
-    try:
-        engine = Engine(driver="overlay2")
-    except NoEngine as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(error))
-    yield engine
-    engine.close()
-
-
 @pytest.mark.soak(area="operations")
-def test_a_run_is_done_in_the_image(engine: Engine) -> None:
-    make(engine, "base")
-    make(engine, "image", "BASE=envmill/base", "IMAGE=envmill:test")
-    examined = engine.ask(["run", "--rm", *LOCKED, "envmill:test", "doctor"])
+def test_a_run_is_done_in_the_image(docker_engine: Engine) -> None:
+    make(docker_engine, "base")
+    make(docker_engine, "image", "BASE=envmill/base", "IMAGE=envmill:test")
+    examined = docker_engine.ask(["run", "--rm", *LOCKED, "envmill:test", "doctor"])
     assert re.search(r"^ok +jail .*no_new_privs, landlock, seccomp; without cgroups, namespaces, uid", examined, re.MULTILINE), examined
     assert "short" not in examined
 
-    engine.ask(["run", "--detach", "--name", NAME, *LOCKED, "envmill:test"])
-    wait_until(lambda: "ready:" in engine.ask(["logs", NAME]), 300, lambda: engine.ask(["logs", NAME]))
-    ran = inside(engine, "run", "--environments=2", "--scenarios=2", "--attempts=2", "--mistakes=0")
+    docker_engine.ask(["run", "--detach", "--name", NAME, *LOCKED, "envmill:test"])
+    wait_until(lambda: "ready:" in docker_engine.ask(["logs", NAME]), 300, lambda: docker_engine.ask(["logs", NAME]))
+    ran = inside(docker_engine, "run", "--environments=2", "--scenarios=2", "--attempts=2", "--mistakes=0")
     assert "completed" in ran.lower()
-    assert inside(engine, "sql", "select count(*) > 0 as kept from trajectories").split() == ["kept", "True"]
-    inside(engine, "report")
-    assert engine.ask(["exec", NAME, "id", "-u"]).strip() == "10001"
+    assert inside(docker_engine, "sql", "select count(*) > 0 as kept from trajectories").split() == ["kept", "True"]
+    inside(docker_engine, "report")
+    assert docker_engine.ask(["exec", NAME, "id", "-u"]).strip() == "10001"
 
-    engine.ask(["exec", NAME, "test", "-w", "/app/.envmill"])  # the demo's home
+    docker_engine.ask(["exec", NAME, "test", "-w", "/app/.envmill"])  # the demo's home
 
-    engine.ask(["stop", "-t", "90", NAME])
-    assert "server: stopped" in engine.ask(["logs", NAME])
-    assert engine.ask(["inspect", "--format", "{{.State.ExitCode}}", NAME]).strip() == "0"
+    docker_engine.ask(["stop", "-t", "90", NAME])
+    assert "server: stopped" in docker_engine.ask(["logs", NAME])
+    assert docker_engine.ask(["inspect", "--format", "{{.State.ExitCode}}", NAME]).strip() == "0"
 
 
 def inside(engine: Engine, *words: str) -> str:

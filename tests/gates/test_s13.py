@@ -11,7 +11,7 @@ from envmill.agents.attackers.base import View
 from envmill.agents.search import Episode, Pool, Searcher
 from envmill.filter import list_library
 from envmill.gates import s13
-from envmill.gates.base import Finding, Means, Posed
+from envmill.gates.base import Finding, Means, Posed, keep
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.verify import list_attacks
@@ -62,6 +62,11 @@ def test_an_attack_is_stored_without_the_calls_it_does_not_need() -> None:
     assert ([call.name for call in attack.calls], attack.reward, attack.solves) == (["book_seats"], 1.0, False)
     assert list_library(posed.scenario, [attack]) == ()
     assert list_library(pose(request="Another.").scenario, [attack, attack]) == (attack,)
+
+
+def test_attackers_that_are_known_by_name_leave_nothing_to_remember() -> None:
+    """A machine's forgers."""
+    assert list(list_attacks(pose().scenario, [keep("S13", {"attackers": ["writes_the_report"]})])) == []
 
 
 def take(*calls: Call, said: Sequence[str] = ()) -> Attack:

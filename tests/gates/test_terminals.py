@@ -48,7 +48,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], None]:
     """Put a stand-in in place of containers."""
 
     def use(fake: Fake) -> None:
-        async def try_calls(scenario: Scenario, _e: object, _s: object, calls: Sequence[Call]) -> Trial:
+        async def try_calls(scenario: Scenario, _e: object, _s: object, calls: Sequence[Call], **_: object) -> Trial:
             state = fake([each.arguments["command"] for each in calls])
             if "broke" in state:
                 return Trial([], None, make_error("the container is gone"))

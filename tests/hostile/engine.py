@@ -12,10 +12,14 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from envmill.settings import ROOT
 from tests.hostile.outside import SECRET
+from tests.soak import count
 
 IMAGE = "envmill/empty"
 LOCKED: tuple[str, ...] = (
@@ -29,6 +33,22 @@ OPEN: tuple[str, ...] = (
 )  # fmt: skip
 """A container in which attacks get through, to its own walls."""
 _START = 60.0
+
+
+def lend_engine() -> Iterator["Engine"]:
+    """For a fixture, with what a soak needs. Where none can be run its tests are skipped with a word; on CI that is a failure."""
+    if count(0, 1) == 0:
+        pytest.skip("a daemon and an image take minutes: `make soak`, and .ci/run after the tests")
+    try:
+        engine = Engine(driver="overlay2")
+    except NoEngine as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 class NoEngine(Exception):

@@ -17,21 +17,21 @@ from envmill.errors import SettingsError
 from envmill.importers.tools import read_sources
 from envmill.lake.lake import Lake
 from envmill.models.door import Account
-from envmill.opening import open_walk
 from envmill.recipes.agentscaler import AgentScaler
+from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.document_prompts import Found
 from schemas.environment import Blueprint, Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Seed
+from tests.bundles.five import check_five
+from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
-from tests.test_walk import ask, settings_in
+from tests.test_walk import ask
 
 SEED = 7
 SERVICES = "botocore:sns,botocore:ecs,botocore:cognito-idp"
-MANY = """sns sqs iot kms ecr cognito-idp amplify appsync backup batch codebuild codecommit connect ec2 ecs efs eks elasticache glue
-    imagebuilder lambda lightsail rds route53 ses transfer workspaces"""
 
 
 class Answering:
@@ -132,38 +132,13 @@ def test_documents_that_nobody_can_read_are_refused(documents: str, words: str) 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return asyncio.run(walk(settings_in(tmp_path_factory.mktemp("agentscaler"))))
+    (run,) = asyncio.run(walk_recipe("agentscaler", tmp_path_factory.mktemp("agentscaler")))
+    return run
 
 
-async def walk(settings: Settings) -> Settings:
-    config = RunConfig(
-        recipe="agentscaler",
-        documents=",".join(f"botocore:{one}" for one in MANY.split()) if count(0, 1) else "",
-        environments=count(2, 40),
-        scenarios=count(1, 6),
-        attempts=2,
-        search=count(20, 400),
-        seed=SEED,
-        mistakes=count(0, 1) * 0.2,
-        exporters=("bundle",),
-    )
-    async with open_walk("r1", config, settings) as opened:
-        await opened.walk()
-    return settings
-
-
-@pytest.mark.soak(area="recipes")
 def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
-    kept = Counter[str]()
-    for lap, stage, number in ask(finished, "select lap, stage, count(*) from exits where outcome = 'kept' group by all"):
-        kept[f"{lap}-{stage}"] += number
-    assert ask(finished, "select id from exits where outcome = 'dropped' and reason = ''") == []
-    assert ask(finished, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
-    environments = Lake(finished.lake).read(Environment, "r1")
-    assert {one.kind for one in environments} == {"sql"}
-    assert {one.licence for one in environments} == {"Apache-2.0"}
-    assert kept["environments-filter"] >= count(2, 40), kept
-    assert kept["scenarios-verify"] >= count(1, 200), kept
+    check_walk([finished])
+    assert {one.licence for one in Lake(finished.lake).read(Environment, "r1")} == {"Apache-2.0"}
 
 
 def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
@@ -182,8 +157,17 @@ def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
     assert lake.read(Scenario, "r1")
 
 
+async def test_every_kept_path_is_a_chain_that_the_validator_passes(finished: Settings, jail: Sandbox) -> None:
+    await check_chains([finished], jail)
+
+
 def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:
     rows = ask(finished, "select gate, count(*) from attrition where stage = 'collect' and outcome = 'kept' group by all")
     counted = dict(rows)
     assert counted["validity"] >= 1
     assert counted.get("end_state", 0) + counted.get("function_match", 0) >= 1
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: Settings, tmp_path: Path) -> None:
+    assert await check_five(finished, "r1", count(1, 20), tmp_path) == count(1, 20)

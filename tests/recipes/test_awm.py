@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -13,29 +12,28 @@ from envmill import author
 from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT, find_database_faults
 from envmill.lake.lake import Lake
 from envmill.models.door import Account
-from envmill.opening import open_walk
 from envmill.recipes.awm import Awm
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
-from schemas.environment import Blueprint, Environment
-from schemas.run import RunConfig
+from envmill.settings import Settings
+from schemas.environment import Blueprint, Environment, Test
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed
+from tests.bundles.five import check_five
 from tests.bundles.openers import ask_bare
 from tests.recipes.catalogue import PLANTED, Ending, follow
+from tests.recipes.walks import check_walk, walk_recipe
 from tests.soak import count
 from tests.test_walk import ask, settings_in
 
 SEED = 7
 THEME = "pharmacy_stock"
-RUNS = count(1, 2)
-"""The author knows 41 places: more environments than that take another run, with another seed."""
 
 
 class Scripted:
     """An account that asks the offline author, remembers what was asked, and plants one mistake."""
 
     provider, model = "offline", "offline"
+    last_asked = None
 
     def __init__(self, prompt: str = "", kind: str = "", *, mended: bool = True) -> None:
         self._prompt, self._kind, self._mended = prompt, kind, mended
@@ -96,38 +94,17 @@ async def test_a_mistake_is_named_after_its_part_and_only_what_rests_on_it_is_as
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Settings]:
-
-    folder = ROOT / ".envmill/soak-recipes" if count(0, 1) else tmp_path_factory.mktemp("awm")
-    return [asyncio.run(walk(settings_in(folder / f"run{number}"), SEED + number)) for number in range(RUNS)]
+    return asyncio.run(walk_recipe("awm", tmp_path_factory.mktemp("awm")))
 
 
-async def walk(settings: Settings, seed: int) -> Settings:
-    config = RunConfig(
-        recipe="awm",
-        environments=count(2, 36),
-        scenarios=count(1, 6),
-        attempts=2,
-        search=count(20, 400),
-        seed=seed,
-        mistakes=count(0, 1) * 0.2,
-        exporters=("bundle",),
-    )
-    async with open_walk("r1", config, settings) as opened:
-        await opened.walk()
-    return settings
-
-
-@pytest.mark.soak(area="recipes")
 def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None:
-    kept = Counter[str]()
-    for settings in finished:
-        for lap, stage, number in ask(settings, "select lap, stage, count(*) from exits where outcome = 'kept' group by all"):
-            kept[f"{lap}-{stage}"] += number
-        assert ask(settings, "select id from exits where outcome = 'dropped' and reason = ''") == []
-        assert ask(settings, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
-        assert {one.kind for one in Lake(settings.lake).read(Environment, "r1")} == {"sql"}
-    assert kept["environments-filter"] >= count(1, 40), kept
-    assert kept["scenarios-verify"] >= count(1, 200), kept
+    check_walk(finished)
+
+
+def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]) -> None:
+    lake, asked = Lake(finished[0].lake), {one.name: one.hash for prompts in Awm([]).prompts.values() for one in prompts}
+    for record, prompt in ((Environment, "code"), (Test, "trials"), (Scenario, "scenario")):
+        assert {(one.origin.prompt, one.origin.prompt_hash) for one in lake.read(record, "r1")} == {(prompt, asked[prompt])}
 
 
 def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
@@ -162,3 +139,8 @@ async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path)
     missed = [one for one in shown if not one.ended]
     assert len(shown) >= count(1, 60)
     assert len(missed) <= 0.05 * len(shown), missed
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: list[Settings], tmp_path: Path) -> None:
+    assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -18,7 +19,6 @@ from envmill.generate import generate_draft
 from envmill.lake.lake import Lake
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
-from envmill.opening import open_walk
 from envmill.recipes.scaleenv import ScaleEnv
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -30,9 +30,10 @@ from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
 from schemas.tool_prompts import ChainReply, DebugReply, MatchedTests, RedTest, Verdict
+from tests.bundles.five import check_five
 from tests.recipes.test_awm import Scripted
+from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
-from tests.test_walk import ask, settings_in
 
 SEED = 7
 THEME = "pharmacy_stock"
@@ -178,6 +179,7 @@ async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built
         ("unsaid_value", "not_said"),
         ("path_to_nowhere", "no_output"),
         ("nobody_picked", "nothing_chosen"),
+        ("recited_key", "not_said"),
         ("step_left_out", "not_there_yet"),
         ("unknown_tool", "refused"),
         ("idle_expansion", "idle|no_new_tool"),
@@ -196,36 +198,19 @@ async def test_a_chain_that_cannot_stand_is_sent_back_and_then_dropped_by_its_re
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return asyncio.run(walk(settings_in(tmp_path_factory.mktemp("scaleenv"))))
+def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Settings]:
+    return asyncio.run(walk_recipe("scaleenv", tmp_path_factory.mktemp("scaleenv")))
 
 
-async def walk(settings: Settings) -> Settings:
-    config = RunConfig(
-        recipe="scaleenv",
-        environments=count(2, 41),
-        scenarios=count(1, 6),
-        attempts=2,
-        search=count(20, 400),
-        seed=SEED,
-        mistakes=count(0, 1) * 0.2,
-        exporters=("bundle",),
-    )
-    async with open_walk("r1", config, settings) as opened:
-        await opened.walk()
-    return settings
+def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None:
+    check_walk(finished)
+    assert all(one.verifier.goals for one in Lake(finished[0].lake).read(Scenario, "r1") if one.polarity == "achieve")
 
 
-@pytest.mark.soak(area="recipes")
-def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
-    kept = {f"{lap}-{stage}": number for lap, stage, number in ask(finished, _KEPT)}
-    assert kept["environments-filter"] >= count(1, 30), kept
-    assert kept["scenarios-verify"] >= count(1, 150), kept
-    assert ask(finished, "select id from exits where outcome = 'dropped' and reason = ''") == []
-    assert ask(finished, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
-    environments: list[Any] = list(Lake(finished.lake).read(Environment, "r1"))
-    assert {one.kind for one in environments} == {"sql"}
-    assert all(one.verifier.goals for one in Lake(finished.lake).read(Scenario, "r1") if one.polarity == "achieve")
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: list[Settings], tmp_path: Path) -> None:
+    assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)
 
 
-_KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"
+async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(finished: list[Settings], jail: Sandbox) -> None:
+    await check_chains(finished, jail)

@@ -112,7 +112,14 @@ async def test_statement_without_end_is_one_failed_call(jail: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["attach '/etc/passwd' as p", "pragma journal_mode = wal", "vacuum into '/tmp/x'", "select load_extension('/x')"]
+    "sql",
+    [
+        "attach '/etc/passwd' as p",
+        "pragma journal_mode = wal",
+        "vacuum into '/tmp/x'",
+        "select load_extension('/x')",
+        "select zeroblob(1000000000)",
+    ],
 )
 async def test_way_out_is_refused(jail: Sandbox, sql: str) -> None:
     seen = await play(jail, RESET, invoke("break_out", name=sql))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from envmill.toolgraph.outlining import Part, add_walks, is_plain, outline_proposal
+from envmill.toolgraph.outlining import Part, Size, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
 from schemas.proposal import Proposal
 from schemas.sketch import ToolSketch
@@ -23,7 +23,7 @@ def tell_all(parts: list[Part]) -> set[str]:
 
 @pytest.mark.parametrize(("most", "tables"), [(24, 6), (8, 6), (24, 2), (6, 1)])
 def test_every_tool_is_in_a_part_or_left_out_with_a_reason(shop: Proposal, most: int, tables: int) -> None:
-    parts = outline_proposal(shop, most, tables)
+    parts = outline_proposal(shop, Size(most, tables))
     assert parts
     assert {tool.name for tool in shop.tools} <= tell_all(parts)
     for part in parts:
@@ -33,6 +33,15 @@ def test_every_tool_is_in_a_part_or_left_out_with_a_reason(shop: Proposal, most:
         referred = {column.references.partition(".")[0] for table in part.outline.tables for column in table.columns}
         assert referred - {""} <= known
         assert part.licence == "MIT"
+
+
+def test_a_part_grows_until_it_is_as_large_as_asked_for(shop: Proposal) -> None:
+    usual, asked = outline_proposal(shop, Size(tables=1)), outline_proposal(shop, Size(tables=1, asked=len(shop.tables)))
+    assert [len(part.outline.tables) for part in asked] == [len(shop.tables)]
+    assert max((len(part.outline.tables) for part in usual), default=0) <= 1 < len(shop.tables)
+    assert Size.of(None, None) == Size()
+    assert Size.of(60, None).most > 60
+    assert Size.of(60, None).tables > Size().tables
 
 
 def test_an_author_is_told_plain_inputs_and_what_is_needed(shop: Proposal) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 from envmill.settings import ROOT
 from tests.architecture.imports import Imports, read_imports
 
-Part = Literal["environments", "review", "scenarios"]
+Part = Literal["environments", "review", "scenarios", "tables"]
 
 _ENVIRONMENTS = ("tests.trust.making", *(f"envmill.gates.w{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13)))
 _SCENARIOS = (
@@ -23,12 +23,14 @@ ROOTS: dict[Part, tuple[str, ...]] = {
     "environments": _ENVIRONMENTS,
     "review": (*_ENVIRONMENTS, "tests.trust.readers", "envmill.gates.w4"),
     "scenarios": _SCENARIOS,
+    "tables": (*_ENVIRONMENTS, *_SCENARIOS, "tests.trust.readers", "envmill.gates.w4", "tests.trust.tabled"),
 }
 """Modules that a candidate goes through; what they import counts as well."""
 _UNUSED: dict[Part, tuple[str, ...]] = {
     "environments": ("envmill.verifiers.facts",),
     "review": ("envmill.verifiers.facts",),
     "scenarios": (),
+    "tables": (),
 }
 """Reached only through what the author says of scenarios: no program and no stored test has a fact to be told."""
 _ORDER = ("tests.trust.jobs", "envmill.gates")

@@ -17,7 +17,9 @@ from envmill.gates.base import Built, Finding, Gate, Means, Posed
 from envmill.gates.ends import list_ends
 from envmill.sandbox import Sandbox
 from schemas.base import Contract
+from schemas.run import RecipeName
 from tests.author.questions import SEED
+from tests.trust import tabled
 from tests.trust.expected import is_right
 from tests.trust.fingerprints import Part
 from tests.trust.kept import measure_kept
@@ -26,12 +28,15 @@ from tests.trust.posing import ANYTHING, Spot, pose_at
 from tests.trust.readers import open_readers
 
 CLEAN, MUTANT, REVIEWED = "clean", "mutant", "reviewed"
+SCENARIO_PROMPTS = ("scenario", "chain", "checks")
 TRIES = 3
 """Attempts at a job that ends in an outage."""
 SEARCHED = 10
 """Of so many clean scenarios one is put to the search attacker, which costs as much as everything else together."""
 READERS = ("forgotten_effect", "overwritten_total", "applied_twice", "off_by_one")
 """Faults in what a change amounts to, and on which side its limits lie: nothing but the rules says that, and W4 is who reads them."""
+TABLED_READERS = (*READERS, "misspelt_attribute", "forgotten_filter")
+"""The same over tables, where a value under a wrong name never gets to its table, and a limit may count rows that it should not."""
 ASKING = ("W4",)
 """Gates that want opinions, and are asked about these faults and a part of the honest work."""
 _LOAD = re.compile(r"time ?limit|timed? ?out|deadline|did not answer|was killed", re.IGNORECASE)
@@ -51,10 +56,21 @@ class Job:
     place: int = 0
     """Place of a scenario in its environment, or which mutant."""
     polarity: Any = "achieve"
+    recipe: RecipeName = "envscaler"
+    """Whose functions make it; those of recipes over tables are all `tabled`."""
 
     @property
     def key(self) -> str:
-        return "/".join(map(str, (self.prompt, self.kind, self.theme, self.number, self.place, self.polarity)))
+        whose = () if self.recipe == "envscaler" else (self.recipe,)
+        return "/".join(map(str, (*whose, self.prompt, self.kind, self.theme, self.number, self.place, self.polarity)))
+
+    @property
+    def is_scenario(self) -> bool:
+        return self.prompt in SCENARIO_PROMPTS
+
+    @property
+    def is_reviewed(self) -> bool:
+        return self.kind in (REVIEWED, *(READERS if self.recipe == "envscaler" else TABLED_READERS))
 
     @property
     def is_clean(self) -> bool:
@@ -62,7 +78,7 @@ class Job:
 
     @property
     def part(self) -> Part:
-        return find_part(self.prompt, self.kind)
+        return find_part(self.prompt, self.kind) if self.recipe == "envscaler" else "tables"
 
 
 def find_part(prompt: str, kind: str) -> Part:
@@ -76,6 +92,7 @@ class Outcome(Contract):
     """What came of a job."""
 
     key: str
+    recipe: RecipeName = "envscaler"
     prompt: str
     kind: str
     """As asked for; of a mutant, the operator."""
@@ -108,7 +125,7 @@ class Outcome(Contract):
 
     @property
     def part(self) -> Part:
-        return find_part(self.prompt, self.kind)
+        return find_part(self.prompt, self.kind) if self.recipe == "envscaler" else "tables"
 
     @property
     def is_named(self) -> bool:
@@ -123,12 +140,12 @@ class Outcome(Contract):
 
 async def do(job: Job, sandbox: Sandbox) -> Outcome:
     """What came of it; an outage is tried again, and never a drop."""
-    outcome = Outcome(key=job.key, prompt=job.prompt, kind=job.kind)
+    outcome = Outcome(key=job.key, recipe=job.recipe, prompt=job.prompt, kind=job.kind)
     for again in range(TRIES):
         try:
             outcome = await _try(job, sandbox, again)
         except EnvMillError as error:
-            outcome = Outcome(key=job.key, prompt=job.prompt, kind=job.kind, outage=error.message[:300])
+            outcome = Outcome(key=job.key, recipe=job.recipe, prompt=job.prompt, kind=job.kind, outage=error.message[:300])
         outcome = outcome.model_copy(update={"again": again})
         if not outcome.outage and not any(_LOAD.search(detail) for _, _, detail in outcome.drops):
             break
@@ -137,34 +154,53 @@ async def do(job: Job, sandbox: Sandbox) -> Outcome:
 
 async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
     means, named = Means(sandbox, seed=SEED), job
-    if job.prompt in ("scenario", "checks"):
-        made = await pose_at(Spot(job.theme, job.number, job.place, job.polarity), "" if job.kind in ANYTHING else job.kind, sandbox)
+    if job.is_scenario:
+        made = await _pose(job, sandbox)
         if isinstance(made, Posed) and again:
             # Gates keep what they played of a scenario: another try begins anew.
             made = Posed(
                 made.scenario.model_copy(update={"features": {**made.scenario.features, "again": again}}), made.environment, made.siblings
             )
     elif job.kind == MUTANT:
-        found = await make_mutant(job.theme, job.number, job.place, sandbox)
-        named, made = (Job(job.prompt, found[0], job.theme, job.number, job.place), found[1]) if found else (job, None)
+        found = await _mutate(job, sandbox)
+        named, made = (replace(job, kind=found[0]), found[1]) if found else (job, None)
     else:
-        make = (
-            make_clean(job.theme, job.number, sandbox)
-            if job.is_clean
-            else make_faulty(job.theme, job.number, job.prompt, job.kind, sandbox)
-        )
-        made = await make
-    outcome = Outcome(key=job.key, prompt=MUTANT if job.kind == MUTANT else job.prompt, kind=named.kind, made=made is not None)
+        made = await _make(job, sandbox)
+    prompt = MUTANT if job.kind == MUTANT else job.prompt
+    outcome = Outcome(key=job.key, recipe=job.recipe, prompt=prompt, kind=named.kind, made=made is not None)
     if isinstance(made, str):
-        step, (reason, _, words) = "draft" if job.prompt in ("scenario", "checks") else "build", made.partition(": ")
+        step, (reason, _, words) = "draft" if job.is_scenario else "build", made.partition(": ")
         return outcome.model_copy(update={"drops": ((step, reason, words[:300]),)})
     if isinstance(made, Built):
         return await _judge_environment(job, outcome, made, means)
     return await _judge_scenario(job, outcome, made, means) if made else outcome
 
 
+async def _pose(job: Job, sandbox: Sandbox) -> Posed | str | None:
+    spot, kind = Spot(job.theme, job.number, job.place, job.polarity), "" if job.kind in ANYTHING else job.kind
+    if job.recipe == "envscaler":
+        return await pose_at(spot, kind, sandbox)
+    return await tabled.pose_at(job.recipe, spot, job.prompt, kind.removeprefix("checks") if kind == "checks" else kind, sandbox)
+
+
+async def _make(job: Job, sandbox: Sandbox) -> Built | str | None:
+    if job.recipe != "envscaler":
+        if job.is_clean:
+            return await tabled.make(job.recipe, job.theme, job.number, tabled.Planted(), sandbox)
+        return await tabled.make_faulty(job.recipe, job.theme, job.number, job.prompt, job.kind, sandbox)
+    if job.is_clean:
+        return await make_clean(job.theme, job.number, sandbox)
+    return await make_faulty(job.theme, job.number, job.prompt, job.kind, sandbox)
+
+
+async def _mutate(job: Job, sandbox: Sandbox) -> tuple[str, Built | None] | None:
+    if job.recipe == "envscaler":
+        return await make_mutant(job.theme, job.number, job.place, sandbox)
+    return await tabled.make_mutant(job.recipe, job.theme, job.number, job.place, sandbox)
+
+
 async def _judge_environment(job: Job, outcome: Outcome, built: Built, means: Means) -> Outcome:
-    if job.part != "review":
+    if not job.is_reviewed:
         return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means)
     async with open_readers(means.seed) as account:
         return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, account=account))
@@ -201,7 +237,7 @@ async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int
 async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: Means) -> Outcome:
     """Gates in the order of production up to the first drop; where that is no right name of a planted fault, all of them."""
     drops, unmeasured = list[tuple[str, str, str]](), list[str]()
-    known = outcome.kind in KINDS.get(outcome.prompt, {})
+    known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:
         look: Callable[[Any, Means], Awaitable[Finding]] = gate.look
         finding = await look(subject, means)

@@ -20,12 +20,12 @@ _MOST = 4
 def write_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
     counted = [one for one in outcomes if one.made and not one.outage]
     yield from _write_head(outcomes)
-    yield from _write_honest(counted)
-    yield from _write_outsiders([one for one in counted if one.attacks])
-    yield from _write_truth(counted)
+    yield from write_honest(counted)
+    yield from write_outsiders([one for one in counted if one.attacks])
+    yield from write_truth(counted)
     for prompt, what in FAULTY:
         yield from _write_faults(prompt, what, outcomes)
-    yield from _write_mutants(outcomes)
+    yield from write_mutants(outcomes)
     yield from _write_shortfalls(counted)
 
 
@@ -53,7 +53,7 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended in one and count for nothing.\n"
 
 
-def _write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Honest work\n"
     yield "| what | n | kept | at least | dropped by |\n|---|---|---|---|---|"
     whats = [
@@ -63,11 +63,11 @@ def _write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
     ]
     for what, prompt, kind in [*whats, ("scenarios with written checks", "checks", "checks")]:
         found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
-        yield f"| {what} | {len(found)} | {_share(sum(not one.drops for one in found), len(found))} | {_name(found)} |"
+        yield f"| {what} | {len(found)} | {share(sum(not one.drops for one in found), len(found))} | {name_drops(found)} |"
     yield ""
 
 
-def _write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
+def write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
     yield "## What was kept, attacked from outside\n"
     yield "Two policies that no gate uses, and the gates' attackers with seeds that no gate uses.\n"
     low, won = sum(one.best <= 0.25 for one in kept), [one for one in kept if one.won]
@@ -76,10 +76,10 @@ def _write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
     yield f"- Doing nothing earned exactly 0 in {sum(one.nothing == 0 for one in kept)}."
     by = ", ".join(f"{name} {times}" for name, times in Counter(name for one in won for name in one.won).most_common())
     yield f"- Passed in {len(won)}{f' ({by})' if by else ''}."
-    yield f"- Best reward at most 0.25 in {low} of {len(kept)}: {_share(low, len(kept)).replace(' | ', ', at least ')}.\n"
+    yield f"- Best reward at most 0.25 in {low} of {len(kept)}: {share(low, len(kept)).replace(' | ', ', at least ')}.\n"
 
 
-def _write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
     judged = [one for one in outcomes if one.wrong[0] or one.right[0]]
     wrong, accepted = (sum(one.wrong[place] for one in judged) for place in (0, 1))
     right, refused = (sum(one.right[place] for one in judged) for place in (0, 1))
@@ -97,18 +97,18 @@ def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterat
     for kind in KINDS[prompt]:
         of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
         every += of_kind
-        yield f"| {kind} | {_spell_row(of_kind)} | {_name(of_kind)} |"
+        yield f"| {kind} | {_spell_row(of_kind)} | {name_drops(of_kind)} |"
     yield f"| *all* | {_spell_row(every)} | |\n"
 
 
 def _spell_row(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
     n, named, later = len(made), sum(one.is_named for one in made), sum(one.is_named_later for one in made)
-    caught = _share(sum(bool(one.drops) for one in made), n)
-    return f"{n} | {len(outcomes) - n} | {caught} | {_share(named, n)} | {_share(later, n).partition(' | ')[0]}"
+    caught = share(sum(bool(one.drops) for one in made), n)
+    return f"{n} | {len(outcomes) - n} | {caught} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
 
 
-def _write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Operators on the syntax tree\n"
     yield "Mutants of the code, whatever they amount to: most of them break no rule that anybody wrote down.\n"
     yield "| operator | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
@@ -116,8 +116,8 @@ def _write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
     for operator in [*sorted({one.kind for one in found}), ""]:
         of_kind = [one for one in found if operator in (one.kind, "")]
         made = [one for one in of_kind if one.made]
-        caught = _share(sum(bool(one.drops) for one in made), len(made))
-        yield f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | {_name(of_kind)} |"
+        caught = share(sum(bool(one.drops) for one in made), len(made))
+        yield f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | {name_drops(of_kind)} |"
 
 
 def _write_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -160,12 +160,12 @@ def _find_weak(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"Operators on the syntax tree: {caught} of {len(mutants)} caught, {MUTANTS_CAUGHT:.0%} promised."
 
 
-def _share(hits: int, tried: int) -> str:
+def share(hits: int, tried: int) -> str:
     """Share and its lower bound, as two cells."""
     return f"{hits / tried:.1%} | {1 - limit_share(tried - hits, tried):.1%}" if tried else "- | -"
 
 
-def _name(outcomes: Sequence[Outcome]) -> str:
+def name_drops(outcomes: Sequence[Outcome]) -> str:
     """First drops, most frequent first."""
     names = Counter(f"{one.drops[0][0]} {one.drops[0][1]}".strip() for one in outcomes if one.drops)
     more = len(names) - _MOST

@@ -51,9 +51,11 @@ class Spot:
 class Script:
     """A recipe that answers what it is told to, and who is asked."""
 
+    operators = ()
     reply: ScenarioReply
     provider: str = "offline"
     model: str = "m"
+    last_asked: None = None
 
     async def pose(self, *_: Any) -> ScenarioReply:
         return self.reply
@@ -135,7 +137,11 @@ async def plant_checks(spot: Spot, kind: str, sandbox: Sandbox) -> Scenario | st
     clean = await find_clean(spot, sandbox)
     if not isinstance(clean, Scenario):
         return None
-    asked = pose_checks(spot.theme, spot.number, spot.place)
+    return await judge_by_checks(clean, pose_checks(spot.theme, spot.number, spot.place), kind, sandbox)
+
+
+async def judge_by_checks(clean: Scenario, asked: dict[str, Any], kind: str, sandbox: Sandbox) -> Scenario | str | None:
+    """The scenario, judged by what is written when this is asked."""
     fault = author.plant("checks", kind, asked, SEED, 0) if kind else None
     if kind and (fault is None or not await counts(fault, sandbox)):
         return None

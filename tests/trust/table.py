@@ -1,9 +1,10 @@
 """The confusion table at full count, in processes of its own, to be cut off and gone on with.
 
     python -m tests.trust.table [FOLDER] [KIND…]    `page` for a kind only writes the page
+    python -m tests.trust.table [FOLDER] recipe=awm [KIND…]    the same for a recipe over tables, less of everything
 
 jobs ─┬─► process ─► lines of JSON ─┐
-      └─► process ─► lines of JSON ─┴─► docs/audit/confusion.md
+      └─► process ─► lines of JSON ─┴─► docs/audit/confusion.md, or confusion-RECIPE.md
 
 FOLDER (data/trust) keeps a line for every job that is done; a second call does the others, and those done by other code.
 """
@@ -22,11 +23,13 @@ from pydantic import ValidationError
 from envmill.author.faults import KINDS
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
-from tests.author.questions import THEMES
+from schemas.run import RecipeName
 from tests.trust.fingerprints import ROOTS, Part, take_fingerprint
-from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Job, Outcome, do
+from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, SCENARIO_PROMPTS, Job, Outcome, do
 from tests.trust.page import ENVIRONMENTS, FAULTS, MUTANTS, SCENARIOS, write_page
 from tests.trust.posing import ANYTHING, choose_polarities
+from tests.trust.recipe_page import SIZES, write_recipe_page
+from tests.trust.tabled import LINES, list_kinds, list_themes
 
 PAGE = ROOT / "docs/audit/confusion.md"
 PATIENCE = 8
@@ -48,6 +51,12 @@ class Plan:
     """Kinds that are looked at; all when empty."""
     seed: int = 0
     """Which places come first."""
+    recipe: RecipeName = "envscaler"
+    """Whose functions make it."""
+
+    @classmethod
+    def of(cls, recipe: RecipeName, kinds: tuple[str, ...] = ()) -> "Plan":
+        return cls(kinds=kinds) if recipe == "envscaler" else cls(*SIZES, kinds=kinds, recipe=recipe)
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,9 @@ class Series:
 
 def list_series(plan: Plan) -> Iterator[Series]:
     """Everything, faults first: they are many small series. Where kinds are named, these alone."""
-    for prompt in ("program", "tests", "scenario", "checks"):
-        for kind in KINDS[prompt]:
-            if _is_wanted(kind, plan):
-                yield Series(plan.faults, _list_jobs(prompt, kind, plan.faults * PATIENCE, plan.seed))
+    for prompt, kind in _list_faults(plan.recipe):
+        if _is_wanted(kind, plan):
+            yield Series(plan.faults, _list_jobs(prompt, kind, plan.faults * PATIENCE, plan))
     for prompt, kind, wanted in (
         ("program", MUTANT, plan.mutants),
         ("program", CLEAN, plan.environments),
@@ -73,28 +81,34 @@ def list_series(plan: Plan) -> Iterator[Series]:
         ("checks", "checks", plan.faults),
     ):
         if _is_wanted(kind, plan):
-            yield Series(wanted, _list_jobs(prompt, kind, wanted * 2, plan.seed), split=True)
+            yield Series(wanted, _list_jobs(prompt, kind, wanted * 2, plan), split=True)
     for polarity in ANYTHING:
         if _is_wanted(polarity, plan):
             wanted = plan.scenarios // len(ANYTHING)
-            yield Series(wanted, _list_jobs("scenario", polarity, wanted * 2, plan.seed), split=True)
+            yield Series(wanted, _list_jobs("scenario", polarity, wanted * 2, plan), split=True)
+
+
+def _list_faults(recipe: RecipeName) -> list[tuple[str, str]]:
+    if recipe != "envscaler":
+        return list_kinds(recipe)
+    return [(prompt, kind) for prompt in ("program", "tests", "scenario", "checks") for kind in KINDS[prompt]]
 
 
 def _is_wanted(kind: str, plan: Plan) -> bool:
     return not plan.kinds or kind in plan.kinds
 
 
-def _list_jobs(prompt: str, kind: str, most: int, seed: int) -> list[Job]:
+def _list_jobs(prompt: str, kind: str, most: int, plan: Plan) -> list[Job]:
     """Themes in turn, all of them before any comes again, each time another variation; none twice."""
-    dice, themes = random.Random(f"{prompt}/{kind}/{seed}"), sorted(THEMES)
+    dice, themes = random.Random(f"{prompt}/{kind}/{plan.seed}"), list_themes(plan.recipe)
     dice.shuffle(themes)
-    scenarios = prompt in ("scenario", "checks")
+    scenarios = prompt in SCENARIO_PROMPTS
     polarities = ((kind,) if kind in ANYTHING else choose_polarities(kind)) if scenarios else ("achieve",)
     jobs: dict[str, Job] = {}
     for turn in range(most):
         number = dice.randrange(VARIATIONS) if scenarios else turn // len(themes)
         place = dice.randrange(4) if scenarios or kind == MUTANT else 0
-        job = Job(prompt, kind, themes[turn % len(themes)], number, place, dice.choice(polarities))
+        job = Job(prompt, kind, themes[turn % len(themes)], number, place, dice.choice(polarities), plan.recipe)
         jobs.setdefault(job.key, job)
     return list(jobs.values())
 
@@ -136,11 +150,11 @@ def _read_outcome(line: str) -> Outcome | None:
         return None
 
 
-def run(folder: Path, kinds: Sequence[str] = (), shares: int = 2) -> list[Outcome]:
+def run(folder: Path, kinds: Sequence[str] = (), shares: int = 2, recipe: RecipeName = "envscaler") -> list[Outcome]:
     """All shares at once, each in a process of its own; outcomes of another call in the same folder are taken over."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tests.trust.table", str(folder)]
-    parts = [subprocess.Popen([*command, f"{share}/{shares}", *kinds], cwd=ROOT) for share in range(shares)]
+    parts = [subprocess.Popen([*command, f"{share}/{shares}", f"recipe={recipe}", *kinds], cwd=ROOT) for share in range(shares)]
     if failed := [part.returncode for part in parts if part.wait()]:
         raise RuntimeError(f"{len(failed)} of {shares} processes ended with {failed}: call it again, and it goes on where it stopped.")
     return read_outcomes(folder)
@@ -148,14 +162,20 @@ def run(folder: Path, kinds: Sequence[str] = (), shares: int = 2) -> list[Outcom
 
 def main(arguments: Sequence[str]) -> None:
     folder, words = Path(arguments[0] if arguments else ROOT / "data/trust"), list(arguments[1:])
-    if words and "/" in words[0]:
-        share, shares = map(int, words[0].split("/"))
-        asyncio.run(work_alone(Plan(kinds=tuple(words[1:])), folder, share, shares))
+    named: list[RecipeName] = [one for one in LINES if f"recipe={one}" in words]
+    recipe: RecipeName = named[0] if named else "envscaler"
+    shares = next((word for word in words if "/" in word), "")
+    kinds = [word for word in words if "/" not in word and "=" not in word]
+    if shares:
+        share, of = map(int, shares.split("/"))
+        asyncio.run(work_alone(Plan.of(recipe, tuple(kinds)), folder, share, of))
         return
-    outcomes = read_outcomes(folder) if words == ["page"] else run(folder, words)
+    outcomes = read_outcomes(folder) if kinds == ["page"] else run(folder, kinds, recipe=recipe)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     sys.stdout.write(f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU in this call\n")
-    PAGE.write_text("\n".join(write_page(outcomes)) + "\n", encoding="utf-8")
+    page = PAGE if recipe == "envscaler" else PAGE.with_stem(f"confusion-{recipe}")
+    lines = write_page(outcomes) if recipe == "envscaler" else write_recipe_page(recipe, outcomes)
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,10 @@ from schemas.seed import Brief
 from schemas.sketch import ToolSketch
 
 ROWS = (6, 9)
+_SIDES = """attribute setting configuration config feature detail property option metadata status state info information description
+    definition name policy default content data summary"""
+_PARTS = frozenset(_SIDES.split())
+"""Last words of a tool's name by which a thing's own columns are meant."""
 _PLACE = 3
 """What one in so many tools needs is the place they work in."""
 _VOICES = (
@@ -95,7 +99,9 @@ def _read(tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[
 def _find_stranger(tool: ToolSketch, family: Family | None, thing: Thing) -> str:
     """A permission of a queue is no queue: what makes, lists or ends something else cannot be written over this table."""
     about = split_name(tool.entity) if tool.entity else find_entity(tool.name)
-    same = about[: len(thing.words)] == thing.words if family in ("get", "update") else about == thing.words
+    # What is shown or set of a topic as its attributes is the topic; the propagations of an attachment are other things.
+    more = about[len(thing.words) :] if family in ("get", "update") and about[: len(thing.words)] == thing.words else None
+    same = about == thing.words or (more is not None and set(more) <= _PARTS)
     return "" if same or family in (None, "attach", "detach") else f"it is about {' '.join(about)}, which has no table here"
 
 
@@ -245,7 +251,7 @@ def _make(
     many = " and ".join(things[name].many for name in list(collections)[:2])
     return Domain(
         theme=theme,
-        text=text,
+        text=f"{text.partition(':')[0].rstrip('.')}.",
         names=(f"{service} {many.title()}",),
         role=f"the operator who looks after {many}",
         voices=_VOICES,

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from envmill.author.article import name_one
 from envmill.author.documents.things import LABEL, Input, Thing
 from envmill.author.documents.values import FRESH, Values, draw_names
 from envmill.author.documents.verbs import Family, find_verb, spell_past
@@ -59,7 +60,9 @@ def write_list(case: Case) -> Operation | str:
     parent = next((one for one in case.parents if f"{one.noun}_id" in thing.parents), None)
     if parent:
         gives = f"rows({thing.name}, row.{parent.noun}_id == {parent.noun}.id)"
-        return Operation(does=f"List the {thing.many} of a {parent.said}.", gives=gives, takes=(select(parent),), name=case.tool.name)
+        return Operation(
+            does=f"List the {thing.many} of {name_one(parent.said)}.", gives=gives, takes=(select(parent),), name=case.tool.name
+        )
     if case.parents:
         return f"nothing ties {thing.many} to {case.parents[0].many}"
     return Operation(does=f"List all {thing.many}.", gives=f"rows({thing.name})", name=case.tool.name)
@@ -74,12 +77,12 @@ def write_create(case: Case) -> Operation | str:
     taken = Rule(
         that=f"not some({thing.name}, {told[LABEL]})",
         code=f"{thing.noun}_exists",
-        says=f"There is a {thing.said} called {{{LABEL}}} already.",
-        rule=f"The name of a {thing.said} is given once.",
+        says=f"There is {name_one(thing.said)} called {{{LABEL}}} already.",
+        rule=f"The name of {name_one(thing.said)} is given once.",
     )
     made = ", ".join(f"{column}={value}" for column, value in _fill(thing, parents, values).items())
     for_whom = "".join(f" for {{{one.noun}}}" for one in parents[:1]) + "".join(f" and {{{one.noun}}}" for one in parents[1:])
-    details = f"a {thing.said} called {{{LABEL}}}{for_whom}{_say_values(values, ' with ')}"
+    details = f"{name_one(thing.said)} called {{{LABEL}}}{for_whom}{_say_values(values, ' with ')}"
     return Operation(
         does=f"Make a new {thing.said}.",
         gives=thing.noun,
@@ -113,7 +116,7 @@ def write_update(case: Case) -> Operation | str:
         rule=f"{case.tool.name} is refused where nothing would change.",
     )
     return Operation(
-        does=f"Change what is set of a {thing.said}: {_list_columns(values)}.",
+        does=f"Change what is set of {name_one(thing.said)}: {_list_columns(values)}.",
         gives=row,
         takes=(case.row, *_take(values, thing)),
         must=(*([_stay(thing)] if thing.ends else []), stays),
@@ -133,7 +136,7 @@ def write_delete(case: Case) -> Operation | str:
             that=f"not some({one.name}, row.{row}_id == {row}.id and row.{one.standing} != {GONE!r})",
             code=f"{one.name}_left",
             says=f"{{{row}.{LABEL}}} still has {one.many}.",
-            rule=f"A {thing.said} that still has {one.many} cannot be deleted.",
+            rule=f"{name_one(thing.said).capitalize()} that still has {one.many} cannot be deleted.",
         )
         for one in children
     )
@@ -159,10 +162,10 @@ def _move(case: Case, after: str, before: Sequence[str], verb: str, more: tuple[
         that=f"{held} == {before[0]!r}" if len(before) == 1 else f"{held} in {tuple(before)!r}",
         code=f"{row}_not_{'_or_'.join(before)}",
         says=f"{{{row}.{LABEL}}} is '{{{held}}}'; this can be done only while it is {wanted}.",
-        rule=f"The {thing.standing} of a {thing.said} becomes {after!r} only from {wanted}.",
+        rule=f"The {thing.standing} of {name_one(thing.said)} becomes {after!r} only from {wanted}.",
     )
     return Operation(
-        does=f"{verb.capitalize()} a {thing.said}: its {thing.standing} becomes {after!r}, and the record stays.",
+        does=f"{verb.capitalize()} {name_one(thing.said)}: its {thing.standing} becomes {after!r}, and the record stays.",
         gives=row,
         takes=(case.row,),
         must=(rule, *more),
@@ -193,11 +196,11 @@ def _tie(case: Case, *, tied: bool) -> Operation | str:
         that=f"{held} {'!=' if tied else '=='} {other.noun}.id",
         code=f"already_{verb}ed" if tied else "not_attached",
         says=f"{{{row}.{LABEL}}} is {stands} {{{other.noun}.{LABEL}}}.",
-        rule=f"A {case.thing.said} is {verb}ed only where it is {'not ' if tied else ''}attached to the {other.said}.",
+        rule=f"{name_one(case.thing.said).capitalize()} is {verb}ed only where it is {'not ' if tied else ''}attached to the {other.said}.",
     )
     to = "to" if tied else "from"
     return Operation(
-        does=f"{verb.capitalize()} a {case.thing.said} {to} a {other.said}.",
+        does=f"{verb.capitalize()} {name_one(case.thing.said)} {to} {name_one(other.said)}.",
         gives=row,
         takes=(case.row, select(other)),
         must=(*(_stay(one) for one in (case.thing, other) if one.ends), rule),
@@ -212,9 +215,9 @@ def _stay(thing: Thing) -> Rule:
     """What is gone or halted takes nothing new."""
     held = f"{thing.noun}.{thing.standing}"
     if thing.ends and not thing.states:
-        that, told = f"{held} != {GONE!r}", f"A {thing.said} that was deleted cannot be used any more."
+        that, told = f"{held} != {GONE!r}", f"{name_one(thing.said).capitalize()} that was deleted cannot be used any more."
     else:
-        that, told = f"{held} == {ACTIVE!r}", f"Only a {thing.said} whose {thing.standing} is {ACTIVE!r} can be changed or used."
+        that, told = f"{held} == {ACTIVE!r}", f"Only {name_one(thing.said)} whose {thing.standing} is {ACTIVE!r} can be changed or used."
     return Rule(that=that, code=f"{thing.noun}_not_in_use", says=f"{{{thing.noun}.{LABEL}}} is '{{{held}}}'.", rule=told)
 
 
@@ -223,8 +226,13 @@ def _take(values: Mapping[str, Values], thing: Thing) -> tuple[Parameter, ...]:
 
 
 def _say_values(values: Mapping[str, Values], lead: str) -> str:
-    parts = [f"{spell(column)} {{{column}}}" for column in values]
+    parts = [f"{spell(column)} {_quote(column, one)}" for column, one in values.items()]
     return (lead + (", ".join(parts[:-1]) + " and " if parts[1:] else "") + parts[-1]) if parts else ""
+
+
+def _quote(column: str, values: Values) -> str:
+    """Words of their own stand in quotes: `description kept for the audit` reads as if something were missing."""
+    return f"'{{{column}}}'" if any(" " in one for one in values.text) else f"{{{column}}}"
 
 
 def _list_columns(values: Mapping[str, Values]) -> str:

@@ -1,5 +1,6 @@
 """Things: for each table what one of it is called, what people go by, and which of a tool's inputs say what of it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -46,11 +47,11 @@ class Thing:
     @property
     def said(self) -> str:
         """The noun for people."""
-        return " ".join(self.words)
+        return spell_words(self.words)
 
     @property
     def many(self) -> str:
-        return self.name.replace("_", " ")
+        return spell_words(self.name.split("_"))
 
     @property
     def standing(self) -> str:
@@ -72,6 +73,11 @@ class Input:
     role: Literal["own", "other", "value", "unknown", "steering"]
     about: str = ""
     """Table of a row; column of a value."""
+
+
+def spell_words(words: Sequence[str], between: str = " ") -> str:
+    """With a number to the word before it: `ipv6` said as two words would be an amount of six."""
+    return re.sub(rf"(?<=[a-z]){between}(?=\d)", "", between.join(words))
 
 
 def name_things(tables: Sequence[Table]) -> dict[str, Thing]:
@@ -105,5 +111,5 @@ def _name_column(words: Words, thing: Thing) -> str:
     bare = words[1:] if words[0] in _FRESH and len(words) > 1 else words
     size = len(thing.words)
     bare = bare[size:] if bare[:size] == thing.words and len(bare) > size else bare
-    name = "_".join(bare)
+    name = spell_words(bare, "_")
     return f"{name}_value" if iskeyword(name) or name in _TAKEN or name == thing.noun or not name.isidentifier() else name

@@ -25,7 +25,9 @@ from envmill.author.faults import (
     plan,
     promising,
     queries,
+    rewording,
     rules,
+    signing,
     statements,
     tabling,
     testing,
@@ -38,6 +40,7 @@ from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
 from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
+from schemas.typed_prompts import MetadataReply, RewordReply
 
 __all__ = ["ANYWHERE", "KINDS", "Case", "Fault", "pick_fault", "plant_kind", "spell_reply"]
 
@@ -291,9 +294,30 @@ CHAIN: dict[str, Plant[ChainReply]] = {
     "unsaid_value": chaining.leave_unsaid,
     "path_to_nowhere": chaining.misspell_path,
     "nobody_picked": chaining.pick_nobody,
+    "recited_key": chaining.recite_key,
     "step_left_out": chaining.forget_step,
     "idle_expansion": chaining.read_in_vain,
     "unknown_tool": chaining.call_unknown_tool,
+}
+
+SKETCH: dict[str, PlantBlueprint] = {
+    name: BLUEPRINT[name] for name in ("omitted_rule", "contradictory_rules", "changed_limit", "forbidden_name", "tool_planned_twice")
+}
+
+METADATA: dict[str, PlantBlueprint | Plant[InterfaceReply] | Plant[MetadataReply]] = {
+    **INTERFACE,
+    "number_as_truth": signing.give_other_type,
+    "promised_value": signing.promise_more,
+    "wrapped_reply": signing.wrap_reply,
+    "renamed_input": signing.rename_input,
+}
+
+REWORD: dict[str, Plant[RewordReply]] = {
+    "leaked_id": rewording.leak_id,
+    "leaked_tool": rewording.name_tool,
+    "nobody_named": rewording.name_nobody,
+    "changed_fact": rewording.change_fact,
+    "changed_number": rewording.change_number,
 }
 
 KINDS: dict[str, Mapping[str, Plant[Any]]] = {
@@ -318,9 +342,12 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "cases": CASES,
     "debug": DEBUG,
     "chain": CHAIN,
+    "sketch": SKETCH,
+    "metadata": METADATA,
+    "reword": REWORD,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
-_ALIKE = {"walk": "scenario"}
+_ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
 
 

@@ -39,6 +39,31 @@ def pick_nobody(case: ChainCase, dice: random.Random) -> Spoilt | None:
     return Spoilt(reply, words=f"{name} picks nobody.")
 
 
+def recite_key(case: ChainCase, dice: random.Random) -> Spoilt | None:
+    """What has to be chosen is said by the user, who cannot know it; carried out, nothing is amiss."""
+    reply = case.reply.model_dump(mode="json")
+    picks = {name: (pick["path"].rpartition(".")[2], pick["equals"]) for name, pick in reply["filling"]["picks"].items()}
+    rows = [(key, row) for held in case.reply.initial_state.values() for key, row in held.items()]
+    found = [
+        (step, path, keys[0], source["node"])
+        for step in reply["chain"]["nodes"]
+        if step["kind"] == "step"
+        for path, source in step["arguments"].items()
+        if source["kind"] == "node" and source["node"] in picks
+        for name, wanted in (picks[source["node"]],)
+        if len(keys := [key for key, row in rows if row.get(name) == wanted]) == 1
+    ]
+    if not found:
+        return None
+    step, path, key, chosen = dice.choice(found)
+    step["arguments"][path] = {"kind": "user"}
+    reply["filling"]["said"][f"{step['id']}.{path}"] = key
+    if not any(one.get("node") == chosen for one in _list_sources(reply)):
+        reply["chain"]["nodes"] = [node for node in reply["chain"]["nodes"] if node["id"] != chosen]
+        del reply["filling"]["picks"][chosen]
+    return Spoilt(reply | {"core": 0}, words=f"The user is to say {step['id']}.{path}, which only a lookup tells.")
+
+
 def forget_step(case: ChainCase, dice: random.Random) -> Spoilt | None:
     """A step that later ones take a value from is left out."""
     reply = case.reply.model_dump(mode="json")

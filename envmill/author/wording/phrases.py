@@ -1,16 +1,14 @@
 """Phrases: what people call things, and one wish said as an order or as news."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from envmill.author.article import ARTICLE, name_one
 from envmill.author.domain import Arguments, Domain, Operation, Parameter, State
 from envmill.author.formula import fill
 
-_ARTICLE = re.compile(r"\ba(?= [aeio](?!ne\b))")
-"""Where `a` is spoken as `an`; a unit and a union begin with no vowel one hears."""
 Names = dict[tuple[str, str], str]
 """(collection, row) → what this one row is called instead of its label."""
 
@@ -54,7 +52,7 @@ def can_say(wish: Wish, domain: Domain, state: State) -> bool:
 def say(template: str, wish: Wish, domain: Domain, state: State, names: Names | None = None) -> str:
     """A phrase with rows called by their labels and values spelled for people."""
     text = fill(template, lambda path: say_field(path, wish, domain, state, names or {}))
-    return _ARTICLE.sub("an", text) if " a {" in template else text
+    return ARTICLE.sub("an", text) if " a {" in template else text
 
 
 def name_goal(wish: Wish, domain: Domain, state: State, names: Names | None = None) -> str:
@@ -82,8 +80,7 @@ def describe_field(collection: str, path: list[str], domain: Domain) -> str:
         if not (reference and reference.ref):
             return f"the {step.replace('_', ' ')} in question"
         collection = reference.ref
-    noun = domain.collections[collection].noun.replace("_", " ")
-    return _ARTICLE.sub("an", f"a {noun}")
+    return name_one(domain.collections[collection].noun)
 
 
 def follow(collection: str, row_id: str, path: list[str], domain: Domain, state: State, names: Names | None = None) -> str:

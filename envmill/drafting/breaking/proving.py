@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from envmill.drafting.breaking.composing import find_shared
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.frame import Frame, Ground, list_frame
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.machine import Containers, check_health, list_frame, restart, run, set_up
-from envmill.sandbox.machines.trust import find_changed, is_below, is_compiled
+from envmill.sandbox.machines.machine import Containers, check_health, restart, run, set_up
+from envmill.sandbox.machines.trust import is_below, is_compiled, take_ground
 from schemas.system import Broken, Fault, Proof
 
 REPEATS = 5
@@ -45,7 +46,9 @@ async def prove(healthy: Healthy, broken: Broken, containers: Containers, repeat
     try:
         _compare_places(faults)
         orders = _list_orders(len(faults), repeats)
-        walks = [await _walk(healthy, broken, [faults[each] for each in order], containers) for order in orders]
+        async with containers() as container:
+            ground = await take_ground(container, healthy)
+        walks = [await _walk(healthy, broken, [faults[each] for each in order], containers, ground) for order in orders]
         _compare_walks(orders, walks)
     except Refusal as refusal:
         return Proof(reason=refusal.reason, detail=refusal.detail)
@@ -66,28 +69,28 @@ async def break_down(container: Container, broken: Broken) -> None:
     await run(container, f"{SERVICES} start")
 
 
-async def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], containers: Containers) -> Walk:
+async def _walk(healthy: Healthy, broken: Broken, order: Sequence[Fault], containers: Containers, ground: Ground) -> Walk:
     async with containers() as container:
         await set_up(container, healthy)
-        await _expect_health(container, healthy, "unhealthy")
-        before = await list_frame(container, healthy)
+        await _expect_health(container, healthy, ground, "unhealthy")
+        before = await list_frame(container, healthy, ground)
         await break_down(container, broken)
-        symptoms = [await _see_symptoms(container, healthy, order, 0)]
-        _expect_places(before, await list_frame(container, healthy), broken)
+        symptoms = [await _see_symptoms(container, healthy, ground, order, 0)]
+        _expect_places(before, await list_frame(container, healthy, ground), broken)
         for count, fault in enumerate(order, 1):
             await mend(container, fault)
             await restart(container, healthy)
-            symptoms.append(await _see_symptoms(container, healthy, order, count))
-        _expect_frame(before, await list_frame(container, healthy), broken)
+            symptoms.append(await _see_symptoms(container, healthy, ground, order, count))
+        _expect_frame(before, await list_frame(container, healthy, ground), broken)
         await restart(container, healthy)
-        await _expect_health(container, healthy, "not_lasting")
+        await _expect_health(container, healthy, ground, "not_lasting")
     return Walk(symptoms, len(symptoms) + ENDS)
 
 
-async def _see_symptoms(container: Container, healthy: Healthy, order: Sequence[Fault], mended: int) -> dict[str, str]:
+async def _see_symptoms(container: Container, healthy: Healthy, ground: Ground, order: Sequence[Fault], mended: int) -> dict[str, str]:
     """Asked twice at both ends, for a check that disturbs what it looks at would judge the next one by its own traces."""
-    said = _keep_bad(await check_health(container, healthy))
-    again = said if 0 < mended < len(order) else _keep_bad(await check_health(container, healthy))
+    said = _keep_bad(await check_health(container, healthy, ground.library))
+    again = said if 0 < mended < len(order) else _keep_bad(await check_health(container, healthy, ground.library))
     if set(said) != set(again):
         raise Refusal("check_not_idempotent", f"first {sorted(said)}, then {sorted(again)}")
     names = [_name(each) for each in order]
@@ -99,18 +102,18 @@ async def _see_symptoms(container: Container, healthy: Healthy, order: Sequence[
     return said
 
 
-async def _expect_health(container: Container, healthy: Healthy, reason: str) -> None:
-    if said := _keep_bad(await check_health(container, healthy)):
+async def _expect_health(container: Container, healthy: Healthy, ground: Ground, reason: str) -> None:
+    if said := _keep_bad(await check_health(container, healthy, ground.library)):
         raise Refusal(reason, str(said))
 
 
-def _expect_places(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
-    if stray := [path for path in find_changed(before, after) if not is_below(path, list_places(broken)) and not is_compiled(path)]:
+def _expect_places(before: Frame, after: Frame, broken: Broken) -> None:
+    if stray := [path for path in before.find_changed(after) if not is_below(path, list_places(broken)) and not is_compiled(path)]:
         raise Refusal("undeclared_change", f"breaking it changes {stray[:5]}")
 
 
-def _expect_frame(before: dict[str, str], after: dict[str, str], broken: Broken) -> None:
-    if left := [path for path in find_changed(before, after) if not is_compiled(path)]:
+def _expect_frame(before: Frame, after: Frame, broken: Broken) -> None:
+    if left := [path for path in before.find_changed(after) if not is_compiled(path)]:
         raise Refusal("not_the_opposite", f"after {[_name(each) for each in broken.faults]} were mended, {left[:5]} differ")
 
 

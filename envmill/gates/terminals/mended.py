@@ -1,13 +1,16 @@
 """Gates over a broken machine: is it paid for being mended, the whole of it, and for nothing else?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from envmill.agents.trial import Trial
 from envmill.errors import SandboxError
 from envmill.gates.base import Finding, Means, Posed, drop, fail, keep, pass_by, skip
-from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play
+from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play, play_all
 from envmill.kinds.terminal import write_step
-from envmill.sandbox.machines.files import CHECK, RECIPE, ROOT, read_machine
+from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
+from envmill.sandbox.machines.healthy import quote
 from schemas.base import Json, is_object
+from schemas.errand import Outfit
 from schemas.system import MachineState
 
 REPEATS = 5
@@ -15,6 +18,8 @@ ROTATED = 3
 """Up to so many faults every rotation of their mends was proved; beyond that only the reference path's own order is known."""
 SIBLINGS = 2
 RESTART = "services restart"
+_NOTHING = 77
+"""Exit code of a mutant that found nothing to spoil: it is no mutant."""
 
 IDLERS: dict[str, Sequence[str]] = {
     "do_nothing": (),
@@ -31,9 +36,17 @@ FORGERS: dict[str, str] = {
     "module": "echo 'import sys; sys.exit(0)' >/usr/lib/python3.11/sitecustomize.py",
     "services": "printf '#!/bin/bash\\nexit 0\\n' >/usr/local/sbin/services",
     "preload": "echo /tmp/none.so >/etc/ld.so.preload",
-    "full_disk": "head -c 900M /dev/zero >/var/tmp/full 2>/dev/null; true",
+    "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
 }
 """Those who would be judged well without mending anything."""
+
+SEARCH = (
+    "all=$(mktemp -p /dev/shm); find / /run /dev/shm -xdev -type f ! -path $all -printf '%D %p\\0' >$all 2>/dev/null; "
+    "most=$(cut -z -d' ' -f1 $all | tr '\\0' '\\n' | sort | uniq -c | sort -rn | awk 'NR == 1 {{ print $2 }}'); "
+    'grep -zv "^$most " $all | grep -zq . || most=none; '
+    "grep -zv \"^$most \" $all | cut -z -d' ' -f2- | LC_ALL=C xargs -0r grep -lF -e '{needle}' -- 2>/dev/null; rm $all"
+)
+"""Files that hold a line. Those of the base image lie on a file system of their own, and are most; where all lie on one, all are read."""
 
 TOUCHES: dict[str, str] = {
     "new_file": "echo forged >/etc/left-behind",
@@ -55,10 +68,11 @@ async def look_five_times(subject: Posed, means: Means) -> Finding:
     """Both ends of the mending, on five machines each: what is only sometimes broken, or only sometimes mended, shows."""
     if finding := await _repeat("S11", subject, means, REPEATS):
         return finding
-    try:
-        nothing = [(await play(subject, means, (), turn)).seen[-1].state for turn in range(REPEATS)]
-    except (BrokenMachine, SandboxError) as error:
-        return fail("S11", "no_verdict", str(error))
+    nothing: list[Json] = []
+    for trial in await play_all(subject, means, [()] * REPEATS, range(REPEATS)):
+        if not isinstance(trial, Trial):
+            return fail("S11", "no_verdict", str(trial))
+        nothing.append(trial.seen[-1].state)
     if any(state != subject.scenario.initial_state for state in nothing):
         return drop("S11", "start_differs", "nobody touched it, and it does not always begin as the scenario says", nothing)
     return keep("S11", {"machines": 2 * REPEATS})
@@ -88,52 +102,80 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
         f"mended, then broken again in place {place + 1}": [*steps, write_step(f"services stop\n{script}\nservices start || true")]
         for place, script in enumerate(breaks)
     }
+    for name, script in _spoil_places(subject):
+        try:
+            spoilt = (await play(subject, means, [*steps, script])).replies[-1].parts
+        except (BrokenMachine, SandboxError) as error:
+            return fail("S4", "no_verdict", f"{name}: {error}")
+        if spoilt and spoilt[0]["value"]["exit_code"] != _NOTHING:
+            plays[name] = [*steps, script]
     plays |= {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
     return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", {"mutants": len(plays), "killed": len(plays)})
 
 
+def _spoil_places(subject: Posed) -> Iterator[tuple[str, str]]:
+    """Where tests name what was made: made, and then lost again, or its content."""
+    state = MachineState.model_validate(subject.scenario.initial_state)
+    asked = subject.environment.files[state.exam] if state.exam else ""
+    for place in (each for each in state.places if each in asked):
+        there = f"[ -e {quote(place)} ] || (exit {_NOTHING})"
+        yield f"{place} gone", f"{there} && rm -rf {quote(place)}"
+        yield (
+            f"{place} emptied",
+            f"find {quote(place)} -type f -size +0c -exec truncate -s 0 {{}} + -print | grep -q . || (exit {_NOTHING})",
+        )
+
+
 async def look_at_collateral(subject: Posed, means: Means) -> Finding:
     page = read_machine(subject.environment.files).system.page
-    plays: dict[str, Sequence[str]] = {name: [*list_steps(subject), script.format(page=page)] for name, script in TOUCHES.items()}
+    touches = {name: script.format(page=page) for name, script in TOUCHES.items() if page or name != "page"}
+    plays: dict[str, Sequence[str]] = {name: [*list_steps(subject), script] for name, script in touches.items()}
     return await find_paid("S5", "collateral_unseen", subject, means, plays) or keep("S5", {"touches": list(plays)})
 
 
 async def look_at_other_routes(subject: Posed, means: Means) -> Finding:
     """Other orders, looking around first, a copy beside what is edited, a service restarted once more."""
-    for name, commands in _list_routes(subject):
-        try:
-            trial = await play(subject, means, commands)
-        except (BrokenMachine, SandboxError) as error:
-            return fail("S6", "no_verdict", f"{name}: {error}")
+    routes = list(_list_routes(subject))
+    for (name, commands), trial in zip(routes, await play_all(subject, means, [each for _, each in routes]), strict=True):
+        if not isinstance(trial, Trial):
+            return fail("S6", "no_verdict", f"{name}: {trial}")
         if trial.verdict.outcome != "pass":
             evidence: Json = {"commands": list(commands), "verdict": trial.verdict.model_dump()}
             return drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence)
-    return keep("S6", {"routes": [name for name, _ in _list_routes(subject)]})
+    return keep("S6", {"routes": [name for name, _ in routes]})
 
 
 def _list_routes(subject: Posed) -> Iterator[tuple[str, Sequence[str]]]:
     steps = list_steps(subject)
     machine, state = read_machine(subject.environment.files), MachineState.model_validate(subject.scenario.initial_state)
-    if 1 < len(steps) <= ROTATED:
+    if 1 < len(steps) <= ROTATED and state.breaks:
         yield from ((f"rotated by {turn}", [*steps[turn:], *steps[:turn]]) for turn in range(1, len(steps)))
     copies = "; ".join(f"cp -a {place} /root/copy-{number}" for number, place in enumerate(state.places))
     yield "copies kept", [f"{copies}; true", *steps]
     yield (
         "looked around",
-        [f"cat {machine.system.page}; ps aux; ls -laR /etc >/dev/null; services status; cd /tmp; x=1", *steps, f"{RESTART}; exit"],
+        [
+            f"cat {machine.system.page} </dev/null; ps aux; ls -laR /etc >/dev/null; services status; cd /tmp; x=1",
+            *steps,
+            f"{RESTART}; exit",
+        ],
     )
 
 
 async def look_at_leaks(subject: Posed, means: Means) -> Finding:
     """Neither the image nor the machine as it is handed over holds the check, the breaks or the mends."""
     files = subject.environment.files
-    secrets = [*_list_telling(files[CHECK]), *(line for step in list_steps(subject) for line in _list_telling(step))]
+    exam = MachineState.model_validate(subject.scenario.initial_state).exam
+    # What an errand wants may well be spelled out in its request; what has to be worked out may not.
+    secret = _list_answers(files) if exam else [line for step in list_steps(subject) for line in _list_telling(step)]
+    exam = exam or CHECK
+    secrets = [*_list_telling(files[exam]), *secret]
     shown = "\n".join(text for name, text in files.items() if name.startswith(f"{ROOT}/") or name == RECIPE)
     if told := [line for line in secrets if line in shown or line in subject.scenario.request]:
         return drop("S9", "told", f"an agent can read {told[0]!r}", told[:20])
-    needle = max((line for line in _list_telling(files[CHECK]) if "'" not in line), key=len, default=CHECK)
+    needle = max((line for line in _list_telling(files[exam]) if "'" not in line), key=len, default=exam)
     script = (
-        f"grep -rlF --exclude-dir=proc --exclude-dir=sys -e '{needle}' / 2>/dev/null; "
+        f"{SEARCH.format(needle=needle)}; "
         "ls -d /tests /solution /logs /run/judge-* 2>/dev/null; ls -A /tmp /root; "
         "cat /root/.bash_history 2>/dev/null; env | grep -i envmill"
     )
@@ -144,6 +186,11 @@ async def look_at_leaks(subject: Posed, means: Means) -> Finding:
     found: str = trial.replies[0].parts[0]["value"]["output"]
     left = [line for line in found.splitlines() if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")]
     return drop("S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left) if left else keep("S9")
+
+
+def _list_answers(files: Mapping[str, str]) -> list[str]:
+    """What has to be worked out."""
+    return Outfit.model_validate_json(files[ERRAND]).errand.answers if ERRAND in files else []
 
 
 def _list_telling(text: str) -> list[str]:
@@ -184,11 +231,9 @@ async def look_at_siblings(subject: Posed, means: Means) -> Finding:
 async def _repeat(gate: str, subject: Posed, means: Means, times: int) -> Finding | None:
     """What is wrong with the reference path on one of so many machines."""
     ends: list[Json] = []
-    for turn in range(times):
-        try:
-            trial = await play(subject, means, list_steps(subject), turn)
-        except (BrokenMachine, SandboxError) as error:
-            return fail(gate, "no_verdict", str(error))
+    for trial in await play_all(subject, means, [list_steps(subject)] * times, range(times)):
+        if not isinstance(trial, Trial):
+            return fail(gate, "no_verdict", str(trial))
         told: list[Json] = [reply.parts[0]["value"] if reply.parts else reply.message for reply in trial.replies]
         bad = [each for each in told if not is_object(each) or each["exit_code"] != 0]
         if gate == "S1" and bad:

@@ -35,8 +35,10 @@ FUNNEL = View(
     questions=(
         ("Where do candidates leave the line?", "select lap, stage, entered, kept, dropped, error from funnel where run = 'nightly-1'"),
         (
-            "Which share of each step survives, over all runs?",
-            "select lap, stage, round(sum(kept) / sum(entered), 2) as share from funnel group by lap, stage order by lap, stage",
+            "At which step do recipes lose how much, side by side?",
+            """select lap, stage, recipe, count(*) as entered, round(count(*) filter (outcome = 'kept') / count(*), 2) as share,
+       mode(reason) filter (outcome <> 'kept') as most_often
+from exits group by lap, stage, recipe order by lap, stage, recipe""",
         ),
         ("Does anything wait for a Retry?", "select run, lap, stage, error from funnel where error > 0"),
     ),

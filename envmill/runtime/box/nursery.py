@@ -1,7 +1,8 @@
 """The process that makes boxes and buries them: a child of the driver, in a mount namespace of its own, so that nothing outlives it.
 
     driver ──up, down, snapshot, forget──► nursery ──clone──► the first process of a box
-                                             └─ overlays and scratch folders, seen from in here only
+                                             ├─ overlays and scratch folders, seen from in here only
+                                             └─ when nobody asks: boxes like the last ones, made ahead
 
 It runs nobody's code. Started as `python -m envmill.runtime.box.nursery DESCRIPTOR STORE`.
 """
@@ -10,6 +11,7 @@ import contextlib
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -32,6 +34,12 @@ _FILES = 200_000
 """Files a box may make."""
 LARGEST = 1 << 18
 """Bytes of a message."""
+_ALIKE = ("tree", "layers", "user", "memory", "processes", "disk", "cores")
+"""What makes one box as good as another."""
+SPARES = 2
+"""Boxes that are kept ready, of the sort that was asked for last; a few megabytes each."""
+_IDLE = 0.01
+"""Seconds without a request after which one is made: who asks often is not kept waiting by it."""
 
 
 @dataclass
@@ -43,6 +51,8 @@ class Crib:
     pid: int = 0
     group: Group | None = None
     mounts: list[Path] = field(default_factory=list[Path])
+    wire: socket.socket | None = None
+    """The driver's end, until it is handed over."""
 
 
 class Nursery:
@@ -54,6 +64,9 @@ class Nursery:
         self._cribs: dict[str, Crib] = {}
         self._forgotten: set[str] = set()
         self._dying: list[Crib] = []
+        self._sort: Message = {}
+        self._spares: list[Crib] = []
+        self._made = 0
 
     def settle(self) -> Message:
         """Take a place of its own and try everything once; what holds here, and what does not."""
@@ -68,69 +81,136 @@ class Nursery:
         self._try_box()
         return {"users": self.wide, "filter": denials.supported(), "groups": self._try_groups()}
 
-    def do_up(self, request: Message, wire: int) -> Message:
-        """A box that talks over the wire given."""
-        name, crib = request["name"], Crib(self.store / request["name"], request["layers"])
-        self._cribs[name] = crib
+    def do_up(self, request: Message) -> Message:
+        """A box; its wire goes with the answer."""
+        if self._forgotten & set(request["layers"]):
+            raise OSError("its layer was forgotten")
+        sort = {name: request[name] for name in _ALIKE}
+        if sort != self._sort:
+            self._drop_spares()
+        self._sort = sort
+        self._cribs[request["name"]] = self._spares.pop(0) if self._spares else self._make(sort)
+        return {}
+
+    def do_settle(self, _: Message) -> Message:
+        """Until there are as many spares as there may be."""
+        while self.prepare():
+            pass
+        for crib in self._spares:
+            assert crib.wire
+            crib.wire.recv(1, socket.MSG_PEEK)
+        return {}
+
+    def do_empty(self, _: Message) -> Message:
+        """No spares, until a box is asked for again."""
+        self._drop_spares()
+        self._sort = {}
+        return {}
+
+    def prepare(self) -> bool:
+        """One more spare, if there is room for it."""
+        if not self._sort or len(self._spares) >= SPARES:
+            return False
         try:
-            self._spread(crib, request)
-            crib.group = self._enclose(name, request)
-            crib.pid = self._bear(crib, wire, request)
+            self._spares.append(self._make(self._sort))
+        except OSError:  # whoever asks for one is told why
+            self._sort = {}
+            return False
+        return True
+
+    def take_wire(self, request: Message) -> socket.socket | None:
+        """What the answer to a request takes along."""
+        crib = self._cribs.get(request["name"]) if request["op"] == "up" else None
+        wire = crib.wire if crib else None
+        if crib:
+            crib.wire = None
+        return wire
+
+    def _make(self, sort: Message) -> Crib:
+        self._made += 1
+        name = f"box{self._made}"
+        crib = Crib(self.store / name, sort["layers"])
+        crib.wire, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._spread(crib, sort)
+                crib.group = self._enclose(name, sort)
+                crib.pid = self._bear(crib, theirs.fileno(), sort)
         except BaseException:
-            self.do_down(request, -1)
+            self._end(crib)
             raise
         finally:
             if crib.group:
                 crib.group.shut()
-        return {}
+        return crib
 
-    def do_down(self, request: Message, _: int) -> Message:
+    def _drop_spares(self) -> None:
+        while self._spares:
+            self._end(self._spares.pop())
+
+    def _end(self, crib: Crib) -> None:
+        if crib.wire:
+            crib.wire.close()
+        if crib.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(crib.pid, signal.SIGKILL)
+        self._dying.append(crib)
+
+    def do_down(self, request: Message) -> Message:
         """Its first process is killed, and with it all others; it is buried once that is answered."""
         if crib := self._cribs.pop(request["name"], None):
-            if crib.pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(crib.pid, signal.SIGKILL)
-            self._dying.append(crib)
+            self._end(crib)
         return {}
 
-    def bury(self) -> None:
-        """Whoever was taken down holds no files any more."""
-        while self._dying:
-            crib = self._dying.pop()
-            if crib.pid:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(crib.pid, 0)
-            for place in reversed(crib.mounts):
-                unmount(str(place))
-            with contextlib.suppress(OSError):
-                crib.folder.rmdir()
-            if crib.group:
-                crib.group.remove()
-        stood_on = {layer for crib in self._cribs.values() for layer in crib.layers}
+    def bury(self, wait: bool = False) -> bool:
+        """Whoever was taken down and holds no files any more; whether somebody is left."""
+        dying, self._dying = self._dying, []
+        for crib in dying:
+            if not wait and not _is_gone(crib.pid):
+                self._dying.append(crib)
+                continue
+            self._bury_one(crib)
+        stood_on = {layer for crib in [*self._cribs.values(), *self._spares, *self._dying] for layer in crib.layers}
         for layer in self._forgotten - stood_on:
             _remove_tree(self.store / layer)
             self._forgotten.discard(layer)
+        return bool(self._dying)
 
-    def do_snapshot(self, request: Message, _: int) -> Message:
+    def _bury_one(self, crib: Crib) -> None:
+        if crib.pid:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(crib.pid, 0)
+        for place in reversed(crib.mounts):
+            unmount(str(place))
+        with contextlib.suppress(OSError):
+            crib.folder.rmdir()
+        if crib.group:
+            crib.group.remove()
+
+    def do_snapshot(self, request: Message) -> Message:
         """Copy what a box wrote. Its processes are held still meanwhile."""
         return {"bytes": copy_layer(self._cribs[request["name"]].folder / "upper", self.store / request["layer"])}
 
-    def do_changes(self, request: Message, _: int) -> Message:
+    def do_changes(self, request: Message) -> Message:
         """What a box wrote, as paths; where they are too many, how many there are."""
         found = list(list_changes(self._cribs[request["name"]].folder / "upper"))
         text = json.dumps(found)
         return {"changes": found} if len(text) < _TOLD else {"too_many": len(found)}
 
-    def do_forget(self, request: Message, _: int) -> Message:
+    def do_forget(self, request: Message) -> Message:
         """A layer that nobody begins with any more; it goes with the last box that stands on it."""
         self._forgotten.add(request["layer"])
+        if request["layer"] in self._sort.get("layers", ()):
+            self._drop_spares()
+            self._sort = {}
         return {}
 
     def close(self) -> None:
         """Bury all."""
+        self._drop_spares()
         for name in list(self._cribs):
-            self.do_down({"name": name}, -1)
-        self.bury()
+            self.do_down({"name": name})
+        self.bury(wait=True)
 
     def _spread(self, crib: Crib, request: Message) -> None:
         crib.folder.mkdir()
@@ -142,7 +222,8 @@ class Nursery:
                 os.chown(crib.folder / name, SHIFT, SHIFT)
         lower = ":".join([*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]])
         options = f"lowerdir={lower},upperdir={crib.folder}/upper,workdir={crib.folder}/work"
-        mount("overlay", f"{crib.folder}/root", options if self.wide else f"{options},userxattr")
+        # A folder that was renamed is copied: then all that is another than below lies in the upper folder.
+        mount("overlay", f"{crib.folder}/root", f"{options},redirect_dir=off" if self.wide else f"{options},userxattr")
         crib.mounts.append(crib.folder / "root")
 
     def _enclose(self, name: str, request: Message) -> Group | None:
@@ -171,14 +252,12 @@ class Nursery:
         """An empty box lives, or OSError."""
         for name in ("proc", "dev", "run"):
             (self.store / "empty" / name).mkdir(parents=True)
-        near, far = socket.socketpair()
-        request = {"name": "trial", "tree": str(self.store / "empty"), "layers": (), "user": "root"}
-        with near, far:
-            self.do_up(request | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0}, far.fileno())
-            far.close()
-            said = near.recv(4096)
-            self.do_down(request, -1)
-            self.bury()
+        sort = {"tree": str(self.store / "empty"), "layers": (), "user": "root"}
+        crib = self._make(sort | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0})
+        assert crib.wire
+        said = crib.wire.recv(4096)
+        self._end(crib)
+        self.bury(wait=True)
         if b"ready" not in said:
             raise OSError(said.decode(errors="replace").removeprefix("broken: ") or "a box's first process died")
 
@@ -218,20 +297,36 @@ def _remove_tree(folder: Path) -> None:
 
 
 def serve(wire: socket.socket, nursery: Nursery) -> None:
-    """One request after the other, until the driver is gone."""
+    """One request after the other, until the driver is gone; burials and spares in between."""
+    left, idle = False, False
     while True:
-        text, descriptors, _, _ = socket.recv_fds(wire, LARGEST, 1)
+        if (left or not idle) and not select.select([wire], [], [], _IDLE)[0]:
+            left = nursery.bury()
+            idle = not left and not nursery.prepare()
+            continue
+        text = wire.recv(LARGEST)
         if not text:
             return
-        request = json.loads(text)
-        try:
-            answer = getattr(nursery, f"do_{request['op']}")(request, descriptors[0] if descriptors else -1)
-        except (OSError, KeyError) as error:
-            answer = {"broken": str(error)}
-        for descriptor in descriptors:
-            os.close(descriptor)
-        wire.send(json.dumps({"id": request["id"], **answer}).encode())
-        nursery.bury()
+        _answer(wire, nursery, json.loads(text))
+        left, idle = nursery.bury(), False
+
+
+def _answer(wire: socket.socket, nursery: Nursery, request: Message) -> None:
+    try:
+        answer = getattr(nursery, f"do_{request['op']}")(request)
+    except (OSError, KeyError) as error:
+        answer = {"broken": str(error)}
+    taken = nursery.take_wire(request)
+    socket.send_fds(wire, [json.dumps({"id": request["id"], **answer}).encode()], [taken.fileno()] if taken else [])
+    if taken:
+        taken.close()
+
+
+def _is_gone(pid: int) -> bool:
+    """Whether it ended, or never was; it is waited for later."""
+    with contextlib.suppress(ChildProcessError):
+        return not pid or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return True
 
 
 def main() -> None:

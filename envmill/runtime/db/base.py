@@ -14,6 +14,8 @@ SETUP = ("pragma foreign_keys = on", "pragma recursive_triggers = on", "pragma t
 """Both backends alike. Recursive triggers: without them REPLACE deletes a row and tells nobody."""
 
 
+LONGEST_VALUE = 16 * 2**20
+"""Bytes of one value, and of one row: SQLite's own bound is a gigabyte, which no reply could carry and no state should hold."""
 WRONG_BINDINGS = "the parameters given are not those the statement names"
 
 

@@ -38,8 +38,9 @@ class Database:
         self._in_call = False
         self._memo: tuple[int, str] = (-1, "")
         try:
-            with self._guard.trust():
+            with self._guard.open():
                 self._backend.script(schema)
+            with self._guard.trust():
                 self.tables = read_tables(self._ask)
                 self._guard_keys()
         except DbError as error:

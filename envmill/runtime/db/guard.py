@@ -9,6 +9,9 @@ OK, DENY, IGNORE = 0, 1, 2
 _PRAGMA, _READ, _TRANSACTION, _UPDATE, _ATTACH, _DETACH = 19, 20, 22, 23, 24, 25
 _INSERT, _DELETE, _SELECT, _FUNCTION, _SAVEPOINT, _RECURSIVE = 18, 9, 21, 31, 32, 33
 _ALLOWED = frozenset((_READ, _UPDATE, _INSERT, _DELETE, _SELECT, _SAVEPOINT, _RECURSIVE))
+_CREATE_INDEX, _CREATE_TABLE, _CREATE_TRIGGER, _CREATE_VIEW, _REINDEX, _CREATE_VIRTUAL = 1, 2, 7, 8, 27, 29
+_OPENING = _ALLOWED | {_CREATE_INDEX, _CREATE_TABLE, _CREATE_TRIGGER, _CREATE_VIEW, _REINDEX, _FUNCTION}
+"""What a schema may do: make what lasts, in this database."""
 
 _FORBIDDEN = frozenset(
     ("load_extension", "sqlite_version", "sqlite_source_id", "sqlite_compileoption_get", "total_changes", "fts3_tokenizer")
@@ -32,7 +35,7 @@ BUDGET = 50_000_000
 
 _WRITES = frozenset((_INSERT, _DELETE, _UPDATE))
 OURS = "envmill_"
-"""Begins the name of every trigger of ours."""
+"""Begins the name of every trigger of ours, and of nothing else: what such a trigger does is not noted as the tool's."""
 _REMEMBERED = 4096
 """Statements: SQLite asks once while one stays prepared, so what it touches is kept by its text."""
 
@@ -42,6 +45,8 @@ class Guard:
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.trusted = False
+        self.opening = False
+        """The schema is being read."""
         self.refused = ""
         """Why the last statement was refused, in words for its author."""
         self._budget = budget
@@ -68,6 +73,15 @@ class Guard:
         return found
 
     @contextmanager
+    def open(self) -> Generator[None]:
+        """Statements of a schema may create, and nothing else."""
+        self.opening, self.refused = True, ""
+        try:
+            yield
+        finally:
+            self.opening = False
+
+    @contextmanager
     def trust(self) -> Generator[None]:
         """Statements of our own are not asked about."""
         before, self.trusted = self.trusted, True
@@ -80,12 +94,14 @@ class Guard:
         """SQLite's authorizer."""
         if self.trusted:
             return OK
+        if self.opening:
+            return OK if action in _OPENING else self._refuse(_WORDS.get(action, _CREATES))
         if action in _ALLOWED:
             if first and (action == _READ or action in _WRITES) and not (trigger or "").startswith(OURS):
                 self._noted.add((first, action != _READ))
             return OK
         if action == _FUNCTION:
-            forbidden = second in _FORBIDDEN or (second == TOUCH and not trigger)
+            forbidden = second in _FORBIDDEN or (second == TOUCH and not (trigger or "").startswith(OURS))
             return self._refuse(f"the function {second}() is not available here") if forbidden else OK
         if action == _PRAGMA and first in _HARMLESS:
             return OK
@@ -106,10 +122,12 @@ class Guard:
         return DENY
 
 
+_CREATES = "a schema may only create tables, indexes, triggers and views that last"
 _WORDS = {
     _PRAGMA: "PRAGMA is not available here",
     _ATTACH: "ATTACH is not available here",
     _DETACH: "DETACH is not available here",
+    _CREATE_VIRTUAL: "the rows of a virtual table cannot be followed: make it a plain table",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import SETUP, WRONG_BINDINGS, Parameters, Ran, translate
+from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, Ran, translate
 from envmill.runtime.db.changes import RowChange, in_order
 from envmill.runtime.db.faults import DbError
 from envmill.runtime.db.guard import TICK, Guard
@@ -57,6 +57,7 @@ class Sessions:
         self._session: Any = None
         self._earlier = b""
         self._connection = self._apsw.Connection(":memory:", vfs=_VFS)
+        self._connection.limit(self._apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         self._connection.authorizer = guard.allow
         self._connection.set_progress_handler(guard.tick, TICK)
         self._connection.create_scalar_function("random", clock.draw_integer, 0)

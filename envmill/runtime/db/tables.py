@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.runtime.db.faults import SchemaFault
+from envmill.runtime.db.faults import DbError, SchemaFault
+from envmill.runtime.db.guard import OURS
 
 Value = None | int | float | str | bytes
 Rows = list[tuple[Any, ...]]
@@ -33,6 +34,10 @@ def read_tables(ask: Callable[[str], Rows]) -> dict[str, Table]:
     """Tables by name, or SchemaFault with the mend."""
     tables: dict[str, Table] = {}
     for kind, name, sql in ask("select type, name, coalesce(sql, '') from sqlite_schema order by name"):
+        if name.lower().startswith(OURS):
+            raise SchemaFault(f"The {kind} {name} has a name that the database keeps for its own: name it without {OURS}.")
+        if kind == "view":
+            _check_view(name, ask)
         if kind == "table" and not name.startswith("sqlite_"):
             _check_declaration(name, sql)
             tables[name] = _read_table(name, ask)
@@ -53,10 +58,16 @@ def spell_trigger(name: str, when: str, table: Table, condition: str, action: st
 
 
 def _check_declaration(name: str, sql: str) -> None:
-    if sql.lower().startswith("create virtual"):
-        raise SchemaFault(f"{name} is a virtual table, whose rows cannot be followed: make it a plain table.")
     if _DEFERRED.search(sql):
         raise SchemaFault(f"{name} defers a foreign key to the end of a transaction, and calls have none: leave INITIALLY DEFERRED out.")
+
+
+def _check_view(name: str, ask: Callable[[str], Rows]) -> None:
+    """SQLite looks at what a view reads only when somebody asks it: every call that does would fail."""
+    try:
+        ask(f"explain select 1 from {quote(name)}")
+    except DbError as error:
+        raise SchemaFault(f"The view {name} cannot be read ({error}): make what it reads, or leave it out.") from None
 
 
 def _read_table(name: str, ask: Callable[[str], Rows]) -> Table:

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import Any
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import SETUP, WRONG_BINDINGS, Parameters, Ran, translate
+from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, Ran, translate
 from envmill.runtime.db.changes import RowChange, compare, in_order, read_value, spell_value
 from envmill.runtime.db.faults import DbError
 from envmill.runtime.db.guard import MINE, TICK, TOUCH, Guard
@@ -33,6 +33,7 @@ class Triggers:
         self._armed = False
         self._touched: dict[tuple[str, Key], tuple[Any, ...] | None] = {}
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         self._connection.set_authorizer(guard.allow)
         self._connection.set_progress_handler(guard.tick, TICK)
         self._connection.create_function("random", 0, clock.draw_integer)

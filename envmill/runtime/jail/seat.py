@@ -59,8 +59,9 @@ class Seat:
     def _play_in_place(self, steps: list[Message], until: float) -> list[Message]:
         """Nothing, when the standing or the process asks for a fresh one."""
         # Whoever has memory shuffled first wants to see what a process of its own makes of it; and a large state that a template keeps
-        # is inherited in less time than it is unpacked.
-        apart = self._always_fresh or steps[0].get("shaken") or steps[0].get("large")
+        # is inherited in less time than it is unpacked, unless it only has to be rolled back.
+        inherited = steps[0].get("large") and not self._template.rolls_back
+        apart = self._always_fresh or steps[0].get("shaken") or inherited
         inmate = None if apart else self._find_used()
         if inmate is None:
             return []

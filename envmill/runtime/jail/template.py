@@ -15,6 +15,7 @@ from envmill.runtime.jail.ladder import EPISODES, Standing, Tape
 from envmill.runtime.jail.loop import CONSTRUCT
 from envmill.runtime.jail.stock import Known
 from envmill.runtime.jail.wire import FORK, BadFrame, Channel, Closed, Message, Overdue, send_with_fds
+from envmill.runtime.program import SCHEMA
 
 WARM = 4
 """Used processes of one program kept for its next episodes: 2 MB each."""
@@ -44,6 +45,8 @@ class Template:
         self._met: deque[str] = deque(maxlen=MET)
         self.standing = standing
         self.fault = ""
+        self.rolls_back = False
+        """Its state is a database's: what was done to it is undone whatever its size."""
         self.live = 0
         """Sessions that hang on it: it must outlive them."""
         self.taken = 0
@@ -60,6 +63,7 @@ class Template:
 
     def compile(self, program: Message) -> None:
         """Compile the program in the jail. A compiler that hangs or dies is the program's fault."""
+        self.rolls_back = SCHEMA in program.get("files", ())
         if not ask(self._process.channel, None, TRUSTED).get("ready"):
             raise Broken("A jailed process did not report itself ready.")
         try:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Change, Condition, Container, Engine, Layer, Limits, Moved, Ran, lend
+from envmill.sandbox.containers.base import Change, Condition, Container, Digest, Engine, Layer, Limits, Moved, Ran, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.image import Image, find_base
 from envmill.settings import Settings
@@ -18,6 +18,7 @@ __all__ = [
     "Change",
     "Condition",
     "Container",
+    "Digest",
     "Engine",
     "Image",
     "Layer",
@@ -48,7 +49,8 @@ ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {"box": 
 
 @asynccontextmanager
 async def open_engine(settings: Settings, name: str = "") -> AsyncGenerator[Engine]:
-    """The engine of a name, or the first of which every limit holds here; where there is none, the first that works at all."""
+    """The engine of a name or the settings', or the first of which every limit holds here; without one, the first that works at all."""
+    name = name or settings.engine
     engine = await (_choose(settings) if not name else _open(settings, name))
     try:
         yield engine

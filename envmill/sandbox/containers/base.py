@@ -6,7 +6,7 @@ A container that broke raises SandboxError. What a command does, to itself, its 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from envmill.sandbox.containers.image import Image
 
@@ -61,6 +61,15 @@ class Moved:
     """Name of the refusal, like ENOENT or ENOSPC."""
 
 
+class Digest(NamedTuple):
+    """What a file is, without its content."""
+
+    mark: str
+    """It is another one whenever something was written to the file, or it was replaced."""
+    content: str
+    """Digest of what is in it; empty where the mark was the known one."""
+
+
 @dataclass(frozen=True)
 class Layer:
     """What a container had written when it was looked at; another can begin with it, in the same engine."""
@@ -109,6 +118,10 @@ class Container(Protocol):
         """A regular file's content."""
         ...
 
+    async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
+        """What each of these files is, as far as it is there; those whose mark is known are not read."""
+        ...
+
     async def snapshot(self) -> Layer:
         """Its files as they are now. Processes stand still meanwhile and are no part of it."""
         ...
@@ -149,6 +162,8 @@ class Engine(Protocol):
     """Makes containers. Open it with `open_engine`; what it made goes with it."""
 
     name: ClassVar[str]
+    branches: ClassVar[bool]
+    """Whether beginning with a layer, and the list of what was changed since, cost less than setting a machine up and listing it whole."""
     condition: Condition
 
     async def up(self, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root") -> Container:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import platform
 import signal
 import socket
@@ -36,6 +37,7 @@ class Boxes:
     """The engine. Its nursery ends with it, and so does every box."""
 
     name: ClassVar[str] = "box"
+    branches: ClassVar[bool] = True
 
     def __init__(self, process: subprocess.Popen[bytes], wire: socket.socket, hello: dict[str, Any]) -> None:
         self._process, self._wire = process, wire
@@ -43,6 +45,7 @@ class Boxes:
         self._due: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._broken = ""
         self._shift = SHIFT if hello["users"] else -1
+        self._trees: dict[str, Path] = {}
         self.condition = _describe(hello)
         asyncio.get_running_loop().add_reader(wire.fileno(), self._hear)
 
@@ -89,14 +92,30 @@ class Boxes:
             self._process.kill()
             await asyncio.to_thread(self._process.wait)
 
-    def unpack(self, image: Image) -> Path:
-        """The image's tree as this engine needs it."""
-        return image.unpack(self._shift)
+    async def unpack(self, image: Image) -> Path:
+        """The image's tree as this engine needs it. Unpacking takes seconds, once."""
+        if (tree := self._trees.get(image.digest)) and tree.is_dir():
+            return tree
+        try:
+            self._trees[image.digest] = await asyncio.to_thread(image.unpack, self._shift)
+        except OSError as error:
+            raise SandboxError(
+                f"The image in {image.folder} cannot be unpacked: {error}. Free space there, or set ENVMILL_IMAGES."
+            ) from None
+        return self._trees[image.digest]
 
     def number(self) -> int:
         return next(self._numbers)
 
-    async def ask(self, request: dict[str, Any], descriptor: int | None = None) -> dict[str, Any]:
+    async def settle(self) -> None:
+        """Until boxes like the last one are ready ahead."""
+        await self.ask({"op": "settle"})
+
+    async def empty(self) -> None:
+        """Take down what is ready ahead."""
+        await self.ask({"op": "empty"})
+
+    async def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """One request to the nursery and its answer; SandboxError when it could not be done."""
         if self._broken:
             raise SandboxError(self._broken)
@@ -104,7 +123,7 @@ class Boxes:
         text = json.dumps({"id": number, **request}).encode()
         answer = self._due[number] = asyncio.get_running_loop().create_future()
         try:
-            await self._send(text, descriptor)
+            await self._send(text)
             async with asyncio.timeout(_ANSWERS):
                 found = await answer
         except (OSError, TimeoutError) as error:
@@ -122,27 +141,29 @@ class Boxes:
             with contextlib.suppress(OSError):  # whoever does not take it is about to end
                 self._wire.send(json.dumps({"id": self.number(), **request}).encode())
 
-    async def _send(self, text: bytes, descriptor: int | None) -> None:
+    async def _send(self, text: bytes) -> None:
         while True:
             try:
-                socket.send_fds(self._wire, [text], [descriptor] if descriptor is not None else [])
+                self._wire.send(text)
                 return
             except BlockingIOError:
                 await asyncio.sleep(0.001)
 
     def _hear(self) -> None:
         try:
-            text = self._wire.recv(LARGEST)
+            text, descriptors, _, _ = socket.recv_fds(self._wire, LARGEST, 1, socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:
             return
         except OSError:
-            text = b""
+            text, descriptors = b"", []
         if not text:
             self._end("The nursery of boxes died; its boxes with it.")
             return
-        answer = json.loads(text)
+        answer = json.loads(text) | {"wire": next(iter(descriptors), -1)}
         if (due := self._due.get(answer["id"])) and not due.done():
             due.set_result(answer)
+        elif answer["wire"] >= 0:
+            os.close(answer["wire"])  # whoever asked has given up
 
     def _end(self, why: str) -> None:
         if self._broken:
@@ -165,26 +186,18 @@ class Box(Kept):
 
     async def begin(self, layer: Layer | None) -> None:
         """Be a new box."""
-        # Unpacking takes seconds, once; afterwards it is a look at a folder.
-        try:
-            tree = await asyncio.to_thread(self._engine.unpack, self._image)
-        except OSError as error:
-            raise SandboxError(
-                f"The image in {self._image.folder} cannot be unpacked: {error}. Free space there, or set ENVMILL_IMAGES."
-            ) from None
+        tree = await self._engine.unpack(self._image)
         self._name = f"box{self._engine.number()}"
-        mine, theirs = socket.socketpair()
         request = {
             "op": "up", "name": self._name, "tree": str(tree), "layers": layer.names if layer else (), "user": self._user,
             "memory": self._limits.memory, "processes": self._limits.processes, "disk": self._limits.disk, "cores": self._limits.cores,
         }  # fmt: skip
-        with theirs:
-            try:
-                await self._engine.ask(request, theirs.fileno())
-            except BaseException:
-                mine.close()
-                self._engine.tell({"op": "down", "name": self._name})
-                raise
+        try:
+            answer = await self._engine.ask(request)
+        except BaseException:
+            self._engine.tell({"op": "down", "name": self._name})
+            raise
+        mine = socket.socket(fileno=answer["wire"])
         self._begun = layer
         _, self._talk = await asyncio.get_running_loop().create_connection(Conversation, sock=mine)
         try:

@@ -12,7 +12,7 @@ import orjson
 
 from envmill.errors import SandboxError
 from envmill.runtime.box.keeper import FRAME, LARGEST
-from envmill.sandbox.containers.base import Moved, Ran
+from envmill.sandbox.containers.base import Digest, Moved, Ran
 
 SLACK = 60.0
 """Seconds beyond its own deadline after which a request's keeper counts as hung."""
@@ -69,6 +69,12 @@ class Conversation(asyncio.Protocol):
     async def get(self, path: str, cap: int) -> Moved:
         answer, content = await self.ask({"op": "get", "path": _check_path(path), "cap": min(cap, LARGEST)})
         return Moved(content) if answer["outcome"] == "done" else Moved(None, answer["reason"], answer["errno"])
+
+    async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
+        answer, _ = await self.ask({"op": "digest", "paths": [_check_path(path) for path in paths], "known": dict(known)})
+        if answer["outcome"] != "done":
+            raise SandboxError(f"Files could not be compared: {answer['reason']}. {_MEND}")
+        return {path: Digest(mark, content) for path, (mark, content) in answer["digests"].items()}
 
     async def ask(self, request: dict[str, Any], content: bytes = b"", seconds: float = 0.0) -> tuple[dict[str, Any], bytes]:
         """One request and its reply."""

@@ -65,6 +65,7 @@ class Docker:
     """The engine: a daemon's client, and containers kept ready."""
 
     name: ClassVar[str] = "docker"
+    branches: ClassVar[bool] = False
 
     def __init__(self, client: docker.APIClient, spares: int, bounded: bool) -> None:
         self.client, self._spares, self.bounded = client, spares, bounded

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Layer, Moved, Ran
+from envmill.sandbox.containers.base import Digest, Layer, Moved, Ran
 from envmill.sandbox.containers.conversation import Conversation
 
 
@@ -42,6 +42,9 @@ class Kept(ABC):
 
     async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
         return await self._talking().get(path, cap)
+
+    async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
+        return await self._talking().digest(paths, known)
 
     async def quell(self) -> None:
         await self._talking().ask({"op": "quell"})

@@ -2,6 +2,8 @@
 
 machine.json   the system, one variation of it      check.py   what health means; it never stands in the container before the end
 root/…         its files, by absolute path           Dockerfile, set_up.sh   the image, for those who build one
+test_*.py      in place of check.py where health is asked by tests: of the machine nobody touched, and of what is wanted of it
+errand.json    what is wanted, and the truth about it, where tests ask
 """
 
 from collections.abc import Mapping
@@ -15,6 +17,7 @@ from envmill.sandbox.machines.machine import write_commands
 from schemas.system import System
 
 MACHINE, CHECK, ROOT, RECIPE, SET_UP = "machine.json", "check.py", "root", "Dockerfile", "set_up.sh"
+INITIAL, FINAL, ERRAND = "test_initial.py", "test_final.py", "errand.json"
 
 
 def write_machine(healthy: Healthy, base: str) -> dict[str, str]:
@@ -22,7 +25,7 @@ def write_machine(healthy: Healthy, base: str) -> dict[str, str]:
     told = {"system": healthy.system.model_dump(mode="json"), "variation": healthy.variation, "values": healthy.values}
     return {
         MACHINE: orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode(),
-        CHECK: healthy.check,
+        **(healthy.exams or {CHECK: healthy.check}),
         RECIPE: write_recipe(base),
         SET_UP: "\n".join(["#!/bin/bash", *write_commands(healthy), f"chmod 755 {SERVICES}", ""]),
         **{f"{ROOT}{path}": content.decode() for path, content in sorted(healthy.files.items())},
@@ -31,7 +34,7 @@ def write_machine(healthy: Healthy, base: str) -> dict[str, str]:
 
 def read_machine(files: Mapping[str, str]) -> Healthy:
     """The healthy system again, or BuildError."""
-    if lacking := [name for name in (MACHINE, CHECK) if name not in files]:
+    if lacking := [name for name in (MACHINE, CHECK) if name not in files and not (name == CHECK and INITIAL in files)]:
         raise BuildError(f"An environment of kind terminal holds {lacking[0]}, and this one does not: write its files by `write_machine`.")
     try:
         told = orjson.loads(files[MACHINE])
@@ -39,7 +42,8 @@ def read_machine(files: Mapping[str, str]) -> Healthy:
     except (ValidationError, ValueError, KeyError, TypeError) as error:
         raise BuildError(f"{MACHINE} describes no system: {error}. Write it by `write_machine`.") from error
     own = {path.removeprefix(ROOT): text.encode() for path, text in files.items() if path.startswith(f"{ROOT}/")}
-    return Healthy(system, variation, values, own, files[CHECK])
+    exams = {name: files[name] for name in (INITIAL, FINAL) if name in files}
+    return Healthy(system, variation, values, own, files.get(CHECK, ""), exams)
 
 
 def write_recipe(base: str) -> str:

@@ -5,10 +5,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from envmill.runtime.interface import ToolEntry
-from envmill.sandbox.containers import Container, Engine, find_base, open_engine
+from envmill.sandbox.containers import Container, Engine, Layer, find_base, open_engine
 from envmill.sandbox.machines.files import read_machine
+from envmill.sandbox.machines.healthy import Healthy
+from envmill.sandbox.machines.staging import Begun, Stages
 from envmill.sandbox.machines.terminal import Terminal
 from envmill.settings import Settings
+from schemas.system import MachineState
 
 AT_ONCE = 8
 """Each may take a gigabyte."""
@@ -22,13 +25,20 @@ class Fleet:
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._engine: Engine | None = None
+        self._stages: Stages | None = None
         self._places = asyncio.Semaphore(AT_ONCE)
 
     @asynccontextmanager
-    async def open(self, files: Mapping[str, str], tools: Sequence[ToolEntry]) -> AsyncGenerator[Terminal]:
-        """A terminal in which nothing was begun yet."""
+    async def open(self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False) -> AsyncGenerator[Terminal]:
+        """A terminal in which nothing was begun yet; a `fresh` one owes nothing to any that was before."""
         async with self._places:
-            terminal = Terminal(read_machine(files), tools, self.up)
+
+            @asynccontextmanager
+            async def begin(healthy: Healthy, begun: MachineState) -> AsyncGenerator[Begun]:
+                async with (await self._open()).begin(healthy, begun, fresh=fresh) as machine:
+                    yield machine
+
+            terminal = Terminal(read_machine(files), tools, begin)
             try:
                 yield terminal
             finally:
@@ -44,15 +54,21 @@ class Fleet:
             finally:
                 await container.down()
 
-    async def up(self) -> Container:
+    async def up(self, layer: Layer | None = None) -> Container:
         """A container of its own."""
-        image = find_base(self._settings.images)
+        await self._open()
+        assert self._engine is not None
+        return await self._engine.up(find_base(self._settings.images), layer=layer)
+
+    async def _open(self) -> Stages:
+        find_base(self._settings.images)
         async with self._opening:
-            if self._engine is None:
+            if self._engine is None or self._stages is None:
                 self._engine = await self._stack.enter_async_context(open_engine(self._settings))
-        return await self._engine.up(image)
+                self._stages = Stages(self._engine, self.up)
+        return self._stages
 
     async def close(self) -> None:
         """The engine goes, and all that it made."""
         await self._stack.aclose()
-        self._engine = None
+        self._engine, self._stages = None, None

@@ -1,6 +1,7 @@
 """A healthy system, ready to be set up in a container: what it is made of, who owns it, and how its health is asked."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ class Healthy(NamedTuple):
     """Absolute path → content."""
     check: str
     """Health check, for whoever judges; it never stands in the container before."""
+    exams: Mapping[str, str] = {}
+    """Test files that can be asked in its place, by name; they come into the container only to be asked, too."""
 
 
 def owner_of(healthy: Healthy, path: str) -> str:

@@ -1,21 +1,24 @@
 """A live terminal: one container, the machine that was set up in it, and the one tool that agents have there.
 
-Reset ─► container ─► healthy system ─► break scripts ─► what stands there now, kept outside
+Reset ─► a machine that was set up and broken so (staging.py) ─► what stands there now, kept outside
 Invoke(shell) ─► a command in the shell that stays
 Look ─► the judge's examination: the state, as far as anybody may judge it
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from envmill.errors import BuildError, SandboxError
 from envmill.runtime.interface import Interface, ToolEntry
 from envmill.sandbox.containers import Container, Layer, Ran
+from envmill.sandbox.machines.frame import Frame, list_frame
 from envmill.sandbox.machines.healthy import Healthy
-from envmill.sandbox.machines.machine import NoRoomError, list_frame, restart, set_up
-from envmill.sandbox.machines.starting import break_down, read_state, spell_state
-from envmill.sandbox.machines.trust import Reference, examine, find_changed, take_reference
+from envmill.sandbox.machines.machine import NoRoomError, restart
+from envmill.sandbox.machines.staging import Begun
+from envmill.sandbox.machines.starting import list_probes, read_state, spell_state
+from envmill.sandbox.machines.trust import Reference, examine
 from envmill.sandbox.plan import Invoke, Look, Observation, Outcome, Reset, Restore, Snapshot, Step
 from schemas.base import Json, digest, is_object
 from schemas.environment import Call
@@ -33,14 +36,18 @@ class _Kept:
     """A snapshot: files, and the list of them that an examination of what follows is compared with."""
 
     layer: Layer
-    listed: dict[str, str]
+    listed: Frame
+
+
+Begin: TypeAlias = Callable[[Healthy, MachineState], AbstractAsyncContextManager[Begun]]
+"""Makes a machine in this state, and takes it down."""
 
 
 class Terminal:
     """One live terminal, for one plan or one agent. What is asked of it comes one after the other."""
 
-    def __init__(self, healthy: Healthy, tools: Sequence[ToolEntry], up: Callable[[], Awaitable[Container]]) -> None:
-        self._healthy, self._up = healthy, up
+    def __init__(self, healthy: Healthy, tools: Sequence[ToolEntry], begin: Begin) -> None:
+        self._healthy, self._begin = healthy, begin
         self._interface = Interface(tools)
         self._stack = AsyncExitStack()
         self._container: Container | None = None
@@ -87,11 +94,9 @@ class Terminal:
         if step.weather:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
-        self._container = await self._up()
-        self._stack.push_async_callback(self._container.down)
-        await set_up(self._container, self._healthy)
-        await break_down(self._container, begun)
-        self._begun, self._reference = begun, await take_reference(self._container, self._healthy)
+        list_probes(self._healthy, begun.exam)
+        self._container, self._reference = await self._stack.enter_async_context(self._begin(self._healthy, begun))
+        self._begun = begun
         return _answer("ok")
 
     async def _call(self, call: Call) -> Observation:
@@ -109,12 +114,13 @@ class Terminal:
     async def _look(self) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
-        found = await examine(self.container, self._healthy, self._begun.places, self._reference)
+        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam)
         state = spell_state(self._healthy, self._begun, found)
         return Observation("ok", [], "", "", digest(state), state)
 
     async def _snapshot(self) -> Observation:
-        listed = await list_frame(self.container, self._healthy)
+        assert self._reference is not None
+        listed = await list_frame(self.container, self._healthy, self._reference.ground)
         name = f"layer-{len(self._kept)}"
         self._kept[name] = _Kept(await self.container.snapshot(), listed)
         return _answer("ok", parts=[{"type": "json", "value": {"layer": name}}])
@@ -127,12 +133,12 @@ class Terminal:
         assert self._reference is not None
         await self.container.reset(kept.layer)
         listed = await list_frame(self.container, self._healthy)
-        # A copy has change times of its own: what was as at the beginning when it was copied is so now.
+        # A copy has change times of its own: what was as at the beginning when it was copied is so now. What it stands on was never listed.
         frame = self._reference.frame
-        differed = set(find_changed(frame, kept.listed))
-        same = {path: told for path, told in listed.items() if path not in differed}
-        changed = {path: told for path, told in frame.items() if path in differed}
-        self._reference = self._reference._replace(frame={**same, **changed})
+        differed = set(frame.find_changed(kept.listed))
+        same = {path: told for path, told in listed.own.items() if path not in differed}
+        changed = {path: told for path in differed if (told := frame.tell(path)) is not None}
+        self._reference = self._reference._replace(frame=Frame({**same, **changed}, {}), ground=None)
         await restart(self.container, self._healthy)
         return _answer("ok")
 

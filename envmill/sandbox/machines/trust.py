@@ -8,15 +8,15 @@ runs is killed, so that nothing can meddle; then the frame is listed, by modules
 from a copy of ours and the health check is asked. What an agent leaves behind can spoil its own verdict and nothing more.
 """
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Container
+from envmill.sandbox.containers import Container, Digest
+from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import NoRoomError, check_health, list_frame, restart, run
+from envmill.sandbox.machines.machine import NoRoomError, check_health, pack_library, restart, run
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
 TRUSTED = (
@@ -34,6 +34,9 @@ TRUSTED = (
 )
 """All that has a say before the frame is listed: two programs, their libraries, and what tells the loader where these are."""
 
+TOLD = 500
+"""Changed paths that are told; an agent can change as many as a machine holds."""
+
 SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 """Endings of copies that careful people leave beside what they edit."""
 
@@ -41,8 +44,12 @@ SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 class Reference(NamedTuple):
     """What stood there before the agent's first command; it is kept outside."""
 
-    frame: dict[str, str]
-    trusted: dict[str, str]
+    frame: Frame
+    trusted: dict[str, Digest]
+    ground: Ground | None = None
+    """What its container began with, where that is listed once for many."""
+    library: bytes = b""
+    """What health checks import."""
 
 
 @dataclass(frozen=True)
@@ -65,51 +72,66 @@ class Examined:
     """What there was no room for."""
 
 
-async def take_reference(container: Container, healthy: Healthy) -> Reference:
-    return Reference(await list_frame(container, healthy), await _read_trusted(container))
+async def take_ground(container: Container, healthy: Healthy) -> Ground:
+    """Of a container in which nothing was done yet."""
+    library, trusted = await pack_library(container), await read_trusted(container, {})
+    return await list_ground(container, healthy, trusted, library)
 
 
-async def examine(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference) -> Examined:
+async def take_reference(container: Container, healthy: Healthy, ground: Ground | None = None) -> Reference:
+    """A ground knows the programs, too: nobody's command was run in between."""
+    frame = await list_frame(container, healthy, ground)
+    if ground is None:
+        return Reference(frame, await read_trusted(container, {}))
+    return Reference(frame, await read_trusted(container, ground.trusted), ground, ground.library)
+
+
+async def examine(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str = "") -> Examined:
     """SandboxError says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first."""
     try:
-        return await _examine(container, healthy, places, reference, await _ask_as_left(container, healthy))
+        left = await _ask_as_left(container, healthy, reference, exam)
+        return await _examine(container, healthy, places, reference, exam, left)
     except NoRoomError as full:
         return Examined(room=False, detail=str(full))
 
 
 async def _examine(
-    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, left: dict[str, str]
+    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str, left: dict[str, str]
 ) -> Examined:  # fmt: skip
     for _ in range(2):
-        if replaced := find_changed(reference.trusted, await _read_trusted(container)):
+        if replaced := find_changed(_keep_contents(reference.trusted), _keep_contents(await read_trusted(container, reference.trusted))):
             return Examined(replaced=replaced, left=left)
         await container.quell()
-    changes = find_changed(reference.frame, await list_frame(container, healthy))
+    changes = reference.frame.find_changed(await list_frame(container, healthy, reference.ground))
     inside = [place for place in places if any(is_below(path, [place]) for path in changes)]
     outside = [path for path in changes if not _may_change(path, places, reference)]
     if outside or any(left.values()):
-        return Examined(left=left, inside=inside, outside=outside)
+        return Examined(left=left, inside=inside, outside=outside[:TOLD])
     if compiled := [quote(path) for path in changes if path.endswith(".pyc")]:
         await run(container, f"rm -f -- {' '.join(compiled)}")
     await restart(container, healthy)
-    return Examined(left=left, inside=inside, lasting=await check_health(container, healthy))
+    return Examined(left=left, inside=inside, lasting=await check_health(container, healthy, reference.library, exam))
 
 
-async def _ask_as_left(container: Container, healthy: Healthy) -> dict[str, str]:
+async def _ask_as_left(container: Container, healthy: Healthy, reference: Reference, exam: str) -> dict[str, str]:
     """Necessary, never enough: whatever still runs could answer for the check."""
     try:
-        return await check_health(container, healthy)
+        return await check_health(container, healthy, reference.library, exam)
     except SandboxError as error:
         return {"check": str(error)[:200]}
 
 
-async def _read_trusted(container: Container) -> dict[str, str]:
-    """From without; what is not there has no digest."""
-    contents = {path: (await container.get(path)).content for path in TRUSTED}
-    return {path: hashlib.blake2b(content, digest_size=16).hexdigest() for path, content in contents.items() if content is not None}
+async def read_trusted(container: Container, known: Mapping[str, Digest]) -> dict[str, Digest]:
+    """From without; what is not there has no digest, and what was not written to since is as it was."""
+    found = await container.digest(TRUSTED, {path: each.mark for path, each in known.items()})
+    return {path: each if each.content else known[path] for path, each in found.items()}
 
 
-def find_changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+def _keep_contents(trusted: Mapping[str, Digest]) -> dict[str, str]:
+    return {path: each.content for path, each in trusted.items()}
+
+
+def find_changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
@@ -126,4 +148,4 @@ def _may_change(path: str, places: Sequence[str], reference: Reference) -> bool:
     """Where something was broken, and new copies beside it. Python compiles what it imports: such files may change, and are taken away."""
     if is_below(path, places) or is_compiled(path):
         return True
-    return path not in reference.frame and any(is_below(path.removesuffix(each), places) for each in SPARES if path.endswith(each))
+    return reference.frame.tell(path) is None and any(is_below(path.removesuffix(each), places) for each in SPARES if path.endswith(each))

@@ -12,7 +12,7 @@ import pytest
 from envmill import author
 from envmill.author.faults import ANYWHERE, KINDS
 from envmill.settings import ROOT
-from schemas import prompts, table_prompts, tool_prompts
+from schemas import prompts, table_prompts, tool_prompts, typed_prompts
 from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
 from tests.author.questions import ask, ask_program, pose
@@ -24,6 +24,7 @@ REPLIES = {
     "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
     "toolset": tool_prompts.ToolsetReply, "cases": tool_prompts.CasesReply, "debug": tool_prompts.DebugReply,
     "chain": tool_prompts.ChainReply,
+    "sketch": typed_prompts.SketchReply, "metadata": typed_prompts.MetadataReply, "reword": typed_prompts.RewordReply,
     "rows": table_prompts.RowsReply, "interface": table_prompts.InterfaceReply, "code": ProgramReply, "trials": table_prompts.TrialsReply,
 }  # fmt: skip
 THEME = sorted(THEMES)[0]

@@ -16,6 +16,7 @@ from envmill.runtime.jail.seat import Seat
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.templates import Templates
 from envmill.runtime.jail.wire import Message, adopt_codec
+from envmill.sandbox import launch
 from envmill.sandbox.launch import CODEC, list_environment, list_words
 from tests.bench.plane.plain import Plain
 from tests.bench.plane.sample import CALL, PROGRAM, WRITE, make_program, make_reset
@@ -51,14 +52,14 @@ def measure() -> list[Row]:
         bare.close()
 
 
-def start_as_driver(layers: Sequence[str]) -> Templates:
+def start_as_driver(layers: Sequence[str], flavour: str = "tools") -> Templates:
     """A zygote that is exec'ed as a driver's are: what this process has loaded for its measurements would be in every session."""
     own, words = dict(os.environ), sys.orig_argv
     os.environ.clear()
     os.environ.update(list_environment(0))
     sys.orig_argv = [*list_words(), "end", "config"]
     try:
-        return start_zygote(layers, afresh={"codec": CODEC})
+        return start_zygote(layers, flavour, launch.SESSIONS, afresh={"codec": CODEC})
     finally:
         os.environ.clear()
         os.environ.update(own)

@@ -8,20 +8,24 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from envmill.runtime.db import adopt_sessions
+from envmill.runtime.jail.wire import Message
 from envmill.runtime.program import Source
 from envmill.runtime.session import Session
+from envmill.runtime.start import Packed, pack
+from envmill.sandbox.launch import SESSIONS
 from envmill.settings import ROOT
-from tests.bench.plane.sample import CALL, CLOCK, PROGRAM, TOOLS, make_reset
+from tests.bench.plane.sample import CALL, CLOCK, PROGRAM, TABLES_PROGRAM, TOOLS, WRITE, make_reset, make_tables_reset
 
 
 class Plain:
     """The child, asked from the outside; it is pinned where its parent is."""
 
-    def __init__(self) -> None:
-        words = [sys.executable, "-m", "tests.bench.plane.plain"]
+    def __init__(self, program: str = "rows") -> None:
+        words = [sys.executable, "-m", "tests.bench.plane.plain", program]
         self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def take(self, work: str, times: int) -> list[float]:
@@ -37,16 +41,22 @@ class Plain:
             self._process.kill()
 
 
-def serve() -> None:
-    source = Source(PROGRAM["files"], PROGRAM["entry"])
-    session = Session(source.load, TOOLS)
-    state = make_reset()["state"]
+def serve(program: Message) -> None:
+    adopt_sessions(SESSIONS)
+    source = Source(program["files"], program["entry"])
+    session = Session(source.load, TOOLS, schema=source.schema)
+    told = (make_tables_reset() if source.schema else make_reset())["state"]
+    # As a session that has met it keeps it; attributes are made from it afresh in any case.
+    state = Packed(pack(told)) if source.schema else told
 
     def reset() -> None:
         session.reset(state, CLOCK, 7)
 
     def call() -> Any:
         return session.call(CALL["name"], CALL["arguments"], CALL["actor"])
+
+    def write() -> Any:
+        return session.call(WRITE["name"], WRITE["arguments"], WRITE["actor"])
 
     def reset_100() -> None:
         reset()
@@ -65,19 +75,25 @@ def serve() -> None:
     def bare() -> Any:
         return session._instance.find("r3")
 
-    works: dict[str, Callable[[], Any]] = {"reset": reset, "call": call, "reset_100": reset_100, "forked": forked, "bare": bare}
     reset()
+    answer({"reset": reset, "undo": reset, "call": call, "write": write, "reset_100": reset_100, "forked": forked, "bare": bare}, write)
+
+
+def answer(works: Mapping[str, Callable[[], Any]], write: Callable[[], Any]) -> None:
+    """A line for each that is asked for: how long each time took."""
     for line in sys.stdin:
         name, times = line.split()
-        sys.stdout.write(json.dumps([_time(works[name]) for _ in range(int(times))]) + "\n")
+        before = write if name == "undo" else lambda: None
+        sys.stdout.write(json.dumps([_time(works[name], before) for _ in range(int(times))]) + "\n")
         sys.stdout.flush()
 
 
-def _time(work: Callable[[], Any]) -> float:
+def _time(work: Callable[[], Any], before: Callable[[], Any]) -> float:
+    before()
     start = time.perf_counter()
     work()
     return (time.perf_counter() - start) * 1e6
 
 
 if __name__ == "__main__":
-    serve()
+    serve({"rows": PROGRAM, "tables": TABLES_PROGRAM}[sys.argv[1]])

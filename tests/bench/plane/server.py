@@ -16,13 +16,14 @@ from envmill.settings import ROOT
 from tests.bench.plane.sample import make_rows
 
 APP = """
-import sqlite3, sys
+import shutil, sqlite3, sys
 import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
 db = sqlite3.connect(sys.argv[2], check_same_thread=False)
 app = FastAPI()
+shutil.copy(sys.argv[2], sys.argv[2] + ".start")
 
 class Find(BaseModel):
     key: str
@@ -32,8 +33,29 @@ def find(body: Find):
     row = db.execute("select name, price, at from rows where key = ?", (body.key,)).fetchone()
     return {"name": row[0], "price": row[1], "at": row[2]}
 
-uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", access_log=False)
+@app.post("/order")
+def order(body: Find):
+    db.execute("update rows set at = 'now' where key = ?", (body.key,))
+    db.commit()
+    return find(body)
+
+@app.post("/reset")
+def reset(body: Find):
+    global db
+    db.close()
+    shutil.copy(sys.argv[2] + ".start", sys.argv[2])
+    db = sqlite3.connect(sys.argv[2], check_same_thread=False)
+    return find(body)
+
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", access_log=False, timeout_keep_alive=600)
 """
+
+
+_BODY = b'{"key":"r3"}'
+FIND, ORDER, RESET = (
+    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (path, len(_BODY), _BODY)
+    for path in (b"find", b"order", b"reset")
+)
 
 
 class Server:
@@ -49,11 +71,6 @@ class Server:
         start = time.perf_counter()
         self._process = subprocess.Popen([sys.executable, "-c", APP, str(port), str(file)], cwd=ROOT, stderr=subprocess.DEVNULL)
         self._socket = self._connect(port)
-        body = b'{"key":"r3"}'
-        self._request = b"POST /find HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
-            len(body),
-            body,
-        )
         self.call()
         self.start_seconds = time.perf_counter() - start
 
@@ -61,13 +78,13 @@ class Server:
     def pid(self) -> int:
         return self._process.pid
 
-    def call(self) -> None:
+    def call(self, request: bytes = FIND) -> None:
         """One request, one reply, on the open connection."""
-        self._socket.sendall(self._request)
+        self._socket.sendall(request)
         reply = self._socket.recv(65536)
+        assert reply.startswith(b"HTTP/1.1 200"), reply
         while b"\r\n\r\n" not in reply or not reply.rstrip().endswith(b"}"):
             reply += self._socket.recv(65536)
-        assert reply.startswith(b"HTTP/1.1 200"), reply
 
     def close(self) -> None:
         self._socket.close()
@@ -85,6 +102,7 @@ class Server:
                 time.sleep(0.002)
                 continue
             found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            found.settimeout(60)
             return found
 
 

@@ -9,7 +9,7 @@ from envmill.drafting.breaking.judging import judge
 from envmill.drafting.breaking.proving import break_down
 from envmill.drafting.breaking.systems import load_system
 from envmill.sandbox.machines.machine import Containers, run, set_up
-from envmill.sandbox.machines.trust import take_reference
+from envmill.sandbox.machines.trust import take_ground, take_reference
 from schemas.system import Broken, Judgement
 from tests.drafting.breaking.specimens import ATTACKS
 from tests.soak import count
@@ -44,9 +44,10 @@ async def _try(containers: Containers, *scripts: str) -> list[Judgement]:
     fault = next(each for each in list_faults(healthy, random.Random(0)) if each.operator == "wrong_port")
     broken = Broken(system="website", variation=0, faults=[fault])
     async with containers() as container:
+        ground = await take_ground(container, healthy)
         await set_up(container, healthy)
         await break_down(container, broken)
-        reference = await take_reference(container, healthy)
+        reference = await take_reference(container, healthy, ground)
         judgements: list[Judgement] = []
         for script in scripts:
             await run(container, script)

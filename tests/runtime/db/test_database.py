@@ -214,8 +214,19 @@ def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
         ("create virtual table t using fts5 (a)", "virtual"),
         ("", "no table"),
         ("create tabel t (id integer primary key)", "syntax"),
+        (f"{SCHEMA}; create view v as select * from nowhere", "view v cannot be read .*nowhere"),
+        (f"{SCHEMA}; create view v as select v.id from v", "view v cannot be read .*circular"),
+        (f"{SCHEMA}; attach ':memory:' as other", "ATTACH"),
+        (f"{SCHEMA}; pragma foreign_keys = off", "PRAGMA"),
+        (f"{SCHEMA}; pragma writable_schema = on", "PRAGMA"),
+        (f"{SCHEMA}; begin", "only create"),
+        (f"{SCHEMA}; drop table notes", "only create"),
+        (f"{SCHEMA}; create temp table loans (id text primary key)", "only create"),
+        (f"{SCHEMA}; create temp trigger t before update on loans begin select raise(ignore); end", "only create"),
+        (f"{SCHEMA}; create temp view loans as select 1 as id", "only create"),
+        (f"{SCHEMA}; create trigger envmill_x after update on loans begin delete from notes; end", "keeps for its own"),
     ],
-)  # fmt: skip
+)
 def test_schema_whose_rows_cannot_be_followed_is_refused(backend: MakeBackend, schema: str, word: str) -> None:
     with pytest.raises(SchemaFault, match=word):
         Database(schema, backend)
@@ -235,3 +246,40 @@ def test_schema_whose_rows_cannot_be_followed_is_refused(backend: MakeBackend, s
 def test_rows_that_do_not_fit_are_named(backend: MakeBackend, rows: dict[str, Any], word: str) -> None:
     with pytest.raises(SchemaFault, match=word):
         Database(SCHEMA, backend).load(rows)
+
+
+FORGED = """
+create trigger forge before update on loans begin select envmill_touch('loans', 1, OLD.id, NEW.id, NEW.tool, NEW.days, NEW.at); end;
+create trigger ahead after insert on notes begin select envmill_touch('loans', 1, 'a', 'a', 'saw', 9, NEW.text); end;
+"""
+
+
+@pytest.mark.parametrize("first", ["update loans set days = 9", "insert into notes (text) values ('2025-06-15 15:06:40')"])
+def test_trigger_cannot_rewrite_what_was_remembered(backend: MakeBackend, first: str) -> None:
+    """A note made ahead of the change would make the row look untouched."""
+    database = Database(SCHEMA + FORGED, backend)
+    database.load(ROWS | {"notes": []})
+    db = Db(database)
+    with pytest.raises(DbError, match="envmill_touch"):
+        db.execute(first)
+    with database._guard.trust():  # pyright: ignore[reportPrivateUsage]
+        database._backend.run("drop trigger forge")  # pyright: ignore[reportPrivateUsage]
+    db.execute("update loans set days = 9")
+    assert [(one.table, one.before) for one in database.changes()] == [("loans", {"days": 2})]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select zeroblob(1000000000) as b",
+        "insert into notes (text) values (zeroblob(1000000000))",
+        "update loans set tool = hex(zeroblob(400000000))",
+        "select replace(hex(zeroblob(2000000)), '0', 'abcdefgh') as b",
+        "with recursive n (t) as (select 'x' union all select t || t from n) select max(length(t)) as b from n",
+    ],
+)
+def test_values_of_a_gigabyte_are_refused(database: Database, db: Db, sql: str) -> None:
+    before = database.state()
+    with pytest.raises(DbError, match="too big"):
+        db.query(sql)
+    assert (database.state(), database.changes()) == (before, [])

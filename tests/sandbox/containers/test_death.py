@@ -24,6 +24,7 @@ async def test_a_killed_driver_leaves_nothing(images: Path, small: Image, boxes:
     """`boxes` itself is not killed: what it has is there before and after."""
     dice = random.Random(os.environ.get("ENVMILL_SEED", "0"))
     small.unpack(0x20000000)
+    await boxes.empty()
     before = list_remains(images, "31415.")
     for number in range(count(3, 30)):
         mark = f"31415.{os.getpid()}{number}"
@@ -33,6 +34,7 @@ async def test_a_killed_driver_leaves_nothing(images: Path, small: Image, boxes:
 
 @pytest.mark.soak(area="terminal")
 async def test_a_killed_nursery_leaves_nothing_after_the_next_start(images: Path, small: Image, boxes: Boxes) -> None:
+    await boxes.empty()
     for _ in range(count(1, 10)):
         before = list_remains(images, "27182.")
         engine = await Boxes.open(images)

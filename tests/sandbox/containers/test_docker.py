@@ -4,34 +4,25 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from envmill.agents.trial import try_calls
 from envmill.errors import SandboxError
+from envmill.gates.terminals.mended import FORGERS
+from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import Container, Image, Limits, find_base, lend
 from envmill.sandbox.containers.docker import Docker
 from envmill.settings import ROOT, Settings
-from tests.hostile.engine import Engine, NoEngine
+from tests.hostile.engine import Engine
+from tests.kinds.terminals import break_system, call, make_environment, make_scenario
 from tests.sandbox.containers.attacks import ATTACKS, withstand
 from tests.soak import count
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="terminal")]
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Engine]:
-    if count(0, 1) == 0:
-        pytest.skip("a daemon and an image's import take half a minute: `make soak AREA=terminal`, and .ci/run after the tests")
-    try:
-        engine = Engine(driver="overlay2")
-    except NoEngine as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(error))
-    yield engine
-    engine.close()
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +36,8 @@ def base() -> Image:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def docker(daemon: Engine) -> AsyncGenerator[Docker]:
-    engine = await Docker.open(daemon.host, spares=1)
+async def docker(docker_engine: Engine) -> AsyncGenerator[Docker]:
+    engine = await Docker.open(docker_engine.host, spares=1)
     yield engine
     await engine.close()
 
@@ -103,26 +94,40 @@ async def test_one_that_was_kept_ready_is_taken_at_once(docker: Docker, base: Im
             assert second._number in waiting  # pyright: ignore
 
 
-async def test_a_killed_driver_leaves_nothing(daemon: Engine, base: Image, docker: Docker) -> None:
+async def test_a_terminal_is_the_same_in_docker(docker_engine: Engine, base: Image, tmp_path: Path) -> None:
+    """Untouched it begins as the scenario says, mended it passes, and a forger does not."""
+    environment = make_environment()
+    scenario = make_scenario(environment, break_system(), {"posts"})
+    chosen = {"DOCKER_HOST": docker_engine.host, "ENVMILL_ENGINE": "docker", "ENVMILL_HOME": str(tmp_path)}
+    async with Sandbox.open(Settings.read({**os.environ, **chosen}), drivers=1) as sandbox:
+        untouched = await try_calls(scenario, environment, sandbox, [])
+        assert untouched.seen[-1].state == scenario.initial_state
+        assert (await try_calls(scenario, environment, sandbox, scenario.oracle)).verdict.outcome == "pass"
+        for script in FORGERS.values():
+            verdict = (await try_calls(scenario, environment, sandbox, [call(script)])).verdict
+            assert (verdict.outcome, verdict.reward) == ("fail", 0.0), script
+
+
+async def test_a_killed_driver_leaves_nothing(docker_engine: Engine, base: Image, docker: Docker) -> None:
     """Containers end by themselves; a layer goes when the next driver comes."""
     await docker.settle()
-    before = daemon.ask(["ps", "--all", "--quiet", "--no-trunc"]).split()
+    before = docker_engine.ask(["ps", "--all", "--quiet", "--no-trunc"]).split()
     for _ in range(count(1, 3)):
         done = await asyncio.to_thread(
             subprocess.run,
-            [sys.executable, "-c", _DRIVER, daemon.host],
+            [sys.executable, "-c", _DRIVER, docker_engine.host],
             cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert "ready" in done.stdout, done.stderr
         assert done.returncode == -9
         for _ in range(200):
-            if not (left := set(daemon.ask(["ps", "--all", "--quiet", "--no-trunc"]).split()) - set(before)):
+            if not (left := set(docker_engine.ask(["ps", "--all", "--quiet", "--no-trunc"]).split()) - set(before)):
                 break
             await asyncio.sleep(0.1)
         assert left == set()
-    assert "envmill/layer" in daemon.ask(["images"])
-    await (await Docker.open(daemon.host)).close()
-    assert "envmill/layer" not in daemon.ask(["images"])
+    assert "envmill/layer" in docker_engine.ask(["images"])
+    await (await Docker.open(docker_engine.host)).close()
+    assert "envmill/layer" not in docker_engine.ask(["images"])
 
 
 _DRIVER = """

@@ -83,6 +83,8 @@ async def test_a_box_without_root_is_weaker_and_says_so(tmp_path: Path) -> None:
 @pytest.mark.soak(area="terminal")
 async def test_many_sessions_leave_nothing(boxes: Boxes, small: Image, images: Path) -> None:
     """Eight at a time, each seeing its own files only."""
+    await boxes.empty()
+    assert wait_gone(set(), lambda: {each for each in list_remains(images, "31415.") if "/.store/box" in each}) == set()
     before = list_remains(images, "31415.")
     turn = asyncio.Semaphore(8)
 
@@ -91,6 +93,7 @@ async def test_many_sessions_leave_nothing(boxes: Boxes, small: Image, images: P
             await _use(box, number)
 
     await asyncio.gather(*(work(number) for number in range(count(12, 200))))
+    await boxes.empty()
     assert wait_gone(before, lambda: list_remains(images, "31415.")) == set()
 
 

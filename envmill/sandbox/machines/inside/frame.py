@@ -1,5 +1,6 @@
 """Every file of the container in one line each: what may not have changed is found by comparing two such lists.
 
+Of a container of which is known what it began with, only what lies in its upper folder is listed.
 It imports only what is frozen into the interpreter or built into it, so that whoever has proved the interpreter's own few files
 has proved this list. Content is hashed under the given folders; elsewhere the change time tells, which no command can set.
 """
@@ -9,25 +10,44 @@ import os
 import stat
 import sys
 
-# ruff: noqa: PTH115, PTH123
+# ruff: noqa: PTH115, PTH123, PTH208
 # `pathlib` would, too.
 
+LARGEST = 12 << 20
+"""Letters of a list: what a program's output is cut at is more."""
 SKIPPED = {"/proc", "/sys", "/dev", "/run", "/tmp"}
 
 
 def list_files(top: str, hashed: list[str]) -> list[str]:
     lines = list_mounts()
-    waiting = [top]
+    waiting, size = [top], 0
     while waiting:
         folder = waiting.pop()
         for entry in os.scandir(folder):
             if entry.path in SKIPPED:
                 continue
             seen = entry.stat(follow_symlinks=False)
-            lines.append(f"{_spell(entry.path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} {_tell(entry.path, seen, hashed)}")
+            lines.append(_write(entry.path, seen, hashed))
+            size += len(lines[-1]) + 1
+            if size > LARGEST:  # whoever filled the machine with names has changed it, and that is all there is to know
+                return sorted([*lines, "more\tthan can be told"])
             if stat.S_ISDIR(seen.st_mode):
                 waiting.append(entry.path)
     return sorted(lines)
+
+
+def list_some(paths: list[str], hashed: list[str]) -> list[str]:
+    """A line for each of these that is there; and for each that is a folder one more, of the names in it."""
+    lines = list_mounts()
+    for path in paths:
+        try:
+            seen = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        lines.append(_write(path, seen, hashed))
+        if stat.S_ISDIR(seen.st_mode):
+            lines.append("\t".join([f"in {spell(path)}", *(spell(name) for name in os.listdir(path))]))
+    return lines
 
 
 def list_mounts() -> list[str]:
@@ -36,9 +56,13 @@ def list_mounts() -> list[str]:
         return [f"mount {' '.join(line.split()[1::-1])}\t{line.split()[2]}" for line in file]
 
 
+def _write(path: str, seen: os.stat_result, hashed: list[str]) -> str:
+    return f"{spell(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} {_tell(path, seen, hashed)}"
+
+
 def _tell(path: str, seen: os.stat_result, hashed: list[str]) -> str:
     if stat.S_ISLNK(seen.st_mode):
-        return _spell(os.readlink(path))
+        return spell(os.readlink(path))
     if not stat.S_ISREG(seen.st_mode):
         return ""
     if any(path == each or path.startswith(f"{each}/") for each in hashed):
@@ -47,11 +71,11 @@ def _tell(path: str, seen: os.stat_result, hashed: list[str]) -> str:
     return f"{seen.st_size} {seen.st_ctime_ns}"
 
 
-def _spell(path: str) -> str:
+def spell(path: str) -> str:
     """A name may hold anything, a line feed included."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\t", "\\t")
 
 
 if __name__ == "__main__":
-    lines = list_files("/", sys.argv[2:])
+    lines = list_files("/", sys.argv[3:]) if sys.argv[2] == "all" else list_some(sys.stdin.read().split("\0"), sys.argv[3:])
     sys.stdout.write(f"{sys.argv[1]}\n" + "\n".join(lines) + f"\n{sys.argv[1]}\n")

@@ -5,7 +5,6 @@ A probe returns when all is well and raises `Bad`, or an error of the operating 
 fault: there is no report then, and no verdict.
 """
 
-import http.client
 import json
 import os
 import pwd
@@ -41,6 +40,8 @@ def want(holds: object, otherwise: str) -> None:
 
 def fetch(port: str, path: str = "/", method: str = "GET", body: str | None = None) -> tuple[int, str]:
     """Status and text of one answer over HTTP on loopback."""
+    import http.client  # half of all that is imported here, and most checks fetch nothing
+
     connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
     try:
         connection.request(method, path, body=body)

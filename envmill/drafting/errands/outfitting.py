@@ -1,0 +1,176 @@
+"""Outfitting an errand: its parts are asked for one after the other, tried, and what failed is sent back to whoever is at fault.
+
+blueprint ─► (initial test, image) until it is built and is as told ─► (final test, solution) until the path holds ─► environment
+                    ▲ build log, failing asserts                            ▲ failing command, failing asserts
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from envmill.drafting.errands.images import read_image
+from envmill.drafting.errands.trying import Trial, try_machine, try_solution
+from envmill.drafting.perturbing import BASE
+from envmill.drafting.repair import Unread, give_up, strive, tell_builds
+from envmill.errors import BuildError
+from envmill.kinds.terminal import SHELL, compose_state, write_step
+from envmill.models.door import Account
+from envmill.sandbox import Sandbox
+from envmill.sandbox.machines.files import ERRAND, FINAL, INITIAL, write_machine
+from envmill.sandbox.machines.healthy import Healthy
+from schemas.base import Json
+from schemas.environment import Blueprint, Build, Call, Environment, Fault
+from schemas.errand import Errand, Image, Outfit, Part
+from schemas.prompts import ScenarioReply
+
+_FAULTS: Mapping[Part, Fault] = {"initial_test": "test", "final_test": "test", "image": "state", "solution": "code"}
+_MACHINE: tuple[Part, ...] = ("initial_test", "image")
+_EXAM: tuple[Part, ...] = ("final_test", "solution")
+
+
+class ErrandAuthor(Protocol):
+    """Whoever writes the parts; each is told what failed of the version before."""
+
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:
+        """The part as text: a module, or the JSON of an image or of commands. `made` holds the parts there are, its failed self too."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Version:
+    """The parts as they are, and how far they got."""
+
+    made: dict[Part, str]
+    trial: Trial
+    healthy: Healthy | None = None
+
+    @property
+    def failure(self) -> str:
+        return self.trial.failure
+
+    @property
+    def fault(self) -> Fault:
+        return _FAULTS[self.trial.blamed] if self.failure else "none"
+
+    @property
+    def content(self) -> Json:
+        return self.made
+
+
+@dataclass(frozen=True)
+class Outfitted:
+    """An environment, or why there is none."""
+
+    builds: tuple[Build, ...]
+    environment: Environment | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+async def outfit(blueprint: Blueprint, author: ErrandAuthor, sandbox: Sandbox, account: Account) -> Outfitted:
+    """Two loops, each bounded as every repair is: the machine first, for nothing can be tried without one."""
+    errand = read_errand(blueprint.files)
+
+    async def make_machine(before: _Version | None, asking: Account) -> _Version:
+        made = await _write(_MACHINE, blueprint, author, {}, before, asking)
+        return await _try_machine(blueprint, errand, made, sandbox, before)
+
+    machines = await strive(make_machine, account)
+    ready = machines[-1]
+    if not isinstance(ready, _Version) or ready.failure or ready.healthy is None:
+        return Outfitted(tell_builds(blueprint.id, machines), None, *give_up(_find_reason(machines), machines))
+    machine, kept = ready.healthy, ready.made
+
+    async def make_exam(before: _Version | None, asking: Account) -> _Version:
+        made = await _write(_EXAM, blueprint, author, kept, before, asking)
+        return await _try_exam(machine, errand, made, sandbox, before)
+
+    exams = await strive(make_exam, account)
+    builds, last = tell_builds(blueprint.id, [*machines, *exams]), exams[-1]
+    if not isinstance(last, _Version) or last.failure or last.healthy is None:
+        return Outfitted(builds, None, *give_up(_find_reason(exams), exams))
+    return Outfitted(builds, _assemble(blueprint, errand, last.healthy, last))
+
+
+async def _write(
+    parts: tuple[Part, ...],
+    blueprint: Blueprint,
+    author: ErrandAuthor,
+    kept: Mapping[Part, str],
+    before: _Version | None,
+    account: Account,
+) -> dict[Part, str]:
+    """Those at fault are written anew, the others as they were."""
+    made = dict(before.made if before else kept)
+    for part in parts:
+        if part not in made or (before is not None and before.trial.blamed == part):
+            failure = before.failure if before is not None and part in made else ""
+            made[part] = await author.write_part(part, blueprint, made, failure, account)
+    return made
+
+
+async def _try_machine(
+    blueprint: Blueprint, errand: Errand, made: dict[Part, str], sandbox: Sandbox, before: _Version | None
+) -> _Version:  # fmt: skip
+    image = Image.model_validate_json(made["image"])
+    try:
+        healthy = read_image(image, blueprint.brief.theme, blueprint.summary, blueprint.licence)
+    except BuildError as error:
+        return _Version(made, Trial("bad_image", error.message, "image"))
+    healthy = healthy._replace(exams={INITIAL: made["initial_test"]})
+    trial = await try_machine(healthy, errand.answers, sandbox, _is_doubted(before, "image"))
+    return _Version(made, trial, healthy)
+
+
+async def _try_exam(machine: Healthy, errand: Errand, made: dict[Part, str], sandbox: Sandbox, before: _Version | None) -> _Version:
+    healthy = machine._replace(exams={**machine.exams, FINAL: made["final_test"]})
+    trial = await try_solution(healthy, errand, read_commands(made["solution"]), sandbox, _is_doubted(before, "solution"))
+    return _Version(made, trial, healthy)
+
+
+def _is_doubted(before: _Version | None, part: Part) -> bool:
+    """Whether mending this part did not help already: then what asks it may be at fault."""
+    return before is not None and before.trial.blamed == part
+
+
+def _find_reason(versions: list[_Version | Unread]) -> str:
+    return next((one.trial.reason for one in reversed(versions) if isinstance(one, _Version) and one.failure), "")
+
+
+def _assemble(blueprint: Blueprint, errand: Errand, healthy: Healthy, last: _Version) -> Environment:
+    cell = blueprint.brief.cell
+    assert cell is not None
+    outfit = Outfit(cell=cell, errand=errand, goals=list(last.trial.goals), solution=read_commands(last.made["solution"]))
+    told = blueprint.model_dump(include={"kind", "rules", "policy_document", "name", "summary", "licence"})
+    files = {**write_machine(healthy, BASE), ERRAND: outfit.model_dump_json(indent=1)}
+    return Environment(
+        entry="machine:Terminal",
+        files=files,
+        tools=[SHELL],
+        brief=blueprint.brief,
+        blueprint=blueprint.id,
+        origin=blueprint.origin,
+        **told,
+    )
+
+
+def read_errand(files: Mapping[str, str]) -> Errand:
+    return Errand.model_validate_json(files[ERRAND])
+
+
+def read_commands(text: str) -> list[str]:
+    return [each for each in text.split(BETWEEN) if each.strip()]
+
+
+BETWEEN = "\n#;\n"
+"""Stands between the commands of a solution where it is one text."""
+
+
+def pose_errand(environment: Environment) -> ScenarioReply:
+    """The environment's one errand as a scenario, not yet executed."""
+    outfit = Outfit.model_validate_json(environment.files[ERRAND])
+    return ScenarioReply(
+        initial_state=compose_state(environment.files, [], outfit.errand.places, set(outfit.goals), FINAL),
+        request=outfit.errand.request,
+        oracle=[Call(name=SHELL.name, arguments={"command": write_step(each)}) for each in outfit.solution],
+    )

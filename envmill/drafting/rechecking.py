@@ -1,0 +1,106 @@
+"""Chains of built environments held to the one validator, over a graph of what their tools took and replied when they were carried out.
+
+calls, replies, records ─► schemas, keys named after their table ─► graph ─► faults, before anything is accepted
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from envmill.drafting.contract import is_told
+from envmill.errors import BuildError
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.parameters import KEY_OF
+from envmill.toolgraph.sketching import sketch_environment
+from envmill.toolgraph.validity import Limits, find_faults
+from envmill.toolgraph.weaving import weave
+from schemas.base import Json, is_array, is_object
+from schemas.chain import Chain
+from schemas.environment import Call, Environment
+from schemas.prompts import ScenarioReply
+from schemas.sketch import ToolSketch
+
+WRITTEN = Limits(least=1, most=40, repeats=True, apart=True)
+"""Of a reference path: a request may want one thing, the same done twice, or two things that have nothing to do with each other."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A chain as it was carried out."""
+
+    calls: Sequence[Call]
+    replies: Sequence[Json]
+    states: Sequence[Mapping[str, Json]]
+    """At the beginning, and at the end: whose keys there are."""
+    words: str
+    """All that the user can say."""
+
+
+def list_words(reply: ScenarioReply) -> str:
+    """What the person of a scenario says or tells when asked."""
+    return "\n".join([reply.request, reply.opening, *(str(value) for value in reply.facts.values())])
+
+
+async def hold(chain: Chain, environment: Environment, seen: Seen) -> None:
+    """BuildError, with the validator's code as its reason, for a chain that it refuses."""
+    faults = find_faults(await weave_seen(environment, seen), chain, WRITTEN)
+    if faults:
+        told = "; ".join(f"{fault.node or 'the whole'}: {fault.code} {fault.detail}".rstrip() for fault in faults)
+        raise BuildError(f"The chain was carried out, and the validator of chains refuses it: {told}.", reason=faults[0].code)
+
+
+async def weave_seen(environment: Environment, seen: Seen) -> ToolGraph:
+    """The environment's tools, with what was seen of them."""
+    keys = find_keys(seen.states)
+    calls, replies = defaultdict[str, list[Call]](list), defaultdict[str, list[Json]](list)
+    for call, reply in zip(seen.calls, seen.replies, strict=True):
+        calls[call.name].append(call)
+        replies[call.name].append(reply)
+    sketches = [_mark(sketch, calls[sketch.name], keys, seen.words) for sketch in sketch_environment(environment, replies, keys=keys)]
+    return await weave(sketches, [Naming(), Tables()], environment.tables)
+
+
+def find_keys(states: Sequence[Mapping[str, Json]]) -> dict[str, str]:
+    """Key → its table; what is a key of two tables says nothing."""
+    homes = {(key, table) for state in states for table, rows in state.items() if is_object(rows) for key in rows}
+    counts = Counter(key for key, _ in homes)
+    return {key: table for key, table in homes if counts[key] == 1}
+
+
+def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], words: str) -> ToolSketch:
+    """Inputs by what was put into them: a key of a table, or something that the user says."""
+    properties = dict[str, Json](sketch.inputs.get("properties", {}))
+    told = dict(sketch.told)
+    for name, schema in properties.items():
+        values = [call.arguments[name] for call in calls if name in call.arguments]
+        tables = {keys.get(value) if isinstance(value, str) else None for value in values}
+        is_said = bool(values) and all(says(words, one) for value in values for one in _list_parts(value))
+        if len(tables) == 1 and (table := tables.pop()):
+            properties[name] = schema | {KEY_OF: table}
+            told[name] = is_said
+        elif is_said:
+            told[name] = True
+    return sketch.model_copy(update={"inputs": sketch.inputs | {"properties": properties}, "told": told})
+
+
+def says(words: str, value: Json) -> bool:
+    """Whether somebody who says these words says the value; a short one, such as `no`, by a word of its own."""
+    if is_told(value, words):
+        return True
+    spoken = value.casefold() if isinstance(value, str) else ""
+    return 0 < len(spoken) < _SHORT and spoken in re.findall(r"\w+", words.casefold())
+
+
+_SHORT = 3
+"""Characters of a text that carries no word."""
+
+
+def _list_parts(value: Json) -> Iterator[Json]:
+    if is_array(value):
+        for one in value:
+            yield from _list_parts(one)
+    else:
+        yield value

@@ -1,0 +1,52 @@
+"""What a change does to rows that nobody spoke of: one that is told of a single row leaves the others of its table alone."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from envmill.gates.base import Built
+from envmill.gates.relations import Breach
+from envmill.gates.stops import Stop, Tour
+from schemas.base import Json, is_object
+from schemas.scenario import Change
+
+_FEWEST = 2
+"""Others that were changed alike: one may be what this row is exchanged with."""
+
+
+def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A row is named, and with it every other row of its table comes to hold the same: the condition on the row was left out."""
+    for stop in tour.writes():
+        named = {value for value in stop.call.arguments.values() if isinstance(value, str)}
+        for place, changes in _group(tour.diff(stop)).items():
+            told = [one for one in changes if one.path[1] in named]
+            others = [one for one in changes if one.path[1] not in named and one.after == changes[0].after]
+            if len(told) != 1 or told[0].after != changes[0].after or len(others) < _FEWEST:
+                continue
+            rows = tour.states[stop.after][place[0]]
+            if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
+                _refers(rows[one.path[1]], named) for one in others
+            ):
+                words = f"{stop.call.name} is told of one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
+                yield Breach("every_row_changed", words, _tell(stop, changes))
+
+
+def _group(changes: list[Change]) -> Mapping[tuple[str, str], list[Change]]:
+    """By table and column: values that were set."""
+    found = defaultdict[tuple[str, str], list[Change]](list)
+    for change in changes:
+        if change.op == "set" and len(change.path) == 3:
+            found[change.path[0], change.path[2]].append(change)
+    return found
+
+
+def _holds(row: Json, column: str, value: Json) -> bool:
+    return is_object(row) and row.get(column) == value
+
+
+def _refers(row: Json, named: set[str]) -> bool:
+    """Whether it belongs to what was named: rows below it may well go with it."""
+    return is_object(row) and any(isinstance(value, str) and value in named for value in row.values())
+
+
+def _tell(stop: Stop, changes: list[Change]) -> Json:
+    return {"call": stop.call.model_dump(), "changed": [one.path for one in changes][:5]}

@@ -1,0 +1,40 @@
+"""Words judged before there is a scenario: a draft with other words is held to the gates that ask what words say.
+
+draft ─► reference path, twice ─► provisional verifier ─► S9 leak ─► S10 agreement ─► S8 closure ─► S15 one referent ─► first objection
+"""
+
+from envmill.drafting.endings import derive_verifier, play_twice
+from envmill.errors import BuildError
+from envmill.gates import s8, s9, s10, s15
+from envmill.gates.base import Means, Posed
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.scenario import Draft, Scenario, UserContract, Verifier
+
+_WHOLE, _ALONE = (s9, s10), (s8, s15)
+"""What is asked of all that the person may say; and of the request alone, for nobody is asked back where it is all there is."""
+
+
+async def judge_words(draft: Draft, environment: Environment, means: Means) -> tuple[str, str] | None:
+    """(reason code, words) of what stands against these words; None where nothing does."""
+    endings = await play_twice(draft, environment, means.sandbox)
+    if endings is None:
+        return "oracle_unstable", "the reference path does not run again under another seed and clock"
+    try:
+        verifier = derive_verifier(draft, environment, *endings).verifier
+    except BuildError as error:
+        return "no_verifier", error.message
+    scenario = _pose(draft, verifier, draft.user)
+    alone = _pose(draft, verifier, UserContract(opening=draft.request))
+    for gate, subject in [*((gate, scenario) for gate in _WHOLE), *((gate, alone) for gate in _ALONE)]:
+        finding = await gate.look(Posed(subject, environment), means)
+        if finding.outcome in ("dropped", "error"):
+            return f"{gate.GATE}_{finding.reason}", finding.detail
+    return None
+
+
+def _pose(draft: Draft, verifier: Verifier, user: UserContract) -> Scenario:
+    """What the draft would become; nothing of it is kept."""
+    known = {"environment", "number", "initial_state", "request", "oracle", "polarity", "clock", "seed", "say", "origin"}
+    rest: dict[str, Json] = {"draft": draft.id, "features": {}, "split": "train", "oracle_reward": 1.0, "do_nothing_reward": 0.0}
+    return Scenario.model_validate(draft.model_dump(include=known) | rest | {"verifier": verifier, "user": user})

@@ -1,0 +1,109 @@
+"""Recipe `envfactory`: sketches of tools → types → tables → program → chains sampled from the types → scenarios → other words.
+
+sketch.md, or documents ─► state.md ─► rows ─► metadata.md: types, tables touched ─► program and tests, replies held to the types
+graph of the tools ─► backward sampler ─► the validator ─► topology.md: state, words, chain ─► the validator ─► carried out ─► reworded
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from envmill.drafting.rewording import REWORD
+from envmill.errors import BuildError
+from envmill.gates.w4 import CHECKER, TESTER
+from envmill.models.door import Account
+from envmill.models.prompt import Prompt
+from envmill.recipes.agentscaler import AgentScaler, leave_out
+from envmill.recipes.awm import list_columns
+from envmill.recipes.envscaler import WHOLE, tell_place
+from envmill.runtime.program import SCHEMA
+from envmill.toolgraph.evidence.label import PROMPT as LABEL
+from envmill.toolgraph.topology import draw_for, find_chain_fault, weave_environment
+from schemas.environment import Blueprint, Environment, ToolPlan
+from schemas.prompts import ScenarioReply, ThemeInput, ThemeReply
+from schemas.run import RunConfig
+from schemas.scenario import Polarity
+from schemas.table_prompts import SchemaReply
+from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import MetadataInput, MetadataReply, Operator, SketchedTool, SketchInput, SketchReply, StateInput, TopologyInput
+
+_FOLDER = Path(__file__).parent / "prompts" / "envfactory"
+
+
+class EnvFactory(AgentScaler):
+    """Environments whose tools say types on both sides; what documents describe is parted into domains as recipe `agentscaler` does."""
+
+    name = "envfactory"
+    operators: tuple[Operator, ...] = ("goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information")
+
+    def __init__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> None:
+        super().__init__(themes, whole)
+        self._sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
+        self._state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
+        self._metadata = Prompt.load(_FOLDER / "metadata.md", MetadataInput, MetadataReply)
+        self._topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, ChainReply)
+        self.prompts: Mapping[str, tuple[Prompt, ...]] = {
+            "environments-mine": (self._theme, LABEL),
+            "environments-generate": (self._sketch, self._requirements, self._state, self._schema, self._rows, self._metadata),
+            "environments-build": (self._code, self._trials),
+            "environments-verify": (TESTER, CHECKER),
+            "scenarios-generate": (self._topology, REWORD),
+            "scenarios-build": (self._checks,),
+        }
+
+    async def find_theme(self, text: str, account: Account) -> ThemeReply:
+        """A corpus will do as well: its places are sketched like those that are known."""
+        return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
+
+    def pick_texts(self, config: RunConfig) -> list[str]:
+        """Documents, where any are named; without them the tools of known places are sketched."""
+        return super().pick_texts(config) if config.documents else []
+
+    async def _require(self, plan: Blueprint, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
+        if plan.brief.outline is not None:
+            return await super()._require(plan, failure, locked, account)
+        reply = await account.ask(self._sketch, SketchInput(brief=plan.brief, failure=failure, locked=list(locked)), SketchReply)
+        told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {"policy_document": reply.policy}
+        tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
+        return plan.model_copy(update=told | tools)
+
+    async def _design(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+        """Tables that hold what sketched tools take and give."""
+        if plan.brief.outline is not None:
+            return await super()._design(plan, failure, account)
+        known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
+        failed = plan.files.get(SCHEMA, "") if failure else ""
+        inputs = StateInput(brief=plan.brief, **known, failed=failed, failure=failure, tools=_list_sketched(plan))
+        reply = await account.ask(self._state, inputs, SchemaReply)
+        files = {SCHEMA: reply.ddl}
+        return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": list_columns(files)})
+
+    async def _plan_tools(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+        known = plan.model_dump(include={"summary", "requirements", "rules"})
+        sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
+        inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], failure=failure, tools=sketched)
+        reply = await account.ask(self._metadata, inputs, MetadataReply)
+        return plan.model_copy(
+            update={
+                "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools],
+                "touches": {tool.name: tool.touch for tool in reply.tools},
+                "signatures": {tool.name: tool.signature for tool in reply.tools},
+                "brief": leave_out(plan, reply.left_out),
+            }
+        )
+
+    async def pose(
+        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
+    ) -> ScenarioReply:
+        """Along a chain that the validator passed; the one that comes back has to pass it as well."""
+        graph = await weave_environment(environment)
+        told = tell_place(environment, number, polarity, failure, locked).model_dump()
+        inputs = TopologyInput.model_validate(told | {"sampled": draw_for(environment, graph, number)})
+        reply = await account.ask(self._topology, inputs, ChainReply)
+        if fault := find_chain_fault(graph, reply.chain):
+            raise BuildError(fault.words, reason=fault.code)
+        return reply
+
+
+def _list_sketched(plan: Blueprint) -> list[SketchedTool]:
+    known = plan.signatures
+    return [SketchedTool.model_validate(tool.model_dump() | known[tool.name].model_dump()) for tool in plan.tools if tool.name in known]

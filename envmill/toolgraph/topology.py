@@ -1,0 +1,81 @@
+"""Topology: the graph of a built environment by the types its tools say, a chain drawn from it, and any chain over it judged.
+
+tools with types ─► graph: names, tables ─► backward sampler ─► the validator ─► a chain for each scenario
+a chain that somebody wrote ──────────────────────────────────► the validator ─► nothing, or why it is refused
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.samplers import SAMPLERS
+from envmill.toolgraph.sketching import sketch_environment
+from envmill.toolgraph.validity import Limits, find_faults
+from envmill.toolgraph.weaving import weave
+from schemas.chain import Chain
+from schemas.environment import Environment
+
+CHAINS = 12
+"""Chains of one environment, taken in turn."""
+SAMPLED = Limits(least=2, most=8)
+"""Sizes of a chain that is drawn."""
+WRITTEN = Limits(least=1, most=40, repeats=True)
+"""Sizes of one that an author carries through: lookups come in between, and the same may be done to two records."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a chain is refused."""
+
+    code: str
+    words: str
+
+
+async def weave_environment(environment: Environment) -> ToolGraph:
+    """Its tools as the agent may call them, and its tables' columns."""
+    return await weave(sketch_environment(environment, {}), [Naming(), Tables()], environment.tables)
+
+
+def draw_for(environment: Environment, graph: ToolGraph, number: int) -> Chain | None:
+    """The chain of the n-th scenario; none where the graph has none."""
+    chains = _draw(_Key(environment.id, graph))
+    return chains[number % len(chains)] if chains else None
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A graph by the id of its environment."""
+
+    id: str
+    graph: ToolGraph
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+@lru_cache(maxsize=32)
+def _draw(key: _Key) -> list[Chain]:
+    """By the environment's id alone, so that a scenario that is asked for again gets the same."""
+    return draw_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
+
+
+async def judge_chain(environment: Environment, chain: Chain) -> Refusal | None:
+    """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
+    if not all(tool.outputs for tool in environment.tools):
+        return None
+    return find_chain_fault(await weave_environment(environment), chain)
+
+
+def find_chain_fault(graph: ToolGraph, chain: Chain) -> Refusal | None:
+    """The first thing that the one validator finds; nothing for a chain that holds."""
+    faults = find_faults(graph, chain, WRITTEN)
+    if not faults:
+        return None
+    told = [f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}" for fault in faults[:5]]
+    return Refusal(faults[0].code, f"The chain does not hold: {'; '.join(told)}.")

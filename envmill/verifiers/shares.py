@@ -1,0 +1,68 @@
+"""Shares: how the calls of a rollout compare with the reference path, step by step. They decide nothing; a trainer may weigh them.
+
+paid = max(0, (trace + state) / 2 - length - format)
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+from envmill.verifiers.ending import Deed
+from envmill.verifiers.masking import mask_call
+from envmill.verifiers.procedure import find_breach, is_meant
+from schemas.environment import Environment, Tool
+from schemas.scenario import CallPattern, Scenario
+
+PENALTY, MOST = 0.05, 0.5
+"""Of each call beyond the reference path and each that could not be read, and in all."""
+_STATE = ("guards", "frame", "goals", "facts")
+_UNMINDED = ("semantic", "exempt")
+"""Policies of columns whose texts are not compared word for word."""
+
+
+def share_steps(
+    scenario: Scenario, environment: Environment, deeds: Sequence[Deed], components: Mapping[str, float], unread: int
+) -> dict[str, float]:
+    """Trace: share of the calls that matter which were made, in any order. State: what the verifier says of the end."""
+    changes, reads = list(list_changes(scenario, environment)), [one for one in scenario.verifier.procedure if one.op in _READ]
+    # One reply may show all that has to be read; each change has a call of its own.
+    met = count_matched(changes, deeds) + sum(find_breach(one, deeds, {}) is None for one in reads)
+    trace = met / (len(changes) + len(reads)) if changes or reads else 1.0
+    state = prod(components.get(name, 1.0) for name in _STATE)
+    length = min(MOST, PENALTY * max(0, len(deeds) - len(scenario.oracle)))
+    form = min(MOST, PENALTY * unread)
+    paid = max(0.0, (trace + state) / 2 - length - form)
+    return {name: round(one, 6) for name, one in zip(_NAMES, (trace, state, length, form, paid), strict=True)}
+
+
+_READ = ("required", "seen")
+_NAMES = ("trace", "state", "length", "format", "paid")
+
+
+def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallPattern]:
+    """Changes of the reference path; another lookup that leads to the same is as good."""
+    tools = {tool.name: tool for tool in environment.tools}
+    for call in scenario.oracle:
+        tool = tools.get(call.name)
+        if tool is not None and tool.effect == "change":
+            pattern = mask_call(call, tool)
+            free = set(list_free(tool, environment))
+            yield pattern.model_copy(update={"arguments": {name: one for name, one in pattern.arguments.items() if name not in free}})
+
+
+def list_free(tool: Tool, environment: Environment) -> Iterator[str]:
+    """Arguments that go into a column whose text nobody compares."""
+    columns = [column for table in environment.tables if table.name in tool.writes for column in table.columns]
+    unminded = {column.name for column in columns if column.policy in _UNMINDED} - {"id"}
+    yield from (name for name in tool.parameters.get("properties", {}) if name in unminded)
+
+
+def count_matched(wanted: Sequence[CallPattern], deeds: Sequence[Deed]) -> int:
+    """How many find a call of their own, the narrowest first. A call that was refused did not happen."""
+    free = [deed for deed in deeds if deed.outcome == "ok"]
+    matched = 0
+    for pattern in sorted(wanted, key=lambda one: -len(one.arguments)):
+        found = next((deed for deed in free if is_meant(pattern, deed, {})), None)
+        if found is not None:
+            free.remove(found)
+            matched += 1
+    return matched

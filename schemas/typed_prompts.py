@@ -1,0 +1,131 @@
+"""What the prompts of recipes with typed tools and rewritten requests are given and must answer, beside those that all recipes share."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.base import Contract, Json
+from schemas.chain import Chain, Filling
+from schemas.document_prompts import SelectedReply
+from schemas.environment import Call, Tool, ToolPlan
+from schemas.scenario import Polarity
+from schemas.seed import Brief
+from schemas.sketch import Signature
+from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
+from schemas.tool_prompts import ChainInput
+
+Operator = Literal["goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"]
+
+
+class SketchInput(Contract):
+    """Sketch the tools of a place of work: signatures and what they are for, no bodies."""
+
+    brief: Brief
+    failure: str = ""
+    """What was wrong with the version before, when this is a repair."""
+    locked: list[str] = []
+    """What a reviewer locked of the version before: it must stay, word for word."""
+
+
+class SketchedTool(ToolPlan, Signature):
+    """A tool with types on both sides."""
+
+    @property
+    def plan(self) -> ToolPlan:
+        """The tool alone."""
+        return ToolPlan(name=self.name, description=self.description, effect=self.effect)
+
+    @property
+    def signature(self) -> Signature:
+        """Its types alone."""
+        return Signature(inputs=self.inputs, outputs=self.outputs)
+
+
+class SketchReply(Contract):
+    """A server, before anybody has written its code or thought of its state."""
+
+    name: str
+    summary: str
+    requirements: list[str]
+    """What people ask for, one sentence each."""
+    rules: list[str]
+    tools: list[SketchedTool]
+    policy: str = ""
+
+
+class StateInput(SchemaInput):
+    """Find the tables that sketched tools need."""
+
+    tools: list[SketchedTool]
+
+
+class MetadataInput(InterfaceInput):
+    """Settle each tool's types, and the tables it touches."""
+
+    tools: list[SketchedTool] = []
+    """As they were sketched; empty where documents describe them."""
+
+
+class TypedTool(PlannedTool, Signature):
+    """A tool, the tables it may touch, and its types."""
+
+    @property
+    def signature(self) -> Signature:
+        """Its types alone."""
+        return Signature(inputs=self.inputs, outputs=self.outputs)
+
+
+class MetadataReply(SelectedReply):
+    """The interface, with types on both sides."""
+
+    tools: list[TypedTool]  # pyright: ignore[reportIncompatibleVariableOverride]  a narrower list, never written to
+
+
+class TopologyInput(ChainInput):
+    """Write one scenario along a chain that was sampled from the graph of tools."""
+
+    sampled: Chain | None = None
+    """The chain; nothing where the graph has none."""
+
+
+class RewordInput(Contract):
+    """Word a request otherwise, so that it asks for the same and leaves more to whoever reads it."""
+
+    brief: Brief
+    name: str
+    rules: list[str]
+    tools: list[Tool]
+    number: int
+    polarity: Polarity
+    operator: Operator
+    """What is to be done to the words."""
+    method: str
+    """How that is done."""
+    request: str
+    opening: str
+    facts: dict[str, Json]
+    hidden: list[str]
+    goals: list[str]
+    initial_state: dict[str, Json]
+    oracle: list[Call]
+    """The reference path: what the words ask for."""
+    chain: Chain | None = None
+    """The same as a chain, where there is one."""
+    filling: Filling | None = None
+    """Its values."""
+    failure: str = ""
+    """What was wrong with the wording before, when this is a repair."""
+
+
+class RewordReply(Contract):
+    """Other words, and what they add; the request as it was where the operator finds no place."""
+
+    request: str = Field(min_length=1)
+    opening: str = ""
+    facts: dict[str, Json] = {}
+    hidden: list[str] = []
+    goals: list[str] = []
+    chain: Chain | None = None
+    """Of an expanded goal: the longer chain, in which the old nodes stand first, as they were; nothing otherwise."""
+    filling: Filling | None = None
+    """Its values, the old ones among them."""

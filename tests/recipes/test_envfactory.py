@@ -1,0 +1,228 @@
+"""Recipe `envfactory` end to end: sketches with types, replies held to them, chains the validator passed, words judged each time."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+
+from envmill import author
+from envmill.build import assemble_environment, store_tests
+from envmill.drafting.database import find_database_faults
+from envmill.errors import BuildError
+from envmill.gates.base import Finding
+from envmill.gates.w3 import find_untyped, play_tests
+from envmill.generate import generate_draft
+from envmill.lake.lake import Lake
+from envmill.mill import Mill, Place, Result, Subject
+from envmill.models.door import Account
+from envmill.opening import open_walk
+from envmill.recipes.envfactory import EnvFactory
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from envmill.toolgraph.topology import draw_for, find_chain_fault, judge_chain, weave_environment
+from schemas.chain import Chain, Reason, Step
+from schemas.environment import Blueprint, Environment
+from schemas.rollout import Rollout
+from schemas.run import RunConfig
+from schemas.scenario import Draft, Scenario
+from schemas.seed import Brief, Seed
+from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import Operator
+from tests.recipes.test_awm import Scripted
+from tests.soak import count
+from tests.test_walk import ask, settings_in
+
+SEED = 7
+THEME = "pharmacy_stock"
+RECIPE = EnvFactory(author.themes())
+ALL = RECIPE.operators
+
+
+async def think_up(account: Scripted) -> Blueprint:
+    brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
+    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), "", (), cast(Account, account))
+
+
+async def build(account: Scripted) -> Environment:
+    plan, asked = await think_up(account), cast(Account, account)
+    return assemble_environment(plan, await RECIPE.write_program(plan, "", "", (), asked), asked)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def built() -> Environment:
+    return await build(Scripted())
+
+
+async def test_types_are_there_before_tables_and_tables_before_code(jail: Sandbox) -> None:
+    account = Scripted()
+    plan = await think_up(account)
+    assert account.asked == ["sketch", "state", "rows", "metadata"]
+    assert plan.signatures.keys() == {tool.name for tool in plan.tools} == plan.touches.keys()
+    assert all(one.outputs.get("type") in ("object", "array") for one in plan.signatures.values())
+    assert await find_database_faults(plan, jail) == []
+
+
+async def test_it_starts_from_known_places_from_a_corpus_or_from_documents() -> None:
+    config = RunConfig(recipe="envfactory", environments=2, seed=SEED)
+    assert RECIPE.pick_texts(config) == []
+    assert {seed.recipe for seed in RECIPE.pick_seeds(config)} == {"envfactory"}
+    assert (await RECIPE.find_theme("Lend the ladder to Maya.", cast(Account, Scripted()))).reason
+    (text,) = RECIPE.pick_texts(config.model_copy(update={"documents": "openapi:data/seeds/documents/helpdesk.json"}))
+    found, *_ = await RECIPE.grow(text, cast(Account, Scripted()))
+    seed = RECIPE.make_seed(found, "unknown", "text", config)
+    plan = await RECIPE.think_up(seed, "", (), cast(Account, Scripted()))
+    assert plan.brief.outline is not None
+    assert {tool.name for tool in plan.brief.outline.tools} <= plan.signatures.keys() | plan.brief.outline.left_out.keys()
+
+
+async def find_untyped_replies(environment: Environment, jail: Sandbox) -> list[str]:
+    plan = await think_up(Scripted())
+    tests = store_tests(environment, await RECIPE.write_tests(environment, "", cast(Account, Scripted()), plan.rows))
+    return find_untyped(environment, await play_tests(environment, tests, jail))
+
+
+@pytest.mark.parametrize("kind", ["", "number_as_truth", "promised_value", "wrapped_reply"])
+async def test_what_a_tool_replies_is_held_to_what_its_type_says(kind: str, jail: Sandbox) -> None:
+    untyped = await find_untyped_replies(await build(Scripted("metadata" if kind else "", kind)), jail)
+    assert bool(untyped) is bool(kind)
+    assert all("does not reply what its type says" in one for one in untyped)
+
+
+async def test_a_tool_that_takes_something_else_than_its_type_says_does_not_build() -> None:
+    with pytest.raises(BuildError, match="its type says"):
+        await build(Scripted("metadata", "renamed_input"))
+
+
+async def test_chains_are_sampled_from_types_and_each_holds(built: Environment) -> None:
+    graph = await weave_environment(built)
+    sampled = [chain for number in range(8) if (chain := draw_for(built, graph, number))]
+    assert len({chain.model_dump_json() for chain in sampled}) == 8
+    assert {chain.sampler for chain in sampled} == {"backward"}
+    assert [find_chain_fault(graph, chain) for chain in sampled] == [None] * 8
+
+
+async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built: Environment) -> None:
+    graph, shared = await weave_environment(built), 0
+    for number in range(6):
+        reply = await RECIPE.pose(built, number, "achieve", "", (), cast(Account, Scripted()))
+        assert isinstance(reply, ChainReply)
+        assert await judge_chain(built, reply.chain) is None
+        drawn = draw_for(built, graph, number)
+        assert drawn is not None
+        shared += bool(list_tools(drawn) & list_tools(reply.chain))
+    assert shared >= 4
+
+
+def list_tools(chain: Chain) -> set[str]:
+    return {node.tool for node in chain.nodes if isinstance(node, Step)}
+
+
+async def test_without_a_reasoning_node_its_argument_is_underivable(built: Environment) -> None:
+    reply = await RECIPE.pose(built, 1, "achieve", "", (), cast(Account, Scripted()))
+    assert isinstance(reply, ChainReply)
+    reasons = [node for node in reply.chain.nodes if isinstance(node, Reason)]
+    assert reasons
+    for reason in reasons:
+        cut = reply.chain.model_copy(update={"nodes": [node for node in reply.chain.nodes if node != reason]})
+        fault = await judge_chain(built, cut)
+        assert fault is not None
+        assert fault.code == "unknown_node"
+
+
+async def test_a_chain_that_does_not_hold_is_never_carried_out(built: Environment, jail: Sandbox) -> None:
+    never = await pose(jail, built, Scripted("topology", "path_to_nowhere", mended=False))
+    (finding,) = never.findings
+    assert (finding.gate, finding.outcome, finding.reason) == ("oracle", "dropped", "chain_no_output")
+
+
+async def pose(jail: Sandbox, environment: Environment, account: Scripted, operators: Sequence[Operator] = (), number: int = 0) -> Result:
+    nothing: Any = None
+    recipe = EnvFactory(author.themes())
+    recipe.operators = tuple(operators)
+    config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1})
+    mill = Mill("r", config, nothing, cast(Any, recipe), nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, Place(environment, number)), mill, cast(Account, account))
+
+
+def read(result: Result) -> tuple[Draft, Sequence[Finding]]:
+    (draft,) = (one for one in result.records if isinstance(one, Draft))
+    return draft, result.findings
+
+
+@pytest.mark.parametrize(
+    ("kind", "reasons"),
+    [
+        ("leaked_id", ("S9_hidden_id",)),
+        ("leaked_tool", ("S9_tool_name",)),
+        ("nobody_named", ("S8_", "S15_", "S10_", "user_")),
+        ("changed_fact", ("fact_changed",)),
+        ("changed_number", ("S8_", "S10_", "S15_", "user_")),
+    ],
+)
+async def test_words_that_do_not_stand_leave_the_old_ones_with_a_reason(
+    kind: str, reasons: Sequence[str], built: Environment, jail: Sandbox
+) -> None:
+    before, _ = read(await pose(jail, built, Scripted()))
+    after, (finding,) = read(await pose(jail, built, Scripted("reword", kind), ("minimal_information", "compression")))[0:2]
+    assert after == before
+    assert (finding.gate, finding.outcome) == ("reword_compression", "not_applicable")
+    assert finding.reason.startswith(tuple(reasons)), finding
+
+
+async def test_each_operator_leaves_its_mark_and_its_row(built: Environment, jail: Sandbox) -> None:
+    before, _ = read(await pose(jail, built, Scripted(), number=1))
+    after, findings = read(await pose(jail, built, Scripted(), ALL, number=1))
+    outcomes = {one.gate: one.outcome for one in findings}
+    assert outcomes.keys() <= {f"reword_{one}" for one in ALL}
+    assert outcomes["reword_goal_expansion"] == "kept"
+    assert before.oracle == after.oracle[: len(before.oracle)]
+    assert len(after.changes) > len(before.changes)
+    assert all(one.outcome == "kept" or one.reason for one in findings)
+    assert all({"before", "after"} <= one.evidence.keys() for one in findings)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return asyncio.run(walk(settings_in(tmp_path_factory.mktemp("envfactory"))))
+
+
+async def walk(settings: Settings) -> Settings:
+    config = RunConfig(
+        recipe="envfactory",
+        environments=count(1, 41),
+        scenarios=count(2, 6),
+        attempts=count(2, 4),
+        search=count(20, 400),
+        seed=SEED,
+        mistakes=count(0, 1) * 0.2,
+        exporters=("bundle",),
+    )
+    async with open_walk("r1", config, settings) as opened:
+        await opened.walk()
+    return settings
+
+
+@pytest.mark.soak(area="recipes")
+def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
+    kept = {f"{lap}-{stage}": number for lap, stage, number in ask(finished, _KEPT)}
+    assert kept["environments-filter"] >= count(1, 30), kept
+    assert kept["scenarios-verify"] >= count(1, 120), kept
+    assert ask(finished, "select id from exits where outcome = 'dropped' and reason = ''") == []
+    assert ask(finished, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
+    lake = Lake(finished.lake)
+    assert all(tool.outputs for one in lake.read(Environment, "r1") for tool in one.tools)
+    assert all(one.verifier.goals for one in lake.read(Scenario, "r1") if one.polarity == "achieve")
+
+
+def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: Settings) -> None:
+    rollouts = [one for one in Lake(finished.lake).read(Rollout, "r1") if one.outcome != "error"]
+    assert rollouts
+    for one in rollouts:
+        assert one.shares.keys() == {"trace", "state", "length", "format", "paid"}
+        assert one.outcome != "pass" or one.shares["state"] == 1.0
+        assert one.policy != "reference" or one.shares["paid"] == 1.0
+
+
+_KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"

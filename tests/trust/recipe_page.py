@@ -1,0 +1,84 @@
+"""The page of a recipe over tables: what was kept and caught of its work, by the same gates and bounds as for classes."""
+
+from collections.abc import Iterator, Sequence
+
+from envmill.verifiers.bounds import limit_share
+from schemas.run import RecipeName
+from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, TABLED_READERS, Outcome
+from tests.trust.page import CAUGHT, KEPT, MUTANTS_CAUGHT, name_drops, share, write_honest, write_mutants, write_outsiders, write_truth
+from tests.trust.posing import ANYTHING
+from tests.trust.tabled import LINES, UNTOLD, list_kinds
+
+SIZES = 12, 25, 1, 20
+"""Honest environments and scenarios, faults of each kind, mutants."""
+_WHATS = {
+    "schema": "schemas", "rows": "rows", "interface": "planned tools", "toolset": "promised tools", "code": "code over tables",
+    "trials": "stored tests", "cases": "tests with rows of their own", "chain": "chains", "scenario": "scenarios",
+    "checks": "written checks",
+}  # fmt: skip
+
+
+def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    outcomes = [one for one in outcomes if one.recipe == recipe]
+    counted = [one for one in outcomes if one.made and not one.outage]
+    yield f"# Confusion table of recipe {recipe}\n"
+    yield (
+        "Work of the offline author, made by the recipe's own functions and put to the gates: honest work must be kept, planted "
+        f"faults be caught. This page is generated: `python -m tests.trust.table data/trust/{recipe} recipe={recipe}`; counts, bounds "
+        "and *silent* mean what they mean [for classes](confusion.md). A planted fault is never mended, so that it is the checks and "
+        f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is called is not judged here. What nobody could "
+        "hold against anybody is not planted: "
+        f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'nothing'}.\n"
+    )
+    outages = [one for one in outcomes if one.outage]
+    yield f"{len(outcomes)} candidates; {len(outages)} ended in an outage and count for nothing.\n"
+    yield from write_honest(counted)
+    yield from write_outsiders([one for one in counted if one.attacks])
+    yield from write_truth(counted)
+    for prompt in LINES[recipe].prompts:
+        yield from _write_faults(recipe, prompt, outcomes)
+    yield from write_mutants(outcomes)
+    yield "\n## What falls short\n"
+    yield from (f"- {line}" for line in list(_find_weak(recipe, counted)) or ["Nothing."])
+
+
+def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield f"## Faults in {_WHATS[prompt]}\n"
+    yield "| kind | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
+    every: list[Outcome] = []
+    for kind in (kind for asked, kind in list_kinds(recipe) if asked == prompt):
+        of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
+        every += of_kind
+        yield f"| {kind} | {_spell(of_kind)} | {name_drops(of_kind)} |"
+    yield f"| *all* | {_spell(every)} | |\n"
+
+
+def _spell(outcomes: Sequence[Outcome]) -> str:
+    made = [one for one in outcomes if one.made]
+    return f"{len(made)} | {len(outcomes) - len(made)} | {share(sum(bool(one.drops) for one in made), len(made))}"
+
+
+def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Promised and not met, by what was looked at."""
+    for kind in (CLEAN, REVIEWED, *ANYTHING, "checks"):
+        found = [one for one in outcomes if one.kind == kind]
+        if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
+            yield f"Honest work, {kind}: {kept} of {len(found)} kept, {KEPT:.0%} promised."
+    planted = [one for one in outcomes if (one.prompt, one.kind) in set(list_kinds(recipe))]
+    yield from _find_missed("The catalogue of faults", planted, CAUGHT)
+    for prompt, kind in list_kinds(recipe):
+        yield from _find_missed(f"{kind} ({prompt})", [one for one in planted if (one.prompt, one.kind) == (prompt, kind)], CAUGHT)
+    yield from _find_missed("Operators on the syntax tree", [one for one in outcomes if one.prompt == MUTANT], MUTANTS_CAUGHT)
+    for what, errors, most in (("ρ0", [one.wrong for one in outcomes], 0.001), ("ρ1", [one.right for one in outcomes], 0.02)):
+        tried, wrong = sum(n for n, _ in errors), sum(n for _, n in errors)
+        if limit_share(wrong, tried) > most:
+            yield f"{what}: {wrong} errors in {tried} ends bound it by {limit_share(wrong, tried):.2%}, {most:.1%} promised."
+    kept = [one for one in outcomes if one.attacks]
+    if won := [one.key for one in kept if one.won or one.nothing]:
+        yield f"Outsiders passed, or were paid for nothing, in {len(won)} of {len(kept)}: {', '.join(won[:5])}."
+
+
+def _find_missed(what: str, found: Sequence[Outcome], promised: float) -> Iterator[str]:
+    missed = [one.key for one in found if not one.drops]
+    if len(missed) > (1 - promised) * len(found):
+        yield f"{what}: {len(found) - len(missed)} of {len(found)} caught, {promised:.0%} promised; missed: {', '.join(missed[:5])}."

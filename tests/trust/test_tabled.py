@@ -1,0 +1,72 @@
+"""Recipes over tables at their own table: honest work stays, planted faults do not, and gates see what only SQL gets wrong."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from envmill.gates import w5, w12
+from envmill.gates.base import Built, Finding, Means
+from envmill.sandbox import Sandbox
+from envmill.settings import ROOT
+from schemas.run import RecipeName
+from tests.author.questions import SAMPLE, SEED
+from tests.soak import count
+from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Outcome
+from tests.trust.posing import ANYTHING
+from tests.trust.recipe_page import write_recipe_page
+from tests.trust.table import Plan, read_outcomes, run, work
+from tests.trust.tabled import LINES, list_kinds, make_faulty
+from tests.trust.test_table import check_outsiders
+
+SURE = ("missing_where", "renamed_tool", "leaked_tool")
+QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
+"""Under `make test`: to part the documents of the third takes longer than all else."""
+
+
+@pytest.mark.soak(area="trust")
+@pytest.mark.parametrize("recipe", tuple(LINES) if count(0, 1) else [random.Random("/".join(SAMPLE)).choice(QUICK)])
+async def test_the_table_of_a_recipe(recipe: RecipeName, tmp_path: Path, sandbox: Sandbox) -> None:
+    """Under `make test` a fault and a polarity of one recipe, another one with every commit; in a soak all of it, kept in `data/trust`."""
+    if count(0, 1):
+        outcomes = await asyncio.to_thread(run, ROOT / "data/trust" / recipe, recipe=recipe)
+    else:
+        dice = random.Random("/".join(SAMPLE))
+        plan = Plan(faults=1, scenarios=5, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000), recipe=recipe)
+        await work(plan, tmp_path, 0, 1, sandbox)
+        outcomes = read_outcomes(tmp_path)
+    assert "\n".join(write_recipe_page(recipe, outcomes))
+    counted = [one for one in outcomes if one.made and not one.outage]
+    check_kept([one for one in counted if one.kind in (CLEAN, REVIEWED, *ANYTHING)])
+    check_caught([one for one in counted if (one.prompt, one.kind) in set(list_kinds(recipe))], 0.95)
+    check_caught([one for one in counted if one.prompt == MUTANT], 0.85)
+    check_outsiders([one for one in counted if one.attacks])
+
+
+def check_kept(honest: Sequence[Outcome]) -> None:
+    dropped = [(one.key, one.drops) for one in honest if one.drops]
+    assert len(dropped) <= max(1, 0.03 * len(honest)), dropped
+
+
+def check_caught(planted: Sequence[Outcome], promised: float) -> None:
+    missed = [one.key for one in planted if not one.drops]
+    assert len(missed) <= (1 - promised) * len(planted), missed
+
+
+@pytest.mark.parametrize(
+    ("kind", "theme", "look", "reason"),
+    [
+        ("missing_where", "hotel_booking", w12.look, "every_row_changed"),
+        ("beginnings_only", "beekeeping_cooperative", w12.look, "whole_words_only"),
+        ("random_order", "fleet_maintenance", w5.look, "draws_lots"),
+    ],
+)
+async def test_what_only_sql_gets_wrong_is_seen(
+    kind: str, theme: str, look: Callable[[Built, Means], Awaitable[Finding]], reason: str, jail: Sandbox
+) -> None:
+    built = await make_faulty("awm", theme, 0, "code", kind, jail)
+    assert isinstance(built, Built)
+    finding = await look(built, Means(jail, seed=SEED))
+    assert (finding.outcome, finding.reason) == ("dropped", reason)
