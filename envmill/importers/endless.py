@@ -62,7 +62,7 @@ async def import_folders(root: Path, sandbox: Sandbox) -> Harvest:  # noqa: ARG0
     """A task's folder, a tarball of one, or a folder of either; all that is not mapped is a remark."""
     harvest = Harvest()
     homes = list_homes(root, TASK)
-    harvest.counted = {"folders": len(homes)}
+    harvest.counted = {"environments": len(homes)}
     for name, home in homes.items():
         try:
             _import(name, read_tree(home), harvest)

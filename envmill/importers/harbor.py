@@ -41,7 +41,7 @@ async def import_folders(root: Path, sandbox: Sandbox) -> Harvest:  # noqa: ARG0
     """A folder, a tarball, or a folder of either; all that is not mapped is a remark."""
     harvest = Harvest()
     homes = list_homes(root)
-    harvest.counted = {"folders": len(homes)}
+    harvest.counted = {"environments": len(homes)}
     for name, home in homes.items():
         try:
             _import(name, read_tree(home), harvest)

@@ -136,7 +136,8 @@ async def test_links_and_bytes_are_refused(tmp_path: Path) -> None:
     (root / "link/solution/key").symlink_to("/etc/shadow")
     harvest = await IMPORTERS["harbor"](root, NOBODY)
     assert {one.subject: one.code for one in harvest.remarks if one.weight == "refused"} == {"bytes": "binary_file", "link": "unreadable"}
-    assert harvest.report("harbor")["found"] == {"folders": 2}
+    report = harvest.report("harbor")
+    assert (report["found"], report["mapped"]) == ({"environments": 2}, {"environments": 0, "scenarios": 0, "checks": 0})
     with pytest.raises(SettingsError, match=r"holds no task\.toml"):
         await IMPORTERS["harbor"](tmp_path, NOBODY)
 

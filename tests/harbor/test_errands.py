@@ -1,0 +1,88 @@
+"""Errands, whose health is asked by tests, leave as folders and come back as any machine does."""
+
+import os
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+
+from envmill.author.errands.compose import compose_job
+from envmill.author.errands.worlds import WORLDS
+from envmill.drafting.errands import outfitting
+from envmill.drafting.errands.outfitting import outfit, pose_errand
+from envmill.drafting.errands.trying import Trial
+from envmill.errors import SandboxError
+from envmill.harbor.grading import grade
+from envmill.harbor.tree import Leaf, Tree
+from envmill.harbor.validating import find_faults
+from envmill.harbor.writing import write_task
+from envmill.importers import IMPORTERS
+from envmill.kinds.terminal import compose_checks
+from envmill.sandbox.containers import Engine, find_base, lend, open_engine
+from envmill.sandbox.machines.exams import list_tests
+from envmill.settings import Settings
+from schemas.environment import Environment
+from schemas.scenario import Scenario
+from tests.harbor.machines import BROKEN, write_tree
+from tests.recipes.test_endless_terminals import RECIPE, SEED, Asked, of, plan
+from tests.soak import count
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="terminal")]
+SETTINGS = Settings.read(os.environ)
+CATEGORIES = sorted(WORLDS)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def boxes() -> AsyncGenerator[Engine]:
+    try:
+        find_base(SETTINGS.images)
+        async with open_engine(SETTINGS, "box") as engine:
+            yield engine
+    except SandboxError as error:
+        if os.environ.get("ENVMILL_SOAK") == "1":
+            raise
+        pytest.skip(error.message)
+
+
+async def make_errand(category: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Environment, Scenario]:
+    """Nothing is tried: grading shows whether it holds."""
+    goals = tuple(list_tests(compose_job(of(category).brief, SEED).final_test))
+
+    async def hold(*_: Any) -> Trial:
+        return Trial(goals=goals)
+
+    monkeypatch.setattr(outfitting, "try_machine", hold)
+    monkeypatch.setattr(outfitting, "try_solution", hold)
+    made = await outfit(await plan(of(category)), RECIPE, cast(Any, None), cast(Any, Asked()))
+    assert made.environment
+    posed = pose_errand(made.environment)
+    verifier = compose_checks(posed.initial_state)
+    told = {"initial_state": posed.initial_state, "request": posed.request, "oracle": posed.oracle, "verifier": verifier}
+    return made.environment, Scenario.model_validate({**BROKEN.model_dump(exclude={"id"}), **told, "environment": made.environment.id})
+
+
+def pack(environment: Environment, scenario: Scenario) -> Tree:
+    files = write_task(environment, scenario, {}, "EnvMill canary")
+    return Tree(scenario.id, {path: Leaf(content) for path, content in files.items()})
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+async def test_an_errand_comes_back_as_it_was(category: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment, scenario = await make_errand(category, monkeypatch)
+    tree = pack(environment, scenario)
+    assert find_faults(tree) == []
+    harvest = await IMPORTERS["harbor"](write_tree(tmp_path, tree), cast(Any, None))
+    (folder,) = harvest.folders.values()
+    assert (folder.environment, folder.scenarios, harvest.remarks) == (environment, (scenario,), [])
+
+
+@pytest.mark.parametrize("category", CATEGORIES[: count(1, len(CATEGORIES))])
+async def test_an_errand_pays_for_its_solution_alone(boxes: Engine, category: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = pack(*await make_errand(category, monkeypatch))
+    for solution, reward in ((False, 0.0), (True, 1.0)):
+        async with lend(boxes, find_base(SETTINGS.images)) as container:
+            found = await grade(container, tree, solution=solution)
+            report = await container.get("/logs/verifier/report.json")
+        assert found.reward == reward, (found, report.content)
