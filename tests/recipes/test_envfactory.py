@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -17,7 +18,6 @@ from envmill.generate import generate_draft
 from envmill.lake.lake import Lake
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
-from envmill.opening import open_walk
 from envmill.recipes.envfactory import EnvFactory
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -30,9 +30,10 @@ from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator
+from tests.bundles.five import check_five
 from tests.recipes.test_awm import Scripted
+from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
-from tests.test_walk import ask, settings_in
 
 SEED = 7
 THEME = "pharmacy_stock"
@@ -185,35 +186,23 @@ async def test_each_operator_leaves_its_mark_and_its_row(built: Environment, jai
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return asyncio.run(walk(settings_in(tmp_path_factory.mktemp("envfactory"))))
+    return asyncio.run(walk_recipe("envfactory", tmp_path_factory.mktemp("envfactory")))[0]
 
 
-async def walk(settings: Settings) -> Settings:
-    config = RunConfig(
-        recipe="envfactory",
-        environments=count(1, 41),
-        scenarios=count(2, 6),
-        attempts=count(2, 4),
-        search=count(20, 400),
-        seed=SEED,
-        mistakes=count(0, 1) * 0.2,
-        exporters=("bundle",),
-    )
-    async with open_walk("r1", config, settings) as opened:
-        await opened.walk()
-    return settings
-
-
-@pytest.mark.soak(area="recipes")
 def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
-    kept = {f"{lap}-{stage}": number for lap, stage, number in ask(finished, _KEPT)}
-    assert kept["environments-filter"] >= count(1, 30), kept
-    assert kept["scenarios-verify"] >= count(1, 120), kept
-    assert ask(finished, "select id from exits where outcome = 'dropped' and reason = ''") == []
-    assert ask(finished, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
+    check_walk([finished])
     lake = Lake(finished.lake)
     assert all(tool.outputs for one in lake.read(Environment, "r1") for tool in one.tools)
     assert all(one.verifier.goals for one in lake.read(Scenario, "r1") if one.polarity == "achieve")
+
+
+async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(finished: Settings, jail: Sandbox) -> None:
+    await check_chains([finished], jail)
+
+
+@pytest.mark.soak(area="mcp")
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: Settings, tmp_path: Path) -> None:
+    assert await check_five(finished, "r1", count(1, 20), tmp_path) == count(1, 20)
 
 
 def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: Settings) -> None:
@@ -223,6 +212,3 @@ def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: 
         assert one.shares.keys() == {"trace", "state", "length", "format", "paid"}
         assert one.outcome != "pass" or one.shares["state"] == 1.0
         assert one.policy != "reference" or one.shares["paid"] == 1.0
-
-
-_KEPT = "select lap, stage, count(*) from exits where outcome = 'kept' group by all"

@@ -19,6 +19,7 @@ TOOLS, TABLES = 60, 20
 LARGE: tuple[tuple[RecipeName, str, int], ...] = (
     ("awm", "", TABLES),
     ("scaleenv", "", TABLES),
+    ("envfactory", "", TABLES),
     ("agentscaler", "botocore:iot,botocore:connect,botocore:lightsail", TABLES + 4),
 )
 """Recipe, documents, and the tables that are asked for: what no written tool touches falls away."""
