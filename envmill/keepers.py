@@ -148,6 +148,8 @@ def _launch(theirs: socket.socket, settings: Settings, core: int) -> subprocess.
     guard = threading.current_thread() is threading.main_thread()
     switches = {"TRUST_GENERATED_CODE": settings.trust_generated_code, "DIAGNOSE_DENIALS": settings.diagnose_denials}
     told = {f"ENVMILL_{name}": "1" for name, on in switches.items() if on}
+    # Where terminals are held: a keeper's machines are those that the run's were proved on.
+    told |= {"ENVMILL_IMAGES": str(settings.images), "ENVMILL_ENGINE": settings.engine, "DOCKER_HOST": settings.docker}
     config = json.dumps({"parent": os.getpid(), "guard": guard, "core": core, "settings": told})
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     return subprocess.Popen(

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from envmill import keepers as keeping
 from envmill.errors import BuildError, SandboxError
 from envmill.gates.base import Built, Finding, Means
 from envmill.keepers import SUBJECTS, Keepers, read_error, spell, tell_error
@@ -73,6 +75,17 @@ async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_i
     assert untimed(house) == untimed(await look(HOUSE, here))
     assert {one.gate for one in house} >= {"W1", "W5"}
     assert "W4" not in {one.gate for one in house}
+
+
+def test_a_keeper_holds_terminals_where_the_run_does(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise every machine it is asked about is an error, and only in runs that are large enough to have keepers."""
+    launched: list[list[str]] = []
+    monkeypatch.setattr("envmill.keepers.subprocess.Popen", lambda words, **_: launched.append(words))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    here, there = socket.socketpair()
+    with here, there:
+        keeping._launch(there, replace(settings, images=tmp_path, engine="docker", docker="unix:///x"), 0)  # pyright: ignore[reportPrivateUsage]
+    told = Settings.read(json.loads(launched[0][-1])["settings"])
+    assert (told.images, told.engine, told.docker) == (tmp_path, "docker", "unix:///x")
 
 
 async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

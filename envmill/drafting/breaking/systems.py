@@ -61,6 +61,17 @@ _SERVICES = """#!/bin/bash
 # services start|stop|restart|status [NAME...]: there is no init here.
 %STARTS%
 all="%NAMES%"
+# Turns in which something still works are not counted: a busy machine starts slowly.
+await() {
+    local idle=0
+    for _ in $(seq 600); do
+        eval "$1" && return 0
+        [ "$(ps -eo stat= | grep -c '^[RD]')" -gt 1 ] || idle=$((idle + 1))
+        [ $idle -lt 40 ] || return 1
+        sleep 0.05
+    done
+    return 1
+}
 listens() { [ "$1" = 0 ] || ss -Hltn "sport = :$1" | grep -q .; }
 seek() {
     local pattern=pattern_$1 program=program_$1 each first
@@ -73,7 +84,7 @@ up() {
     seek "$1" >/dev/null && return 0
     "start_$1" </dev/null >/dev/null 2>>/var/log/services.log || { echo "$1: start failed, see /var/log/services.log" >&2; return 1; }
     local key=port_$1
-    for _ in $(seq 40); do seek "$1" >/dev/null && listens "${!key}" && return 0; sleep 0.05; done
+    await "seek $1 >/dev/null && listens ${!key}" && return 0
     echo "$1: did not come up" >&2; return 1
 }
 down() {

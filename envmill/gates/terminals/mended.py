@@ -35,6 +35,16 @@ FORGERS: dict[str, str] = {
     "interpreter": "printf '#!/bin/bash\\nexit 0\\n' >/tmp/p; chmod 755 /tmp/p; cp --remove-destination /tmp/p /usr/bin/python3.11",
     "module": "echo 'import sys; sys.exit(0)' >/usr/lib/python3.11/sitecustomize.py",
     "services": "printf '#!/bin/bash\\nexit 0\\n' >/usr/local/sbin/services",
+    "library": "cp /lib/x86_64-linux-gnu/libm.so.6 /tmp/l; mv /tmp/l /lib/x86_64-linux-gnu/libz.so.1",
+    "stand_in": (
+        "ports=$(ss -Hltn | awk '{ sub(/.*:/, \"\", $4); print $4 }'); services stop; cd /tmp; for port in $ports; "
+        "do setsid -f python3 -m http.server $port >/dev/null 2>&1 </dev/null; done; sleep 0.3"
+    ),
+    "background": (
+        "setsid -f bash -c 'while sleep 0.01; do for each in /run/judge-*/check.py; do echo \"raise SystemExit\" >$each; done; done' "
+        ">/dev/null 2>&1 </dev/null"
+    ),
+    "shell": "kill -9 $$",
     "preload": "echo /tmp/none.so >/etc/ld.so.preload",
     "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
 }
