@@ -64,6 +64,9 @@ def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterator[str]
         found = [one for one in outcomes if one.kind == kind]
         if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
             yield f"Honest work, {kind}: {kept} of {len(found)} kept, {KEPT:.0%} promised."
+    few = [kind for prompt, kind in list_kinds(recipe) if not any((one.prompt, one.kind) == (prompt, kind) for one in outcomes)]
+    if few:
+        yield f"Kinds of fault that were not shown once: {', '.join(few)}."
     planted = [one for one in outcomes if (one.prompt, one.kind) in set(list_kinds(recipe))]
     yield from _find_missed("The catalogue of faults", planted, CAUGHT)
     for prompt, kind in list_kinds(recipe):
