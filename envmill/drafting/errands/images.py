@@ -24,6 +24,7 @@ def read_image(image: Image, name: str, about: str, licence: str) -> Healthy:
     lines = _list_lines(image.recipe)
     if faults := [*find_recipe_faults(image.recipe), *_find_faults(lines), *_find_path_faults(image)]:
         raise BuildError("\n".join(dict.fromkeys(faults)))
+    files = dict(_copy(lines, image.files))
     system = System(
         name=name,
         about=about,
@@ -32,12 +33,18 @@ def read_image(image: Image, name: str, about: str, licence: str) -> Healthy:
         variables={},
         complaints={},
         handles=[],
+        directories=_list_folders(files),
         services=image.services,
         volatile=image.volatile,
         set_up="\n".join(_spell_run(number, rest) for number, (word, rest) in enumerate(lines, 1) if word == "RUN"),
     )
-    files = dict(_copy(lines, image.files))
     return Healthy(system, 0, {}, {**files, SERVICES: write_services(system).encode()}, "")
+
+
+def _list_folders(files: dict[str, bytes]) -> list[str]:
+    """The machine's own, compared by content with all that RUN makes there: a database that is only read may get another change time."""
+    folders = {str(PurePosixPath(each).parent) for each in files}
+    return sorted({"/srv", *(each for each in folders if each.count("/") > 1 and not each.startswith(("/srv/", "/usr/bin", "/usr/lib")))})
 
 
 def _list_lines(recipe: str) -> list[tuple[str, str]]:
