@@ -26,7 +26,8 @@ rows = Path(settings["places"]).read_bytes().decode(settings["encoding"]).split(
 places = dict(row.split(",") for row in rows if row)
 
 pid = Path("/var/lib/@app@/pid")
-if pid.exists():
+owner = pid.read_text().strip() if pid.exists() else "nobody"
+if not owner or Path("/proc", owner).exists():
     sys.exit(f"{pid} exists: @app@ runs already")
 pid.write_text(str(os.getpid()))
 atexit.register(pid.unlink)
