@@ -25,8 +25,8 @@ from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt, tell_prompt
-from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.sandbox import Program
+from envmill.sandbox.machines.files import ERRAND
 from envmill.verifiers.compose import Composed
 from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
@@ -69,7 +69,7 @@ class _Version:
 async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Account) -> Result:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     blueprint = subject.record
-    if isinstance(mill.recipe, EndlessTerminals):
+    if ERRAND in blueprint.files:
         made = await outfit(blueprint, mill.recipe, mill.sandbox, account)
         built = (made.environment,) if made.environment else ()
         return Result((*made.builds, *built), (drop("build", made.reason, made.detail),) if not built else ())

@@ -8,6 +8,7 @@ from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
+from schemas.errand import Part
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Polarity
@@ -57,6 +58,10 @@ class Recipe(Protocol):
 
     async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
         """Environment → procedural tests, over the rows of its blueprint if it has any; with the failure of the ones before, a repair."""
+        ...
+
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:
+        """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
         ...
 
     async def debug(

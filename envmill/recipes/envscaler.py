@@ -8,11 +8,13 @@ from typing import TypeVar
 
 from envmill.drafting.assembly import Parts, assemble
 from envmill.drafting.mending import Mended
+from envmill.errors import SettingsError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
+from schemas.errand import Part
 from schemas.origin import Origin
 from schemas.prompts import (
     BlueprintInput,
@@ -162,6 +164,9 @@ class EnvScaler:
             brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment), failure=failure
         )
         return await account.ask(self._tests, inputs, TestsReply)
+
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:  # noqa: ARG002
+        raise SettingsError(f"Recipe {self.name} makes no errands, and {blueprint.id} is one: walk it with the recipe it came from.")
 
     async def debug(
         self,
