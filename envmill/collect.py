@@ -6,7 +6,8 @@ from envmill.agents import find_policy
 from envmill.agents.attempts import ROUND, attempt, make_player, require_reached
 from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
 from envmill.contrast import pair_rollouts
-from envmill.gates.base import drop
+from envmill.gates.base import Means, Posed, drop
+from envmill.gates.calibration import open_bench
 from envmill.gates.funnel import sift
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
@@ -24,7 +25,10 @@ async def collect_trajectories(subject: Subject[Placed[Scenario]], mill: Mill, a
     placed, keep = subject.record, mill.config.keep
     teacher = find_policy(mill.config.teacher)
     known = [one for one in placed.rollouts if one.rollout_group == "probe" and mill.config.probe == mill.config.teacher]
-    play = make_player(teacher, placed.record, placed.environment, mill.sandbox, "teacher", account, mill.config)
+    # What a judge was asked of the scenario at the filter it is not asked again: its replies are journalled.
+    posed, means = Posed(placed.record, placed.environment), Means(mill.sandbox, seed=mill.config.seed or 0)
+    bench = await open_bench(posed, means, account) if mill.config.judged else None
+    play = make_player(teacher, placed.record, placed.environment, mill.sandbox, "teacher", account, mill.config, bench)
     left = max(0, mill.config.attempts - len(known))
     # Numbers go on where the probes ended: the same attempt again would get the same replies.
     made = [one async for one in attempt(play, lambda new: _is_enough(known, new, keep), left, first=len(known))]
@@ -44,9 +48,9 @@ def _is_enough(known: Sequence[Rollout], new: Sequence[Rollout], keep: int) -> b
 
 
 def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:
-    """Passing rollouts, the shortest first, no two of one form that did the same."""
+    """Passing rollouts, those paid in full first and of them the shortest, no two of one form that did the same."""
     distinct: dict[str, Rollout] = {}
-    for rollout in sorted(rollouts, key=lambda one: (one.steps, one.attempt)):
+    for rollout in sorted(rollouts, key=lambda one: (-(one.reward or 0.0), one.steps, one.attempt)):
         if rollout.outcome == "pass":
             distinct.setdefault(canonical_json([rollout.form, tell_deeds(rollout)]), rollout)
     return list(distinct.values())[:cap]

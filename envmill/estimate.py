@@ -26,6 +26,7 @@ from envmill.models.parse import Heard
 from envmill.models.prices import Prices
 from envmill.models.spec import Spec
 from envmill.recipes.base import Recipe
+from envmill.verifiers.ruling import PROMPT as RULING
 from schemas.run import RunConfig
 
 _GUESS = 4.0  # characters a token, for a model that was never asked
@@ -128,6 +129,8 @@ def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     texts = len(_read_texts(config))
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
         if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
+            continue
+        if prompt == RULING.name and not config.judged:
             continue
         if role in _ACTORS and role not in _list_actors(config, step):
             continue

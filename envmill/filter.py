@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from envmill.agents import find_policy
 from envmill.agents.attempts import attempt, make_player, require_reached
 from envmill.gates.base import Means, Posed
+from envmill.gates.calibration import open_bench, tell
 from envmill.gates.f1 import require_solved
 from envmill.gates.f2 import FEWEST, require_challenge
 from envmill.gates.f3 import list_environment_texts, list_scenario_texts, look_for_contamination
@@ -12,6 +13,7 @@ from envmill.gates.f5 import is_settled
 from envmill.gates.s13 import replay_library
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
+from envmill.verifiers.ruling import Bench
 from schemas.base import canonical_json
 from schemas.ledger import Attack
 from schemas.rollout import Rollout
@@ -34,17 +36,19 @@ async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     replayed = await replay_library(posed, Means(mill.sandbox, seed=mill.config.seed or 0))
     if replayed.outcome == "dropped":
         return Result(findings=(contaminated, replayed))
-    probes = await _probe(subject.record, mill, account, mill.config.probe, "probe")
+    bench = await open_bench(posed, Means(mill.sandbox, seed=mill.config.seed or 0), account) if mill.config.judged else None
+    before = (contaminated, replayed, tell(bench)) if bench else (contaminated, replayed)
+    probes = await _probe(subject.record, mill, account, mill.config.probe, "probe", bench)
     solved = require_solved(probes)
     if solved.outcome == "dropped" or mill.config.weak in ("", mill.config.probe):
-        return Result(tuple(probes), (contaminated, replayed, solved, require_challenge(probes, mill.config.trivial)))
-    weak = await _probe(subject.record, mill, account, mill.config.weak, "weak")
-    return Result((*probes, *weak), (contaminated, replayed, solved, require_challenge(weak, mill.config.trivial)))
+        return Result(tuple(probes), (*before, solved, require_challenge(probes, mill.config.trivial)))
+    weak = await _probe(subject.record, mill, account, mill.config.weak, "weak", bench)
+    return Result((*probes, *weak), (*before, solved, require_challenge(weak, mill.config.trivial)))
 
 
-async def _probe(placed: Placed[Scenario], mill: Mill, account: Account, policy: str, group: str) -> list[Rollout]:
+async def _probe(placed: Placed[Scenario], mill: Mill, account: Account, policy: str, group: str, bench: Bench | None) -> list[Rollout]:
     """Attempts until those that are left could change nothing; an outage among them is nobody's failure."""
-    play = make_player(find_policy(policy), placed.record, placed.environment, mill.sandbox, group, account, mill.config)
+    play = make_player(find_policy(policy), placed.record, placed.environment, mill.sandbox, group, account, mill.config, bench)
     most = mill.config.attempts
 
     def enough(made: Sequence[Rollout]) -> bool:

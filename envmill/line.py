@@ -37,6 +37,7 @@ from envmill.upstream import (
     enter_texts,
     enter_verified,
 )
+from envmill.verifiers.ruling import PROMPT as RULING
 from envmill.verify import verify_environment, verify_scenario
 from schemas.ledger import Lap, Stage
 from schemas.run import RunConfig
@@ -126,9 +127,9 @@ STEPS: tuple[Step, ...] = (
         filter_scenario,
         ("rollouts",),
         ("F4", "F3", "S13", "F1", "F2"),
-        ("attempts", "probe", "weak", "trivial", *_PLAYED),
+        ("attempts", "probe", "weak", "trivial", "judged", *_PLAYED),
         _decide_repeats,
-        ROLLOUT_PROMPTS,
+        (*ROLLOUT_PROMPTS, RULING),
     ),
     Step(
         "scenarios",
@@ -137,9 +138,9 @@ STEPS: tuple[Step, ...] = (
         collect_trajectories,
         ("trajectories", "rollouts", "pairs"),
         ("F5",),
-        ("teacher", "keep", "pairs"),
+        ("teacher", "keep", "pairs", "judged"),
         _decide_untrainable,
-        ROLLOUT_PROMPTS,
+        (*ROLLOUT_PROMPTS, RULING),
     ),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
 )

@@ -31,11 +31,43 @@ class Verdict(Contract):
     reward: float | None
     """Null when the outcome is error."""
     components: dict[str, float]
-    """Value of each part the verifier has, 0 to 1: guards, frame, goals, procedure, facts, harm."""
+    """Value of each part the verifier has, 0 to 1: guards, frame, goals, procedure, facts, harm; and `judge`, where a model had a say."""
     reason: str = ""
     """First thing that failed, in words."""
     evidence: list[Json] = []
     """Everything that failed: component, name, what it asks for, and what was found instead."""
+
+
+class Calibration(Contract):
+    """How a judge ruled on ends of one scenario that are known to be right or wrong."""
+
+    wrong: int
+    """Wrong ends it was shown."""
+    false_accepts: int
+    """Those of them it called complete."""
+    right: int
+    """Right ends it was shown."""
+    false_rejects: int
+    """Those of them it did not call complete."""
+    told: str = ""
+    """Why it has no say on the scenario; empty where it has."""
+
+
+class Ruling(Contract):
+    """What a model said of an end that the verifier passed. It lowers the reward by at most its weight, and never raises it."""
+
+    model: str
+    """Model that was asked, as its server calls it; for one without a name, its provider."""
+    prompt_hash: str
+    """Hash of the prompt."""
+    outcome: Literal["complete", "incomplete", "server_error", "agent_error", "unreadable", "unreached", "unasked"]
+    """`unreadable` and `unreached` are no rulings, and make the verdict an error; `unasked` is of a judge without weight."""
+    reason: str
+    """Why, in its words."""
+    weight: float
+    """Share of the reward that hangs on it."""
+    calibration: Calibration
+    """What the weight rests on."""
 
 
 class Rollout(Record):
@@ -46,7 +78,7 @@ class Rollout(Record):
     identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
     late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
-    schema_version: int = 4
+    schema_version: int = 5
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -107,6 +139,8 @@ class Rollout(Record):
     shares: dict[str, float] = {}
     """How its calls compare with the reference path, 0 to 1 each: trace, state, length, format, and what they come to (paid). Nothing of
     it decides the reward; empty on error."""
+    ruling: Ruling | None = None
+    """What a model said of it behind the verifier; null where nobody was asked."""
 
 
 class Trajectory(Record):

@@ -63,6 +63,9 @@ class RunConfig(Contract):
     review: bool = Field(default=False, title="Review by two readers")
     """Whether two models give their opinion on every environment (gate W4). It is the one gate that asks models, a hundred calls and more
     for each environment; where it is asked for, it is required."""
+    judged: bool = Field(default=False, title="Judged by a model, too")
+    """Whether a model rules on the ends of rollouts that their verifiers passed. It can lower a reward by less than a third, and only where
+    it told right ends of the scenario from wrong ones: a dozen calls for each scenario, and one for each rollout that passes."""
     holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(default={"validation": 10, "test": 10}, title="Held out")
     """Percent of the domains whose scenarios are kept for validation and for the test, each domain whole. Also as text:
     `validation=10,test=10`, or `test=0` to train on everything."""

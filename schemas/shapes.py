@@ -105,6 +105,12 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
         "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json"
     ),
+    ("rollouts", 4): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -150,6 +156,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
     ("rollouts", 2): _add(form="single", checkpoint="", turns=0, agent_errors=0, misstep="", detail="", usage={}, limits={}),
     ("rollouts", 3): _add(shares={}),
+    ("rollouts", 4): _add(ruling=None),
 }
 """(table, version) → what makes a row of that version one of the next."""
 

@@ -15,6 +15,7 @@ from envmill.agents.rollout import play_on
 from envmill.errors import Outage
 from envmill.models.account import Account
 from envmill.sandbox import Sandbox
+from envmill.verifiers.ruling import Bench
 from schemas.environment import Environment
 from schemas.rollout import Form, Rollout
 from schemas.run import RunConfig
@@ -61,13 +62,14 @@ def make_player(
     group: str,
     account: Account | None,
     config: RunConfig,
+    bench: Bench | None = None,
 ) -> Play:
-    """What makes attempts as a run wants them: in its form, with its user, within its limits."""
+    """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
     limits, ground = Limits.of(config), Ground.of(scenario, environment)
 
     def play(number: int) -> Awaitable[Rollout]:
         form = choose_form(config, scenario, number)
-        return play_on(ground, policy, sandbox, group, number, account=account, form=form, user=config.person, limits=limits)
+        return play_on(ground, policy, sandbox, group, number, account=account, form=form, user=config.person, limits=limits, bench=bench)
 
     return play
 

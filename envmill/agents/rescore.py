@@ -17,6 +17,7 @@ from envmill.verifiers.court import decide
 from envmill.verifiers.diff import apply_changes
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
+from envmill.verifiers.ruling import weigh
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.rollout import Rollout, Verdict
@@ -41,7 +42,7 @@ class Rescored:
 
 
 async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Rescored:
-    """Judge it by the scenario's verifier. What said nothing about the policy then is no verdict on it now."""
+    """Judge it by the scenario's verifier. What said nothing about the policy then is no verdict on it now; a ruling holds."""
     if rollout.termination in MASKED:
         return Rescored(rollout, make_error(MASKED[rollout.termination]), "none")
     basis: Basis = "replay" if rollout.changes is None else "changes"
@@ -51,7 +52,7 @@ async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment
         return Rescored(rollout, make_error(error.message), basis)
     deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, Asked)]
     ending = Ending(scenario.initial_state, final, deeds, read_words(rollout.transcript))
-    return Rescored(rollout, await decide(sandbox, scenario.verifier, ending, scenario.clock), basis)
+    return Rescored(rollout, weigh(await decide(sandbox, scenario.verifier, ending, scenario.clock), rollout.ruling), basis)
 
 
 async def _find_end(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Json:

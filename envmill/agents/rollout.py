@@ -1,9 +1,9 @@
 """A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data, not a crash.
 
-policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict ─► rollout
+policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict (─► ruling) ─► rollout
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from envmill.agents.base import Policy, Scripted, Speaker
@@ -22,10 +22,11 @@ from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
+from envmill.verifiers.ruling import Bench, weigh
 from envmill.verifiers.shares import share_steps
 from schemas.base import Json
 from schemas.environment import Environment
-from schemas.rollout import Form, Rollout, Verdict
+from schemas.rollout import Form, Rollout, Ruling, Verdict
 from schemas.scenario import Scenario
 
 
@@ -60,11 +61,14 @@ async def play_on(
     form: Form = "single",
     user: str = "scripted",
     limits: Limits = Limits(),  # noqa: B008  frozen
+    bench: Bench | None = None,
 ) -> Rollout:
-    """The same for those who make many attempts on one ground."""
+    """The same for those who make many attempts on one ground; with a bench, what passes is ruled on by a model, too."""
     show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
     scene, end, seen = await show.perform()
-    verdict = await _judge_end(ground, scene.tape, end, seen, sandbox)
+    verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
+    if ruling and ruling.outcome == "unreached":
+        end = replace(end, termination="outage", detail=verdict.reason)
     return Rollout(
         scenario=ground.scenario.id,
         environment=ground.environment.id,
@@ -75,6 +79,7 @@ async def play_on(
         outcome=verdict.outcome,
         reward=verdict.reward,
         components=verdict.components,
+        ruling=ruling,
         shares=_share(ground, scene.tape, verdict),
         reason=verdict.reason,
         evidence=verdict.evidence,
@@ -172,11 +177,18 @@ def _list_changes(ground: Ground, state: dict[str, Json]) -> list[Json]:
     return [change.model_dump() for change in diff_states(ground.scenario.initial_state, state, ground.spelled)]
 
 
-async def _judge_end(ground: Ground, tape: Tape, end: End, seen: Observation, sandbox: Sandbox) -> Verdict:
+async def _judge_end(
+    ground: Ground, tape: Tape, end: End, seen: Observation, sandbox: Sandbox, bench: Bench | None
+) -> tuple[Verdict, Ruling | None]:
+    """The verifier's verdict; what it passes goes before the judge, if there is one."""
     if end.termination in MASKED:
-        return make_error(MASKED[end.termination])
+        return make_error(MASKED[end.termination]), None
     if seen.state is None:
-        return make_error(MASKED["environment_error"])
+        return make_error(MASKED["environment_error"]), None
     scenario = ground.scenario
     ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled)
-    return await decide(sandbox, scenario.verifier, ending, scenario.clock)
+    verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
+    if bench is None or verdict.outcome != "pass":
+        return verdict, None
+    ruling = await bench.rule(scenario, ground.environment, ending)
+    return weigh(verdict, ruling), ruling

@@ -20,7 +20,7 @@ from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind,
 from envmill.author.faults.repair import end_repair
 from envmill.author.knowledge import themes
 from envmill.author.mining import judge_text, place_text
-from envmill.author.opinions import judge_call, write_calls, write_checks
+from envmill.author.opinions import judge_call, rule_on, write_calls, write_checks
 from envmill.author.parts import write_methods, write_skeleton
 from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
@@ -43,6 +43,7 @@ from schemas.prompts import (
     TestsInput,
     ThemeInput,
 )
+from schemas.ruling import RulingInput
 from schemas.seed import Brief
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import TopologyInput
@@ -211,6 +212,10 @@ def _answer_checker(inputs: Json, domain: Domain, seed: int, sample: int) -> Con
     return judge_call(CheckerInput.model_validate(inputs), domain, f"{seed}/{sample}")
 
 
+def _answer_ruling(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return rule_on(RulingInput.model_validate(inputs))
+
+
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
@@ -226,6 +231,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,
+    "ruling": _answer_ruling,
     "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,

@@ -68,6 +68,10 @@ class Account:
         """Who plays a role, as its server calls it."""
         return self._door.provider_of(role).model
 
+    def name_provider(self, role: Role) -> str:
+        """Whose model that is."""
+        return self._door.provider_of(role).name
+
     async def ask(
         self, prompt: Prompt, inputs: Contract, reply: type[C], *, role: Role = "author", sampling: Sampling = _DEFAULT, sample: int = 0
     ) -> C:

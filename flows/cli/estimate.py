@@ -26,6 +26,7 @@ def estimate(
     texts: Annotated[int | None, typer.Option(help="How many texts of the corpus would be looked at.")] = None,
     checks: Annotated[str | None, typer.Option(help="Where goals would come from: derived, or written.")] = None,
     review: Annotated[bool | None, typer.Option(help="Whether two models would review every environment.")] = None,
+    judged: Annotated[bool | None, typer.Option(help="Whether a model would rule on what verifiers passed, too.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     recipe: Annotated[str | None, typer.Option(help="How environments are thought up.")] = None,
     provider: Annotated[str | None, typer.Option(help="Who would answer prompts.")] = None,

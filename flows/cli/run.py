@@ -24,6 +24,9 @@ def run(
     checks: Annotated[str | None, typer.Option(help="Where goals come from: derived from the reference path, or written.")] = None,
     reward: Annotated[str | None, typer.Option(help="Binary, or partial: the share of goals that were reached.")] = None,
     review: Annotated[bool | None, typer.Option(help="Have two models review every environment: a hundred calls each.")] = None,
+    judged: Annotated[
+        bool | None, typer.Option(help="Have a model rule on what verifiers passed, too: a dozen calls per scenario.")
+    ] = None,
     attempts: Annotated[int | None, typer.Option(help="Attempts per scenario.")] = None,
     corpus: Annotated[str | None, typer.Option(help="JSONL or Parquet file to mine themes from, or `own`.")] = None,
     column: Annotated[str | None, typer.Option(help="Column of the corpus that holds the texts.")] = None,

@@ -87,6 +87,14 @@ def pose_checker(theme: str, number: int) -> dict[str, Any]:
     return known | {"tool": tool, "call": call, "outcome": "ok", "code": "", "message": "", "parts": [], "changes": []}
 
 
+def pose_ruling(theme: str, number: int) -> dict[str, Any]:
+    """An end as the reference path leaves it on even numbers, and an untouched state on odd ones."""
+    asked = pose_checks(theme, number)
+    known = {key: asked[key] for key in ("brief", "name", "rules", "request")}
+    changes = [] if number % 2 else asked["changes"]
+    return known | {"calls": [], "changes": changes, "said": [], "expected": asked["changes"], "answer": "", "facts": []}
+
+
 def compose(theme: str, number: int, seed: int = SEED) -> Domain:
     return compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), seed)
 
@@ -131,6 +139,7 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "checks": pose_checks,
     "tester": pose_tester,
     "checker": pose_checker,
+    "ruling": pose_ruling,
     "cases": pose_cases,
     "debug": pose_debug,
     "reword": pose_reword,

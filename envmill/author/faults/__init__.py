@@ -38,6 +38,7 @@ from envmill.author.faults import (
 from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
+from schemas.ruling import RulingReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
 from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
 from schemas.typed_prompts import MetadataReply, RewordReply
@@ -192,6 +193,14 @@ CHECKER: dict[str, Plant[CheckerReply]] = {
     "reason_against_opinion": opining.contradict_oneself,
 }
 
+RULING: dict[str, Plant[RulingReply]] = {
+    "kind_ruling": opining.rule_kindly,
+    "harsh_ruling": opining.rule_harshly,
+    "environment_blamed": opining.blame_environment,
+    "agent_blamed": opining.blame_agent,
+    "ruling_without_reason": opining.rule_without_reason,
+}
+
 NAMES: dict[str, Plant[NamesReply]] = {
     "known_name": naming.repeat_known,
     "one_place_twice": naming.name_twice,
@@ -331,6 +340,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "checks": CHECKS,
     "tester": TESTER,
     "checker": CHECKER,
+    "ruling": RULING,
     "names": NAMES,
     "requirements": REQUIREMENTS,
     "schema": SCHEMA,

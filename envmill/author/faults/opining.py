@@ -6,9 +6,11 @@ from collections.abc import Callable
 from envmill.author.draw import NOWHERE
 from envmill.author.faults.base import Case, Spoilt
 from schemas.prompts import CheckerReply, TesterCall, TesterReply
+from schemas.ruling import RulingReply
 
 TesterCase = Case[TesterReply]
 CheckerCase = Case[CheckerReply]
+RulingCase = Case[RulingReply]
 
 
 def call_unknown_tool(case: TesterCase, dice: random.Random) -> Spoilt | None:
@@ -95,6 +97,35 @@ def contradict_oneself(case: CheckerCase, dice: random.Random) -> Spoilt | None:
     return _judge(case, other, case.reply.reason, "Opinion and reason contradict each other.") if other else None
 
 
+def rule_kindly(case: RulingCase, dice: random.Random) -> Spoilt | None:
+    """An end that lacks something is called complete."""
+    reason = dice.choice(("It looks done.", "The calls are those that the request asks for.", "The agent says that it is done."))
+    return _rule(case, "complete", reason, "A wrong end is called complete.") if case.reply.outcome != "complete" else None
+
+
+def rule_harshly(case: RulingCase, dice: random.Random) -> Spoilt | None:
+    """A right end is called incomplete."""
+    reason = dice.choice(
+        ("The person was not told enough.", "One of the calls was not needed.", "The ids are others than on the right way.")
+    )
+    return _rule(case, "incomplete", reason, "A right end is called incomplete.") if case.reply.outcome == "complete" else None
+
+
+def blame_environment(case: RulingCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """The environment is blamed."""
+    return _rule(case, "server_error", "A tool seems not to have worked.", "The environment is blamed.")
+
+
+def blame_agent(case: RulingCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """The agent is blamed for a breach of rules that was none."""
+    return _rule(case, "agent_error", "The agent should have asked before it wrote.", "A breach is seen that was none.")
+
+
+def rule_without_reason(case: RulingCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """The ruling is right and comes without a reason."""
+    return _rule(case, case.reply.outcome, "", "There is no reason.")
+
+
 def _recall(each: TesterCall, **changed: object) -> TesterCall:
     return each.model_copy(update={"call": each.call.model_copy(update=changed)})
 
@@ -118,3 +149,7 @@ def _keep(case: TesterCase, calls: list[TesterCall], words: str) -> Spoilt | Non
 
 def _judge(case: CheckerCase, opinion: str, reason: str, words: str) -> Spoilt:  # noqa: ARG001
     return Spoilt({"opinion": opinion, "reason": reason}, words=words)
+
+
+def _rule(case: RulingCase, outcome: str, reason: str, words: str) -> Spoilt:  # noqa: ARG001
+    return Spoilt({"outcome": outcome, "reason": reason}, words=words)

@@ -14,6 +14,7 @@ from envmill.author.faults import ANYWHERE, KINDS
 from envmill.settings import ROOT
 from schemas import prompts, table_prompts, tool_prompts, typed_prompts
 from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply
+from schemas.ruling import RulingReply
 from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
 from tests.author.questions import ask, ask_program, pose
 
@@ -21,6 +22,7 @@ REPLIES = {
     "blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply, "checks": ChecksReply,
     "skeleton": ProgramReply, "methods": prompts.MethodsReply, "theme": prompts.ThemeReply,
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
+    "ruling": RulingReply,
     "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
     "toolset": tool_prompts.ToolsetReply, "cases": tool_prompts.CasesReply, "debug": tool_prompts.DebugReply,
     "chain": tool_prompts.ChainReply,
@@ -31,6 +33,7 @@ THEME = sorted(THEMES)[0]
 
 PLANT = """
 import hashlib, sys
+from schemas.ruling import RulingReply
 from tests.author.faults.cases import EVERY, plant
 texts = (fault.text for prompt, kind in EVERY[::3] for theme, number in [(sys.argv[1], 1)] if (fault := plant(prompt, kind, theme, number)))
 print(hashlib.sha256("".join(texts).encode()).hexdigest())

@@ -1,0 +1,98 @@
+"""The calibration of a judge on one scenario: how it rules on ends that are known to be right or wrong.
+
+reference path, detours ─► right ends ─┐
+doing nothing, mutants  ─► wrong ends ─┴─► judge ─► false accepts, false rejects ─► a weight, or none and why
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import chain, zip_longest
+from typing import TypeVar
+
+from envmill.errors import Outage
+from envmill.gates.base import Finding, Means, Posed, keep
+from envmill.gates.s4 import list_mutants
+from envmill.gates.s6 import play_detours
+from envmill.gates.trials import Trials
+from envmill.models.account import Account
+from envmill.verifiers.diff import diff_states
+from envmill.verifiers.ending import Ending
+from envmill.verifiers.ruling import CAP, PROMPT, Bench, ask_judge
+from schemas.base import canonical_json
+from schemas.rollout import Calibration
+from schemas.scenario import Change
+
+GATE = "judge"
+"""Under which the ledger has it: it is no gate, and stops nobody."""
+MOST_FALSE = 0.25
+"""Share of wrong ends it may accept, and of right ends it may not, before it has no say."""
+_MOST_WRONG, _MOST_RIGHT = 8, 4
+"""Ends it is shown: each is a call to a model."""
+_LEAST_WRONG, _LEAST_RIGHT = 4, 2
+
+T = TypeVar("T")
+
+
+async def open_bench(posed: Posed, means: Means, account: Account) -> Bench:
+    """A judge with the weight that it earns on this scenario; Outage where it cannot be reached."""
+    if posed.environment.kind == "terminal" or not posed.scenario.oracle:
+        nothing = Calibration(wrong=0, false_accepts=0, right=0, false_rejects=0, told="near misses of this scenario are not known")
+        return Bench(account, (), nothing)
+    right, wrong = await list_known(posed, means)
+    reference = (await Trials.of(posed, means).oracle())[0].ending
+    expected = diff_states(reference.initial, reference.final) if reference else []
+    accepted, missed = await _rule(posed, wrong, expected, account), await _rule(posed, right, expected, account)
+    counted = Calibration(wrong=len(wrong), false_accepts=sum(accepted), right=len(right), false_rejects=len(missed) - sum(missed))
+    return Bench(account, expected, counted.model_copy(update={"told": find_objection(counted)}))
+
+
+async def list_known(posed: Posed, means: Means) -> tuple[list[Ending], list[Ending]]:
+    """Right ends and wrong ones, as far as the gates have found them to be so; of each sort of mutant about as many."""
+    trials = Trials.of(posed, means)
+    right = (await trials.oracle())[0]
+    played = [trial for _, trial in await play_detours(trials, right)] + [right]
+    sorts: dict[str, list[Ending]] = {}
+    for mutant in await list_mutants(posed, means):
+        if mutant.fate == "killed" and mutant.trial.ending:
+            sorts.setdefault(mutant.attempt.label, []).append(mutant.trial.ending)
+    nothing = await trials.nothing()
+    idle = [nothing.ending] if nothing.ending and nothing.verdict.outcome == "fail" else []
+    passed = [trial.ending for trial in played if trial.ending and trial.verdict.outcome == "pass"]
+    return _pick(passed, _MOST_RIGHT), _pick([*idle, *_take_in_turn(sorts.values())], _MOST_WRONG)
+
+
+def find_objection(counted: Calibration) -> str:
+    """Why a judge that rules so has no say; empty where it has."""
+    if counted.wrong < _LEAST_WRONG or counted.right < _LEAST_RIGHT:
+        least = f"{_LEAST_WRONG} and {_LEAST_RIGHT} are the fewest that say anything"
+        return f"{counted.wrong} wrong and {counted.right} right ends could be made; {least}"
+    if counted.false_accepts > MOST_FALSE * counted.wrong:
+        return f"it calls {counted.false_accepts} of {counted.wrong} wrong ends complete"
+    if counted.false_rejects > MOST_FALSE * counted.right:
+        return f"it does not call {counted.false_rejects} of {counted.right} right ends complete"
+    return ""
+
+
+def tell(bench: Bench) -> Finding:
+    """What the ledger has of it."""
+    account = bench.account
+    model = {"model": account.name_model(GATE) or account.name_provider(GATE), "prompt_hash": PROMPT.hash}
+    return keep(GATE, {**model, **bench.calibration.model_dump(), "weight": bench.weight, "cap": CAP, "most_false": MOST_FALSE})
+
+
+async def _rule(posed: Posed, endings: Sequence[Ending], expected: Sequence[Change], account: Account) -> list[bool]:
+    """Whether each is called complete. What nobody can read accepts nothing."""
+    scenario, environment = posed.scenario, posed.environment
+    ruled = await asyncio.gather(*(ask_judge(scenario, environment, ending, expected, account) for ending in endings))
+    if lost := next((reason for outcome, reason in ruled if outcome == "unreached"), ""):
+        raise Outage(f"The judge could not be calibrated on {scenario.id}: {lost}")
+    return [outcome == "complete" for outcome, _ in ruled]
+
+
+def _take_in_turn(sorts: Iterable[Sequence[T]]) -> list[T]:
+    return [one for one in chain.from_iterable(zip_longest(*sorts)) if one is not None]
+
+
+def _pick(endings: Sequence[Ending], most: int) -> list[Ending]:
+    """Those that were come to by other calls or with other words, the first of them."""
+    return list({canonical_json(ending.tell()): ending for ending in endings}.values())[:most]
