@@ -188,6 +188,8 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
     if planned != written:
         amiss = f"Missing: {sorted(planned - written)}; not planned: {sorted(written - planned)}."
         raise BuildError(f"The class must offer exactly the planned tools. {amiss}")
+    if blueprint.brief.user_side and sum("agent" not in tool.actors for tool in tools) != 1:
+        raise BuildError('One tool, and no other, is the user\'s alone: decorate it with @actors("user"), and import actors.')
     tables = kind.derive_tables(files, blueprint.policies)
     return Environment(
         kind=blueprint.kind,

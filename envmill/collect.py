@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from envmill.agents import find_policy
 from envmill.agents.attempts import ROUND, attempt, make_player, require_reached
-from envmill.agents.transcript import list_messages, list_tools, tell_deeds, weigh_messages
+from envmill.agents.transcript import list_messages, list_shown, list_tools, tell_deeds, weigh_messages
 from envmill.contrast import pair_rollouts
 from envmill.gates.base import Means, Posed, drop
 from envmill.gates.calibration import open_bench
@@ -58,6 +58,7 @@ def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:
 
 def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environment) -> Trajectory:
     """The transcript as chat messages; what the policy said is trained on, what it was told and what it got wrong is not."""
+    shown = list_shown(rollout.transcript)
     return Trajectory(
         rollout=rollout.id,
         scenario=rollout.scenario,
@@ -65,8 +66,8 @@ def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environme
         policy=rollout.policy,
         messages=list_messages(rollout),
         tools=list_tools(environment),
-        loss=weigh_messages(rollout.transcript),
-        state_hashes=[entry["state_hash"] for entry in rollout.transcript if "state_hash" in entry],
+        loss=weigh_messages(shown),
+        state_hashes=[entry["state_hash"] for entry in shown if "state_hash" in entry],
         reward=rollout.reward or 0.0,
         licence=environment.licence,
         form=rollout.form,

@@ -29,12 +29,14 @@ class Brief(Contract):
     """How many near misses should stand beside each record that a scenario is about."""
     outline: Outline | None = None
     """Tools and tables that documents propose, where it is made of these."""
+    user_side: bool = False
+    """Whether one tool is to be the user's alone: the agent can but ask for what it does."""
     cell: Cell | None = None
     """Category, complexity and persona, where it is drawn from a space of these."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows", "distractors", "outline", "cell")
+        return leave_out(write(self), "tools", "collections", "rows", "distractors", "outline", "user_side", "cell")
 
 
 class Seed(Record):

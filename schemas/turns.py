@@ -21,6 +21,8 @@ class UserInput(Contract):
     """What they have said or may say at once."""
     hidden: dict[str, Json]
     """What they tell only when asked."""
+    deeds: list[str]
+    """What they can do themselves when asked to, and nobody for them."""
     fallbacks: dict[str, str]
     """What they say of what they do not know."""
     stop: str
@@ -36,3 +38,5 @@ class UserReply(Contract):
     """What they say; may be empty when they stop."""
     stop: bool
     """Whether they are done with the conversation."""
+    does: list[str] = []
+    """Which of their deeds they do now, before they say it."""

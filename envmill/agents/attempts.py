@@ -12,6 +12,7 @@ from envmill.agents.ground import Ground
 from envmill.agents.limits import Limits
 from envmill.agents.model import ModelPolicy
 from envmill.agents.rollout import play_on
+from envmill.agents.users.doing import needs_user
 from envmill.errors import Outage
 from envmill.models.account import Account
 from envmill.sandbox import Sandbox
@@ -75,7 +76,10 @@ def make_player(
 
 
 def choose_form(config: RunConfig, scenario: Scenario, number: int) -> Form:
-    """In a mixed run every other attempt is a conversation; where the user has nothing to tell later, none is."""
+    """In a mixed run every other attempt is a conversation; where the user has nothing to tell later, none is. What the
+    user has to do themselves is always one."""
+    if needs_user(scenario):
+        return "conversation"
     if config.form == "single" or not scenario.user.hidden:
         return "single"
     return "conversation" if config.form == "conversation" or number % 2 else "single"

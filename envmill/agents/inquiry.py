@@ -1,11 +1,13 @@
 """A scripted policy in a conversation: before it makes a call that rests on something the user has not told yet, it asks.
 
 call ─► arguments, and the rows they name ─► hidden facts among them ─► a question ─► answer ─► the call
+call of the user's own ─► it is asked of them, and never made
 """
 
 from collections.abc import Iterator, Mapping
 
 from envmill.agents.base import Actor, Move, Say
+from envmill.agents.users.doing import bid, list_deeds
 from envmill.agents.users.hearing import spell_name
 from envmill.sandbox import Observation
 from envmill.verifiers.told import list_leaves, spell_leaf
@@ -25,7 +27,9 @@ class Inquirer:
         self._actor, self._state, self._facts = actor, scenario.initial_state, scenario.user.facts
         self.listens: bool = getattr(actor, "listens", True)
         self._untold = [name for name in scenario.user.hidden if name in self._facts]
-        shown = {name for call in scenario.oracle for name in self._list_needs(call)}
+        self._deeds = list_deeds(scenario.oracle)
+        self._undone = list(self._deeds)
+        shown = {name for call in scenario.oracle if call.actor == "agent" for name in self._list_needs(call)}
         self._unplaced = [name for name in self._untold if name not in shown]
         self._held: Move | None = None
 
@@ -36,12 +40,21 @@ class Inquirer:
         move = self._actor.act(last)
         if not isinstance(move, Call):
             return move
+        if move.actor != "agent":
+            return Say(bid(self._pick_deed(move), self._deeds))
         needs = [*self._unplaced, *self._list_needs(move)]
         if not needs:
             return move
         self._untold = [name for name in self._untold if name not in needs]
         self._unplaced, self._held = [], move
         return Say(ask_for(needs, self._facts))
+
+    def _pick_deed(self, call: Call) -> str:
+        """The next that was not asked for of this tool; the first where all were."""
+        names = [name for name, deed in self._deeds.items() if deed.name == call.name]
+        name = next((one for one in names if one in self._undone), names[0])
+        self._undone = [one for one in self._undone if one != name]
+        return name
 
     def _list_needs(self, call: Call) -> list[str]:
         known = {spell_leaf(leaf) for leaf in _list_grounds(call, self._state)}

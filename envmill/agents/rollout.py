@@ -15,6 +15,7 @@ from envmill.agents.scene import MASKED, End, Scene
 from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
 from envmill.agents.users import USERS, Knowledge, Person
+from envmill.agents.users.doing import needs_user
 from envmill.errors import SettingsError
 from envmill.models.account import Account
 from envmill.sandbox import Observation, Sandbox
@@ -143,6 +144,8 @@ class _Show:
 
     def _open_person(self) -> Person | None:
         if self.form == "single":
+            if needs_user(self.ground.scenario):
+                raise SettingsError("The user has to do something here themselves: play it as a conversation (form=conversation).")
             return None
         return USERS[self.user](Knowledge.of(self.ground.scenario), self.account, self.attempt)
 

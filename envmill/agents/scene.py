@@ -14,6 +14,7 @@ from envmill.agents.limits import Limits
 from envmill.agents.stage import Stage
 from envmill.agents.tape import Tape
 from envmill.agents.users.base import Knowledge, Line, Person
+from envmill.agents.users.doing import tell_again, tell_outcome
 from envmill.agents.users.missteps import find_misstep, finds_no_end
 from envmill.errors import Outage
 from envmill.sandbox import Advance, Invoke, Observation
@@ -47,6 +48,8 @@ class Scene:
         self._dialogue: list[Line] = []
         self._misread = 0
         """Turns in a row none of whose calls could be read."""
+        self._done: set[str] = set()
+        """Deeds of the user's that took effect."""
 
     async def play(self, opening: str) -> End:
         """Until somebody or something ends it."""
@@ -94,6 +97,8 @@ class Scene:
         """Side by side means one after the other here, in the order they came; what no longer fits the limit is not made."""
         done: list[tuple[Call | Unread, Observation | None]] = []
         for call in turn.calls[: self._limits.steps - self.tape.moves]:
+            if isinstance(call, Call) and call.actor != "agent" and self._person is not None:
+                call = call.model_copy(update={"actor": "agent"})
             reply = None if isinstance(call, Unread) else await self._stage.play(Invoke(call))
             done.append((call, reply))
             if reply is not None and reply.outcome == "failure":
@@ -114,17 +119,36 @@ class Scene:
         if misstep:
             self._listen(answer.text)
             return End("user_fault", f"{misstep}: {answer.text}", misstep)
+        came = [await self._act(name) for name in answer.does]
+        if failed := _find_failure(came):
+            return failed
         if answer.end:
             return End("user_stopped" if answer.end == "content" else "user_gave_up", answer.text)
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off()
-        self._listen(answer.text)
-        return Heard("words", answer.text)
+        told = [_tell(name, reply) for name, reply in zip(answer.does, came, strict=True)]
+        self._listen(text := " ".join(filter(None, [answer.text, *told])))
+        return Heard("words", text)
+
+    async def _act(self, name: str) -> Observation | None:
+        """A call that is the user's alone; None where it was made before."""
+        if name in self._done:
+            return None
+        call = self._knowledge.deeds[name]
+        reply = await self._stage.play(Invoke(call))
+        self.tape.act(call, reply)
+        if reply.outcome == "ok":
+            self._done.add(name)
+        return reply
 
     def _break_off(self) -> End:
         if finds_no_end(self._knowledge, self._dialogue):
             return End("user_fault", "the agent has long asked for nothing, and the user goes on", "never_stops")
         return End("user_gave_up", f"{len(self.tape.said)} messages of the agent")
+
+
+def _tell(name: str, reply: Observation | None) -> str:
+    return tell_again(name) if reply is None else tell_outcome(name, reply.outcome == "ok", reply.message)
 
 
 def _find_failure(replies: Sequence[Observation | None]) -> End | None:

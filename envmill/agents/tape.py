@@ -52,6 +52,13 @@ class Tape:
         """Words of the user."""
         self.messages.append({"role": "user", "content": text})
 
+    def act(self, call: Call, reply: Observation) -> None:
+        """A call of the user's own. The agent never sees it: it is told what came of it in words."""
+        self._numbers += 1
+        number = f"call_{self._numbers}"
+        self.messages.append({"role": "user", "content": "", "tool_calls": [_spell_call(number, call)]})
+        self._answer(number, call, reply)
+
     def take(self, turn: Turn) -> None:
         """What a turn took, whatever it says."""
         self.turns += 1

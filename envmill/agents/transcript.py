@@ -13,7 +13,19 @@ _AGENTS_FAULT = frozenset({"invalid_arguments", "unknown_tool", "malformed_call"
 def list_messages(rollout: Rollout) -> list[Json]:
     """Without state hashes, and with calls numbered in order: two vendors' ids for the same call are no difference."""
     numbers: dict[str, str] = {}
-    return [_renumber({key: value for key, value in entry.items() if key != "state_hash"}, numbers) for entry in rollout.transcript]
+    shown = list_shown(rollout.transcript)
+    return [_renumber({key: value for key, value in entry.items() if key != "state_hash"}, numbers) for entry in shown]
+
+
+def list_shown(transcript: Sequence[Json]) -> list[Json]:
+    """Without the calls of the user's own and their replies: the agent heard of them in words."""
+    shown, hidden = list[Json](), frozenset[str]()
+    for entry in transcript:
+        if entry["role"] == "user" and entry.get("tool_calls"):
+            hidden = frozenset(call["id"] for call in entry["tool_calls"])
+        elif entry["role"] != "tool" or entry["tool_call_id"] not in hidden:
+            shown.append(entry)
+    return shown
 
 
 def weigh_messages(messages: Sequence[Json]) -> list[bool]:

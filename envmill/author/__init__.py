@@ -14,6 +14,7 @@ from envmill.author.blueprint import write_blueprint
 from envmill.author.chaining import find_whole, spread_samples, write_chain
 from envmill.author.columns import settle_state
 from envmill.author.compose import compose_domain
+from envmill.author.consent import lead
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
 from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
@@ -187,13 +188,13 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
 
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
-    sampled = TopologyInput.model_validate(inputs).sampled
+    asked = TopologyInput.model_validate(inputs)
+    sampled = asked.sampled
     steps = [node.tool for node in sampled.nodes if isinstance(node, Step)] if sampled else []
+    walk = lead(domain, steps, asked.number)
     told = {name: value for name, value in inputs.items() if name != "sampled"}
     try:
-        tried = (
-            write_chain(_answer_scenario(told, replace(domain, walk=tuple(steps)), seed, each), domain) for each in spread_samples(sample)
-        )
+        tried = (write_chain(_answer_scenario(told, replace(domain, walk=walk), seed, each), domain) for each in spread_samples(sample))
         return find_whole(tried, inputs["tools"])
     except SettingsError as error:
         nothing = Chain(sampler="author", nodes=[])

@@ -8,6 +8,7 @@ import random
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from envmill.author.consent import hand_over
 from envmill.author.crowd import widen
 from envmill.author.cut import cut_domain, list_feature_sets
 from envmill.author.dice import make_dice
@@ -31,6 +32,7 @@ def compose_domain(brief: Brief, seed: int) -> Domain:
         domain = widen(domain, brief.rows) if brief.rows else domain
     else:
         domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
+    domain = hand_over(domain, brief.number, seed) if brief.user_side else domain
     return replace(domain, doubles=brief.distractors) if brief.distractors else domain
 
 

@@ -167,6 +167,8 @@ class Operation:
     weight: int = 3
     feature: str = ""
     optional: bool = False
+    actor: str = "agent"
+    """Who alone may do it."""
 
     @property
     def effect(self) -> Effect:

@@ -28,7 +28,7 @@ def write_program(domain: Domain, operations: dict[str, Operation] | None = None
 
 def _write_imports(body: str) -> Lines:
     dates = [name for name in ("date", "timedelta") if f"{name}(" in body or f"{name}." in body.replace("().date()", "")]
-    runtime = ["Rejection", *(name for name in ("new_id", "now") if f"{name}(" in body)]
+    runtime = ["Rejection", *(name for name in ("actors", "new_id", "now") if f"{name}(" in body)]
     lines = [
         *(["import copy"] if "copy." in body else []),
         *([f"from datetime import {', '.join(dates)}"] if dates else []),
@@ -75,7 +75,8 @@ def _write_method(operation: Operation, domain: Domain) -> Lines:
         *_write_steps(operation, operation.then, domain),
         f"return {_spell_result(operation, domain)}",
     ]
-    return [f"def {operation.name}({arguments}) -> {gives}:", *_indent(body)]
+    marked = [] if operation.actor == "agent" else [f'@actors("{operation.actor}")']
+    return [*marked, f"def {operation.name}({arguments}) -> {gives}:", *_indent(body)]
 
 
 def _spell_table(collection: str, domain: Domain) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from envmill.author.compose import compose_domain
+from envmill.author.consent import sign_call, sign_calls
 from envmill.author.dice import make_dice
 from envmill.author.domain import Arguments, Department, Domain, Operation, State
 from envmill.author.draw import draw_arguments, draw_permitted
@@ -50,7 +51,12 @@ def write_tests(brief: Brief, seed: int) -> TestsReply:
     """At least three tests per tool over one initial state, with a rejection wherever there are inputs."""
     world, trials = try_brief(brief, seed)
     tests = [
-        PlannedTest(name=tell_trial(each), setup=list(each.setup), call=each.call, expect="rejection" if each.code else "success")
+        PlannedTest(
+            name=tell_trial(each),
+            setup=sign_calls(each.setup, world.domain),
+            call=sign_call(each.call, world.domain),
+            expect="rejection" if each.code else "success",
+        )
         for each in trials
     ]
     return TestsReply(initial_state=world.copy().state, tests=tests)

@@ -78,7 +78,7 @@ class _Walker:
         arguments: dict[str, Json] = {}
         for path, source in step.arguments.items():
             _put(arguments, path, self._find(source, f"{step.id}.{path}"))
-        call = Call(name=step.tool, arguments=arguments)
+        call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
         begun, *seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, [*self.calls, call])])
         if begun.outcome != "ok":
             raise _stick("no_start", f"no session starts on this state: {begun.message}")

@@ -14,7 +14,7 @@ from envmill.toolgraph.evidence.naming import Naming
 from envmill.toolgraph.evidence.tables import Tables
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import KEY_OF
-from envmill.toolgraph.sketching import sketch_environment
+from envmill.toolgraph.sketching import ACTORS, sketch_environment
 from envmill.toolgraph.validity import Limits, find_faults
 from envmill.toolgraph.weaving import weave
 from schemas.base import Json, is_array, is_object
@@ -59,7 +59,7 @@ async def weave_seen(environment: Environment, seen: Seen) -> ToolGraph:
     for call, reply in zip(seen.calls, seen.replies, strict=True):
         calls[call.name].append(call)
         replies[call.name].append(reply)
-    sketches = [_mark(sketch, calls[sketch.name], keys, seen.words) for sketch in sketch_environment(environment, replies, keys=keys)]
+    sketches = [_mark(sketch, calls[sketch.name], keys, seen.words) for sketch in sketch_environment(environment, replies, ACTORS, keys)]
     return await weave(sketches, [Naming(), Tables()], environment.tables)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envmill.agents.transcript import list_tools
+from envmill.agents.users.doing import needs_user
 from envmill.exporters.base import SPLITS, TRANSFER, Cargo, Parcel, make_canary, spell_json, spell_lines
 from envmill.exporters.columns import Column, tell_row, write_parquet
 from envmill.exporters.messages import tell_tools
@@ -106,9 +107,10 @@ def is_posed(environment: Environment, scenario: Scenario) -> bool:
 
 
 def _pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[Posing]:
-    """A user who holds nothing back has nothing to be asked for."""
-    yield Posing(scenario, environment, "single", limits)
-    if scenario.user.hidden:
+    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
+    if not needs_user(scenario):
+        yield Posing(scenario, environment, "single", limits)
+    if scenario.user.hidden or needs_user(scenario):
         yield Posing(scenario, environment, "conversation", limits)
 
 

@@ -110,7 +110,7 @@ def _take_back(subject: Posed) -> list[tuple[Call, ...]]:
         write = oracle[place]
         for tool in subject.environment.tools:
             if tool.effect == "change" and tool.name != write.name and _needs(tool) and _needs(tool) <= write.arguments.keys():
-                undo = Call(name=tool.name, arguments={name: write.arguments[name] for name in sorted(_needs(tool))})
+                undo = Call(name=tool.name, arguments={name: write.arguments[name] for name in sorted(_needs(tool))}, actor=tool.actors[0])
                 found.append((*oracle[:place], write, undo))
     return found[:_UNDOS]
 

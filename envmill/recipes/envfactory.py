@@ -22,11 +22,15 @@ from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply, ThemeInput, ThemeReply
 from schemas.run import RunConfig
 from schemas.scenario import Polarity
+from schemas.seed import Seed
 from schemas.table_prompts import SchemaReply
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import MetadataInput, MetadataReply, Operator, SketchedTool, SketchInput, SketchReply, StateInput, TopologyInput
 
 _FOLDER = Path(__file__).parent / "prompts" / "envfactory"
+
+USER_SIDE = 4
+"""One environment in so many has a tool of the user's own."""
 
 
 class EnvFactory(AgentScaler):
@@ -53,6 +57,11 @@ class EnvFactory(AgentScaler):
     async def find_theme(self, text: str, account: Account) -> ThemeReply:
         """A corpus will do as well: its places are sketched like those that are known."""
         return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
+
+    def pick_seeds(self, config: RunConfig) -> list[Seed]:
+        """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
+        picked = super().pick_seeds(config)
+        return [_give_user_a_tool(seed) if (place + (config.seed or 0)) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
 
     def pick_texts(self, config: RunConfig) -> list[str]:
         """Documents, where any are named; without them the tools of known places are sketched."""
@@ -102,6 +111,11 @@ class EnvFactory(AgentScaler):
         if fault := find_chain_fault(graph, reply.chain):
             raise BuildError(fault.words, reason=fault.code)
         return reply
+
+
+def _give_user_a_tool(seed: Seed) -> Seed:
+    brief = seed.brief.model_copy(update={"user_side": True})
+    return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
 
 
 def _list_sketched(plan: Blueprint) -> list[SketchedTool]:

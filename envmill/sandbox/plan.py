@@ -40,6 +40,11 @@ class Program:
     def of(cls, environment: Environment) -> "Program":
         return cls(environment.files, environment.entry, environment.tools, environment.kind)
 
+    def name_actor(self, tool: str) -> str:
+        """Who makes a call of a reference path: the agent, unless it may not."""
+        actors = next((one.actors for one in self.tools if one.name == tool), ["agent"])
+        return "agent" if "agent" in actors else actors[0]
+
     @cached_property
     def entries(self) -> list[Any]:
         """The interface as sessions are told it."""

@@ -1,6 +1,6 @@
 """Sketches of a built environment: its interface, its tables, and for outputs what its tools were seen to reply."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from envmill.toolgraph.parameters import KEY_OF
 from envmill.toolgraph.words import split_name
@@ -11,14 +11,19 @@ from schemas.sketch import ToolSketch
 
 _TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
 """In this order: a truth value is an int in Python."""
+ACTORS = ("agent", "user")
+"""Who carries out the steps of a path."""
 NO_KEYS: Mapping[str, str] = {}
 
 
 def sketch_environment(
-    environment: Environment, replies: Mapping[str, Sequence[Json]], actor: str = "agent", keys: Mapping[str, str] = NO_KEYS
+    environment: Environment,
+    replies: Mapping[str, Sequence[Json]],
+    actors: Collection[str] = ("agent",),
+    keys: Mapping[str, str] = NO_KEYS,
 ) -> list[ToolSketch]:
-    """What one actor may call. `replies`: values that tools were seen to answer; one that neither says nor shows any gives nothing on.
-    `keys`: of records, with their table."""
+    """What any of these actors may call. `replies`: values that tools were seen to answer; one that neither says nor shows any gives
+    nothing on. `keys`: of records, with their table."""
     return [
         ToolSketch(
             name=tool.name,
@@ -34,7 +39,7 @@ def sketch_environment(
             source="environment",
         )
         for tool in environment.tools
-        if actor in tool.actors
+        if not set(actors).isdisjoint(tool.actors)
     ]
 
 

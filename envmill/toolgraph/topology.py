@@ -12,7 +12,7 @@ from envmill.toolgraph.evidence.naming import Naming
 from envmill.toolgraph.evidence.tables import Tables
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.samplers import SAMPLERS
-from envmill.toolgraph.sketching import sketch_environment
+from envmill.toolgraph.sketching import ACTORS, sketch_environment
 from envmill.toolgraph.validity import Limits, find_faults
 from envmill.toolgraph.weaving import weave
 from schemas.chain import Chain
@@ -35,8 +35,8 @@ class Refusal:
 
 
 async def weave_environment(environment: Environment) -> ToolGraph:
-    """Its tools as the agent may call them, and its tables' columns."""
-    return await weave(sketch_environment(environment, {}), [Naming(), Tables()], environment.tables)
+    """Its tools as agent and user may call them, for a path takes both; and its tables' columns."""
+    return await weave(sketch_environment(environment, {}, ACTORS), [Naming(), Tables()], environment.tables)
 
 
 def draw_for(environment: Environment, graph: ToolGraph, number: int) -> Chain | None:

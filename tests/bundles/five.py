@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from envmill.agents.users.doing import needs_user
 from envmill.bundles.envrun.bundle import Bundle
 from envmill.bundles.envrun.recording import read_recording, score_recording
 from envmill.lake.lake import Lake
@@ -37,9 +38,10 @@ async def check_five(settings: Settings, run: str, most: int, records: Path) -> 
 
 
 def _choose(lake: Lake, run: str, homes: dict[str, Path]) -> list[tuple[Scenario, Environment]]:
-    """Exported ones with something to do in an order, one of each environment before a second of any."""
+    """Exported ones with something to do in an order, one of each environment before a second of any. An agent must do them alone: a
+    server offers the tools of one actor."""
     known = {one.id: one for one in lake.read(Environment, run) if one.id in homes}
-    told = [one for one in lake.read(Scenario, run) if one.polarity == "achieve" and one.environment in known]
+    told = [one for one in lake.read(Scenario, run) if one.polarity == "achieve" and one.environment in known and not needs_user(one)]
     found = [(one, known[one.environment]) for one in told if (homes[one.environment] / "scenarios" / f"{one.number:03d}").is_dir()]
     turns = {one.id: sum(other.environment == one.environment and other.id < one.id for other, _ in found) for one, _ in found}
     return sorted(found, key=lambda one: (turns[one[0].id], one[0].id))

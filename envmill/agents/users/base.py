@@ -1,9 +1,11 @@
 """What a simulated user is: it hears what was said so far, and answers or stops."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from envmill.agents.users.doing import list_deeds
+from schemas.environment import Call
 from schemas.scenario import Scenario, UserContract
 
 
@@ -22,6 +24,8 @@ class Answer:
     text: str
     end: Literal["", "content", "gave_up"] = ""
     """Why the user says no more; empty while the conversation goes on."""
+    does: tuple[str, ...] = ()
+    """Names of what they do with tools of their own, before they say it."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,12 @@ class Knowledge:
     contract: UserContract
     request: str
     """The whole request: what they would have said at once."""
+    deeds: Mapping[str, Call] = field(default_factory=dict[str, Call])
+    """What only they can do, by the name it is asked for with."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> "Knowledge":
-        return cls(scenario.user, scenario.request)
+        return cls(scenario.user, scenario.request, list_deeds(scenario.oracle))
 
 
 class Person(Protocol):

@@ -28,8 +28,8 @@ _CONSENT = re.compile(
 )
 _ANYTHING = re.compile(r"\b(?:details?|specifics|particulars|more information|tell me more|clarify|be more specific|what exactly)\b")
 _PROMISES = re.compile(r"^(?:let me|i will|i'll|i am going to|i'm going to|one moment|just a moment|please wait|hold on|working on)\b")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PLACES = {word: str(place) for place, word in enumerate(_ORDINALS, start=1)}
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_PLACES = {word: str(place) for place, word in enumerate(ORDINALS, start=1)}
 _NUMBERED = re.compile(r"(.*\S)[ _](\d+)")
 """Facts of one sort bear numbers from the second on: `shop`, `shop 2`."""
 _SMALL = frozenset({"the", "a", "an", "of", "to", "for", "in", "on", "at", "by", "with", "your", "their", "its", "and", "or"})
@@ -76,12 +76,22 @@ class _Asked:
 
 @lru_cache(256)
 def _read(message: str) -> _Asked:
-    sentences = [normalise(one).strip() for one in _SENTENCE.split(message) if one.strip()]
+    sentences = list_sentences(message)
     questions = [one for one in sentences if _ASKS.search(one) and not _CLOSES.search(one)]
     if not questions:
         return _Asked(promise=bool(sentences) and all(_PROMISES.search(one) for one in sentences))
     whole = " ".join(questions)
-    return _Asked(frozenset(_stems(whole)), bool(_CONSENT.search(whole)), bool(_ANYTHING.search(whole)))
+    return _Asked(frozenset(split_stems(whole)), bool(_CONSENT.search(whole)), bool(_ANYTHING.search(whole)))
+
+
+def list_sentences(message: str) -> list[str]:
+    """Each as it is compared."""
+    return [normalise(one).strip() for one in _SENTENCE.split(message) if one.strip()]
+
+
+def hold_all(name: str, words: frozenset[str]) -> bool:
+    """Whether every word of a name is among these."""
+    return _hold_all(name_words(name), words)
 
 
 def find_asked(words: frozenset[str], facts: Mapping[str, Json]) -> Iterator[str]:
@@ -116,24 +126,24 @@ def spell_name(name: str, facts: Mapping[str, Json]) -> str:
     plain = (numbered[1] if numbered else name).replace("_", " ").strip()
     owned = plain.lower().startswith(("my ", "our ", "the "))
     bare = plain.partition(" ")[2] if owned else plain
-    counted = f"{_ORDINALS[int(place) - 1]} {bare}" if place and int(place) <= len(_ORDINALS) else f"{bare} {place}".strip()
+    counted = f"{ORDINALS[int(place) - 1]} {bare}" if place and int(place) <= len(ORDINALS) else f"{bare} {place}".strip()
     return f"{plain.partition(' ')[0].lower() if owned else 'the'} {counted}"
 
 
 def touches(message: str, name: str) -> bool:
     """Whether a message has so much as a word of a fact's name, or asks for whatever there is: then telling it is no slip."""
-    return bool(set(name_words(name)) & set(_stems(message))) or bool(_ANYTHING.search(normalise(message)))
+    return bool(set(name_words(name)) & set(split_stems(message))) or bool(_ANYTHING.search(normalise(message)))
 
 
 @lru_cache(512)
 def name_words(name: str) -> tuple[str, ...]:
     """The words a fact is asked for with, its number aside; never none."""
     numbered = _NUMBERED.fullmatch(name)
-    words = _stems((numbered[1] if numbered else name).replace("_", " "))
+    words = split_stems((numbered[1] if numbered else name).replace("_", " "))
     return tuple(word for word in words if word not in _SMALL) or tuple(words) or (name,)
 
 
-def _stems(text: str) -> list[str]:
+def split_stems(text: str) -> list[str]:
     """Words without their plural, ordinals as figures."""
     words = (_PLACES.get(word, word) for word in split_words(text))
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words]

@@ -1,6 +1,6 @@
 """What a simulated user may not do, found by trusted code: a rollout it happens in says nothing about the agent.
 
-contract, dialogue, answer ──► silent · stops_early · contradicts · reveals · invents · repeats · (at the end) never_stops
+contract, dialogue, answer ──► silent · oversteps · stops_early · contradicts · reveals · invents · repeats · (at the end) never_stops
 """
 
 import re
@@ -50,8 +50,10 @@ def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
 
 
 def _list_missteps(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Iterator[Misstep]:
-    if not answer.end and not answer.text.strip():
+    if not answer.end and not answer.text.strip() and not answer.does:
         yield "silent"
+    if any(not _is_bidden(name, knowledge, dialogue) for name in answer.does):
+        yield "oversteps"
     asked = [name for name in understand(dialogue[-1].text, knowledge.contract.facts).facts if _is_plain(knowledge.contract.facts[name])]
     said = [*(line.text for line in dialogue if line.who == "user"), answer.text]
     if answer.end and any(not tells(knowledge.contract.facts[name], "\n".join(said)) for name in asked):
@@ -64,6 +66,11 @@ def _list_missteps(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answe
         yield "invents"
     if not asked and not answer.end and _repeats(knowledge, dialogue, answer):
         yield "repeats"
+
+
+def _is_bidden(name: str, knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
+    """Whether it is theirs to do, and the agent has so much as touched it in words."""
+    return name in knowledge.deeds and any(line.who == "agent" and touches(line.text, name) for line in dialogue)
 
 
 def tells(value: Json, text: str) -> bool:

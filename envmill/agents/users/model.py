@@ -19,14 +19,15 @@ class ModelUser:
     listens = True
 
     def __init__(self, knowledge: Knowledge, account: Account, attempt: int) -> None:
-        self._contract, self._account, self._attempt = knowledge.contract, account, attempt
+        self._contract, self._deeds = knowledge.contract, knowledge.deeds
+        self._account, self._attempt = account, attempt
 
     async def answer(self, dialogue: Sequence[Line]) -> Answer:
         try:
             reply = await self._account.ask(PROMPT, self._inputs(dialogue), UserReply, role="user", sample=self._attempt)
         except BadReply:
             return Answer("")
-        return Answer(reply.text, "content" if reply.stop else "")
+        return Answer(reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does)))
 
     def _inputs(self, dialogue: Sequence[Line]) -> UserInput:
         contract = self._contract
@@ -35,6 +36,7 @@ class ModelUser:
             goals=contract.goals or [contract.opening],
             known={name: value for name, value in contract.facts.items() if name not in contract.hidden},
             hidden={name: contract.facts[name] for name in contract.hidden if name in contract.facts},
+            deeds=list(self._deeds),
             fallbacks=contract.fallbacks,
             stop=contract.stop or "the assistant says that it is done, or that it cannot do it",
             dialogue="\n".join(f"{_SPEAKERS[line.who]}: {line.text}" for line in dialogue),

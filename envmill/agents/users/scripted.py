@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.doing import find_deeds
 from envmill.agents.users.hearing import Heard, spell_name, understand
 from envmill.verifiers.told import spell_leaf
 from envmill.verifiers.words import find_words, normalise
@@ -10,6 +11,7 @@ from schemas.base import Json, is_array, is_object
 
 UNKNOWN = "I do not know that, sorry."
 _YES, _WAITS = "Yes, please.", "All right, go on."
+_ACTS = "All right."
 _THANKS = "Thank you, that is all."
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
@@ -19,16 +21,18 @@ _PATIENCE = 3
 class ScriptedUser:
     """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told unasked."""
 
-    listens = False
-
     def __init__(self, knowledge: Knowledge) -> None:
-        self._contract = knowledge.contract
+        self._contract, self._deeds = knowledge.contract, knowledge.deeds
+        self.listens = bool(knowledge.deeds)
         self._untold = list(self._contract.hidden)
         self._idle = 0
 
     async def answer(self, dialogue: Sequence[Line]) -> Answer:
         message = dialogue[-1].text
         heard = understand(message, self._contract.facts)
+        if does := find_deeds(message, self._deeds):
+            self._idle = 0
+            return Answer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
         if message.strip() and not heard.asks and not heard.promise:
             return Answer(_THANKS, "content")
         told = self._choose(heard)

@@ -47,7 +47,9 @@ def _draw_fine(operation: Operation, count: int, world: World, dice: random.Rand
         arguments = draw_permitted(operation, world, world.state, dice, DRAWS)
         if arguments is not None:
             yield TesterCall(
-                call=Call(name=operation.name, arguments=arguments), expect="success", why=f"An ordinary use: {operation.does}"
+                call=Call(name=operation.name, arguments=arguments, actor=operation.actor),
+                expect="success",
+                why=f"An ordinary use: {operation.does}",
             )
 
 
@@ -58,7 +60,10 @@ def _draw_breaking(operation: Operation, tries: int, world: World, dice: random.
         codes = world.find_violations(operation, arguments)
         if len(codes) == 1:
             why = told.get(codes[0], f"This must be refused: {codes[0].replace('_', ' ')}.")
-            yield codes[0], TesterCall(call=Call(name=operation.name, arguments=arguments), expect="rejection", why=why)
+            yield (
+                codes[0],
+                TesterCall(call=Call(name=operation.name, arguments=arguments, actor=operation.actor), expect="rejection", why=why),
+            )
 
 
 def _drop_twins(drawn: Iterator[Drawn]) -> list[Drawn]:

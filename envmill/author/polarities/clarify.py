@@ -95,7 +95,7 @@ def _write_ambiguous(
         facts=list_facts([wish], world.domain, world.state, names),
         say=load_sayings().draw("which_one", dice).replace("{one}", " or ".join(called)),
         tell=[Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals]) for each in values],
-        avoid=[CallPattern(name=wish.operation.name)],
+        avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
         goals=[name_goal(wish, world.domain, world.state, names)],
     )
     return Twins(
@@ -141,7 +141,7 @@ def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         facts={name: fact for name, fact in facts.items() if name != parameter.local.replace("_", " ")},
         say=said.replace("{thing}", parameter.local.replace("_", " ")),
         tell=[told],
-        avoid=[CallPattern(name=wish.operation.name)],
+        avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
         goals=[name_goal(vague, world.domain, world.state)],
     )
     return Twins(reply, achieve(wish, world, plain, facts), f"the value of {parameter.name}")

@@ -54,7 +54,7 @@ def _write(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         facts=facts,
         say=_say(matter, standing, world, dice),
         tell=[Fact(name="that it is passed on", kind="pattern", value=HANDED), *told],
-        avoid=[CallPattern(name=wish.operation.name)],
+        avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
     )
     escalated = instruct_user(
         reply,

@@ -93,7 +93,7 @@ def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins |
         facts=list_facts([wish], world.domain, world.state),
         say=_say(wish, rule, world, dice),
         tell=[told],
-        avoid=[CallPattern(name=wish.operation.name)],
+        avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
     )
     refusal = instruct_user(
         reply,

@@ -37,6 +37,7 @@ class Episode:
         self._said: list[str] = []
         self._dialogue: list[Message] = []
         self._misstep = ""
+        self._done: set[str] = set()
         began = session.reset(scenario)
         self.state_hash: str = began["state_hash"]
         """Hash of the state as it is now; empty when it is unknown."""
@@ -78,9 +79,10 @@ class Episode:
             return None
         self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
         answer = self._bundle.court.answer(self.scenario, self._dialogue)
-        self._dialogue.append({"who": "user", "text": answer["text"]})
+        said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"])]))
+        self._dialogue.append({"who": "user", "text": said})
         self._misstep = self._misstep or answer["misstep"]
-        return {"text": answer["text"], "end": answer["end"]}
+        return {"text": said, "end": answer["end"]}
 
     def score(self) -> Verdict:
         """The verdict on the state as it is now, and on what was done and said."""
@@ -95,6 +97,16 @@ class Episode:
     def close(self) -> None:
         """End the session."""
         self._session.close()
+
+    def _act(self, deed: Message) -> str:
+        """Make a call that is the user's alone; what they say of it."""
+        if deed["name"] in self._done:
+            return deed["again"]
+        seen = self.call(deed["call"]["name"], deed["call"]["arguments"], deed["call"]["actor"])
+        if not seen["ok"]:
+            return deed["refused"] + seen["error"]["message"]
+        self._done.add(deed["name"])
+        return deed["done"]
 
     def _note(self, seen: Message) -> None:
         self._broken = self._broken or seen["outcome"] == "failure"

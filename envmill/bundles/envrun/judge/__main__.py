@@ -55,16 +55,21 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:
     """What the scripted user says to the last line of a dialogue that it took part in; a misstep is no answer to go by."""
-    base, scripted, missteps, scenario = (
-        import_module(name)
-        for name in ("envmill.agents.users.base", "envmill.agents.users.scripted", "envmill.agents.users.missteps", "schemas.scenario")
-    )
-    knowledge = base.Knowledge(scenario.UserContract.model_validate(request["user"]), request["request"])
+    base, doing, scripted, missteps = (import_module(f"envmill.agents.users.{name}") for name in ("base", "doing", "scripted", "missteps"))
+    contract, call = import_module("schemas.scenario").UserContract, import_module("schemas.environment").Call
+    deeds = doing.list_deeds([call.model_validate(one) for one in request["oracle"]])
+    knowledge = base.Knowledge(contract.model_validate(request["user"]), request["request"], deeds)
     person, dialogue = scripted.ScriptedUser(knowledge), [base.Line(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
     misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
-    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep}
+    does = [_tell_deed(name, deeds[name].model_dump(mode="json"), doing) for name in answers[-1].does if not misstep]
+    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does}
+
+
+def _tell_deed(name: str, call: dict[str, Any], doing: Any) -> dict[str, Any]:
+    told = {"done": doing.tell_outcome(name, True, ""), "refused": doing.tell_outcome(name, False, ""), "again": doing.tell_again(name)}
+    return {"name": name, "call": call, **told}
 
 
 if __name__ == "__main__":

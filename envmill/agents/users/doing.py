@@ -1,0 +1,73 @@
+"""What a user does with tools of their own: the calls of a reference path that only they may make, asked for by what the tool is called.
+
+oracle ─► calls of other actors than the agent ─► name → call        message ─► sentences that bid somebody do something ─► names
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from envmill.agents.users.hearing import ORDINALS, hold_all, list_sentences, split_stems
+from schemas.environment import Call
+from schemas.scenario import Scenario
+
+_BIDS = re.compile(r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed you to\b")
+_WONDERS = re.compile(r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b")
+"""A sentence that has to do with a deed, and asks for words."""
+_NUMBER = re.compile(r" (\d+)$")
+
+
+def needs_user(scenario: Scenario) -> bool:
+    """Whether somebody else than the agent has to act: nothing that can be asked for in one message."""
+    return any(call.actor != "agent" for call in scenario.oracle)
+
+
+def list_deeds(oracle: Sequence[Call]) -> dict[str, Call]:
+    """Name → call, in the order of the path. Those of one tool bear numbers from the second on."""
+    seen, deeds = Counter[str](), dict[str, Call]()
+    for call in (one for one in oracle if one.actor != "agent"):
+        seen[call.name] += 1
+        plain = call.name.replace("_", " ")
+        deeds[plain if seen[call.name] == 1 else f"{plain} {seen[call.name]}"] = call
+    return deeds
+
+
+def find_deeds(message: str, deeds: Mapping[str, Call]) -> tuple[str, ...]:
+    """What a message bids the user do. Of several by one tool all are meant, unless the sentence counts them."""
+    found = dict.fromkeys(name for words in _list_biddings(message) for name in deeds if _is_meant(name, words, deeds))
+    return tuple(found)
+
+
+def tell_outcome(name: str, did: bool, message: str) -> str:
+    """What the user says of it: the agent sees no reply to a call that is not its own."""
+    return f"I have done it: {name}." if did else f"I tried ({name}), and it was refused: {message}"
+
+
+def tell_again(name: str) -> str:
+    """What the user says when asked for what took effect before."""
+    return f"I had done that already: {name}."
+
+
+def bid(name: str, deeds: Mapping[str, Call]) -> str:
+    """How a user is asked for it."""
+    place = _place(name, deeds)
+    counted = f" for the {ORDINALS[place - 1]} time" if place and place <= len(ORDINALS) else ""
+    return f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}?"
+
+
+def _list_biddings(message: str) -> Iterator[frozenset[str]]:
+    for sentence in list_sentences(message):
+        if _BIDS.search(sentence) and not _WONDERS.search(sentence):
+            yield frozenset(split_stems(sentence))
+
+
+def _is_meant(name: str, words: frozenset[str], deeds: Mapping[str, Call]) -> bool:
+    counted, place = words & {str(one) for one in range(1, len(ORDINALS) + 1)}, _place(name, deeds)
+    return hold_all(_NUMBER.sub("", name), words) and (not counted or not place or str(place) in counted)
+
+
+def _place(name: str, deeds: Mapping[str, Call]) -> int:
+    """Which of its tool's it is; 0 for the only one."""
+    if numbered := _NUMBER.search(name):
+        return int(numbered[1])
+    return 1 if f"{name} 2" in deeds else 0
