@@ -298,6 +298,26 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
         assert ({one.prompt for one in foreseen} >= {"tester", "checker"}) is review
 
 
+async def test_a_judge_is_calibrated_and_rules_on_what_passes(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    config = CONFIG.model_copy(update={"environments": 1, "scenarios": 1, "mistakes": 0.0, "judged": True})
+    await walk_line(settings, steps=STEPS[:9], config=config)
+    found = "finding ->> 'model', (finding ->> 'weight')::double, (finding ->> 'wrong')::int >= 4, finding ->> 'false_accepts'"
+    assert ask(settings, f"select {found} from gate_evidence where gate = 'judge'") == [("author/0", 0.3, True, "0")]
+    told = "outcome, reward, ruling ->> 'outcome', components ->> 'judge'"
+    ruled = ask(settings, f"select distinct {told} from rollouts where outcome = 'pass'")
+    assert ruled == [("pass", 1.0, "complete", "1.0")]
+    assert ask(settings, "select count(*) from rollouts where outcome <> 'pass' and ruling is not null") == [(0,)]
+    asked = ask(settings, "select distinct role, step, reused from model_calls where prompt = 'ruling' order by all")
+    assert {("judge", "scenarios-filter", False), ("judge", "scenarios-collect", True)} <= set(asked)
+    note(Lake(settings.lake), "r1", "finished", [])
+    for judged in (True, False):
+        foreseen = await estimate(
+            Lake(settings.lake), config.model_copy(update={"judged": judged}), RECIPES[config.recipe](author.themes()), Prices()
+        )
+        assert ("ruling" in {one.prompt for one in foreseen}) is judged
+
+
 def test_nobody_is_asked_for_an_opinion_where_none_is_wanted(finished: tuple[Settings, Counting]) -> None:
     assert {prompt for prompt, _, _ in finished[1].asked} == {"blueprint", "program", "tests", "scenario"}
     assert ask(finished[0], "select distinct outcome, reason from attrition where gate = 'W4'") == [("not_measured", "no_reviewer")]

@@ -1,7 +1,7 @@
 """The calibration of a judge on one scenario: how it rules on ends that are known to be right or wrong.
 
 reference path, detours ─► right ends ─┐
-doing nothing, mutants  ─► wrong ends ─┴─► judge ─► false accepts, false rejects ─► a weight, or none and why
+nothing, mutants, attacks ► wrong ends ┴─► judge ─► false accepts, false rejects ─► a weight, or none and why
 """
 
 import asyncio
@@ -47,7 +47,7 @@ async def open_bench(posed: Posed, means: Means, account: Account) -> Bench:
 
 
 async def list_known(posed: Posed, means: Means) -> tuple[list[Ending], list[Ending]]:
-    """Right ends and wrong ones, as far as the gates have found them to be so; of each sort of mutant about as many."""
+    """Right ends and wrong ones, as the gates tell them apart; of each sort of mutant about as many, attacks where they are few."""
     trials = Trials.of(posed, means)
     right = (await trials.oracle())[0]
     played = [trial for _, trial in await play_detours(trials, right)] + [right]
@@ -58,7 +58,11 @@ async def list_known(posed: Posed, means: Means) -> tuple[list[Ending], list[End
     nothing = await trials.nothing()
     idle = [nothing.ending] if nothing.ending and nothing.verdict.outcome == "fail" else []
     passed = [trial.ending for trial in played if trial.ending and trial.verdict.outcome == "pass"]
-    return _pick(passed, _MOST_RIGHT), _pick([*idle, *_take_in_turn(sorts.values())], _MOST_WRONG)
+    wrong = _pick([*idle, *_take_in_turn(sorts.values())], _MOST_WRONG)
+    if len(wrong) < _MOST_WRONG:
+        attacks = [[each.ending for each in made if each.verdict.outcome == "fail"] for made in (await trials.attacks()).values()]
+        wrong = _pick([*wrong, *_take_in_turn(attacks)], _MOST_WRONG)
+    return _pick(passed, _MOST_RIGHT), wrong
 
 
 def find_objection(counted: Calibration) -> str:
@@ -89,7 +93,7 @@ async def _rule(posed: Posed, endings: Sequence[Ending], expected: Sequence[Chan
     return [outcome == "complete" for outcome, _ in ruled]
 
 
-def _take_in_turn(sorts: Iterable[Sequence[T]]) -> list[T]:
+def _take_in_turn(sorts: Iterable[Sequence[T | None]]) -> list[T]:
     return [one for one in chain.from_iterable(zip_longest(*sorts)) if one is not None]
 
 

@@ -130,3 +130,27 @@ def test_a_user_tells_what_it_is_asked_for_and_no_more() -> None:
     assert not any(str(value) in write_turn(facts, "What is the colour of the tool?", make_dice("turn")) for value in facts.values())
     assert not any(str(value) in write_turn(facts, "I have lent it.", make_dice("turn")) for value in facts.values())
     assert write_turn(facts, "Which member?", make_dice("turn")) == write_turn(facts, "Which member?", make_dice("turn"))
+
+
+@pytest.mark.parametrize(("theme", "number"), PLACES)
+def test_an_end_is_complete_where_it_is_the_reference_paths(theme: str, number: int) -> None:
+    right, untouched = pose("ruling", theme, 0), pose("ruling", theme, 1)
+    ruled = [json.loads(author.answer("ruling", one, SEED, number, 0.0))["outcome"] for one in (right, untouched)]
+    assert ruled == ["complete", "incomplete"]
+    other = json.loads(
+        json.dumps(right).replace(next((c["path"][1] for c in right["changes"] if c["op"] == "add"), "nothing"), "other_key")
+    )
+    assert json.loads(author.answer("ruling", other | {"expected": right["expected"]}, SEED, 0, 0.0))["outcome"] == "complete"
+    stray = right | {"changes": [*right["changes"], {"path": ["strange", "row", "x"], "op": "set", "before": 1, "after": 2}]}
+    assert json.loads(author.answer("ruling", stray, SEED, 0, 0.0))["outcome"] == "incomplete"
+    twice = right | {"changes": [*right["changes"], right["changes"][0]]}
+    assert json.loads(author.answer("ruling", twice, SEED, 0, 0.0))["outcome"] == "incomplete"
+
+
+def test_a_fact_that_was_not_told_leaves_an_end_incomplete() -> None:
+    fact = {"name": "the fee", "kind": "number", "value": 12, "rivals": []}
+    asked = pose("ruling", THEME, 0) | {"facts": [fact]}
+    told = [
+        json.loads(author.answer("ruling", asked | {"said": said}, SEED, 0, 0.0))["outcome"] for said in (["Done."], ["The fee is 12."])
+    ]
+    assert told == ["incomplete", "complete"]
