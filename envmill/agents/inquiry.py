@@ -41,7 +41,7 @@ class Inquirer:
         if not isinstance(move, Call):
             return move
         if move.actor != "agent":
-            return Say(bid(self._pick_deed(move), self._deeds))
+            return self._leave_to_user(move)
         needs = [*self._unplaced, *self._list_needs(move)]
         if not needs:
             return move
@@ -49,12 +49,14 @@ class Inquirer:
         self._unplaced, self._held = [], move
         return Say(ask_for(needs, self._facts))
 
-    def _pick_deed(self, call: Call) -> str:
-        """The next that was not asked for of this tool; the first where all were."""
+    def _leave_to_user(self, call: Call) -> Move:
+        """Asked of them: the next of this tool that was not, the first where all were. What is none of theirs is the agent's own try."""
         names = [name for name, deed in self._deeds.items() if deed.name == call.name]
+        if not names:
+            return call.model_copy(update={"actor": "agent"})
         name = next((one for one in names if one in self._undone), names[0])
         self._undone = [one for one in self._undone if one != name]
-        return name
+        return Say(bid(name, self._deeds))
 
     def _list_needs(self, call: Call) -> list[str]:
         known = {spell_leaf(leaf) for leaf in _list_grounds(call, self._state)}

@@ -97,8 +97,6 @@ class Scene:
         """Side by side means one after the other here, in the order they came; what no longer fits the limit is not made."""
         done: list[tuple[Call | Unread, Observation | None]] = []
         for call in turn.calls[: self._limits.steps - self.tape.moves]:
-            if isinstance(call, Call) and call.actor != "agent" and self._person is not None:
-                call = call.model_copy(update={"actor": "agent"})
             reply = None if isinstance(call, Unread) else await self._stage.play(Invoke(call))
             done.append((call, reply))
             if reply is not None and reply.outcome == "failure":

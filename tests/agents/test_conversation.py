@@ -7,19 +7,25 @@ from typing import Any
 import pytest
 
 from envmill.agents import find_policy
+from envmill.agents.attempts import choose_form
 from envmill.agents.base import Actor, Move, Say, Wait
 from envmill.agents.limits import Limits
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
+from envmill.agents.tape import Asked, read_moves
+from envmill.collect import make_trajectory
 from envmill.errors import SettingsError
+from envmill.kinds import KINDS
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout
+from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from tests.agents.talks import LEND, LIST, SHED, TALK, fault, turn
 from tests.models.calling import open_door
 from tests.models.vendors.launch import Loopback
+from tests.specimens import EFFECTS, PROGRAM, make_environment, make_scenario
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -59,6 +65,69 @@ class Moves:
 
     def act(self, last: Observation | Say | None) -> Move:
         return next(self._left, Say("Well, that is all."))
+
+
+CARDED = PROGRAM.replace("import Rejection", "import actors, Rejection").replace("    def lend", '    @actors("user")\n    def lend')
+OWN = make_environment(CARDED, tools=KINDS["stateful"].derive_tools(CARDED, "Shed", EFFECTS))
+"""A shed where members lend themselves what they take."""
+LENT = Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}, actor="user")
+OTHERS = Call(name="list_tools", arguments={"free_only": "yes"}, actor="user")
+BOTH = make_scenario(OWN, oracle=[Call(name="list_tools"), LENT])
+ASKS = Say("Could you please lend it to yourself?")
+
+
+@pytest.mark.parametrize(
+    ("moves", "outcome", "told"),
+    [
+        pytest.param([ASKS], "pass", "All right. I have done it: lend.", id="asked"),
+        pytest.param([ASKS, ASKS], "pass", "All right. I had done that already: lend.", id="asked twice"),
+        pytest.param([LENT], "pass", "All right. I have done it: lend.", id="a script's call is left to the user"),
+        pytest.param([OTHERS], "fail", "", id="nobody acts in the user's name"),
+        pytest.param([LENT.model_copy(update={"actor": "agent"})], "fail", "", id="the agent calls it"),
+        pytest.param([], "fail", "", id="not asked"),
+    ],
+)
+@pytest.mark.parametrize("listens", [True, False])
+async def test_what_only_the_user_may_do_is_done_when_it_is_asked_for(
+    moves: list[Move], outcome: str, told: str, listens: bool, sandbox: Sandbox
+) -> None:
+    rollout = await play_scenario(Moves(*moves, listens=listens), BOTH, OWN, sandbox, "probe", 0, form="conversation")
+    done = [(one.call.actor, one.content["ok"]) for one in read_moves(rollout.transcript) if isinstance(one, Asked)]
+    if outcome == "pass":
+        assert done == [("user", True)]
+        assert told in lines(rollout)
+    else:
+        assert ("user", True) not in done
+        assert not any(ok for _, ok in done)
+    assert rollout.outcome == outcome
+    assert await replay_rollout(rollout, BOTH, OWN, sandbox) is None
+    assert not (await rescore(rollout, BOTH, OWN, sandbox)).changed
+
+
+async def test_a_deed_that_is_refused_is_told_and_can_be_tried_again(sandbox: Sandbox) -> None:
+    late = make_scenario(OWN, oracle=[LENT.model_copy(update={"arguments": {"tool_id": "T3", "member_id": "M1"}})])
+    rollout = await play_scenario(Moves(ASKS, ASKS, listens=True), late, OWN, sandbox, "probe", 0, form="conversation")
+    assert lines(rollout).count("All right. I tried (lend), and it was refused: The tool is lent already.") == 2
+    assert (rollout.steps, rollout.outcome) == (2, "fail")
+
+
+async def test_a_trainer_sees_words_where_the_user_acted(sandbox: Sandbox) -> None:
+    rollout = await play_scenario(find_policy("reference"), BOTH, OWN, sandbox, "probe", 0, form="conversation")
+    assert rollout.outcome == "pass"
+    assert any(entry["role"] == "user" and "tool_calls" in entry for entry in rollout.transcript)
+    kept = make_trajectory(rollout, BOTH, OWN)
+    assert [entry["role"] for entry in kept.messages] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert len(kept.messages) == len(kept.loss)
+    assert not any("actor" in call for entry in kept.messages for call in entry.get("tool_calls", ()))
+    assert len(kept.state_hashes) == 1
+    assert "lend" not in [tool["name"] for tool in kept.tools]
+
+
+async def test_where_the_user_has_to_act_nothing_is_asked_all_at_once(sandbox: Sandbox) -> None:
+    with pytest.raises(SettingsError, match="form=conversation"):
+        await play_scenario(find_policy("reference"), BOTH, OWN, sandbox, "probe", 0)
+    assert {choose_form(RunConfig(form=form), BOTH, 0) for form in ("single", "mixed", "conversation")} == {"conversation"}
+    assert choose_form(RunConfig(form="single"), TALK, 1) == "single"
 
 
 CALLS = (Call(name="list_tools"), Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}))

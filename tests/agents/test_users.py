@@ -8,11 +8,15 @@ import pytest
 from envmill.agents.inquiry import ask_for
 from envmill.agents.users import USERS
 from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.doing import bid, find_deeds, list_deeds
 from envmill.agents.users.hearing import understand
 from envmill.agents.users.missteps import find_misstep, finds_no_end
+from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser, spell_fact
+from schemas.environment import Call
 from schemas.rollout import Misstep
 from schemas.scenario import UserContract
+from schemas.turns import UserInput, UserReply
 from tests.agents.talks import KNOWN
 
 FACTS: dict[str, Any] = {"start_date": "2026-03-14", "amount": 450, "shop": "Hill", "shop 2": "Square", "paid": True}
@@ -167,3 +171,71 @@ def test_who_goes_on_when_nothing_is_asked_finds_no_end() -> None:
 
 def test_users_are_in_one_table() -> None:
     assert list(USERS) == ["scripted", "model"]
+
+
+PATH = [
+    Call(name="pay_fine", arguments={"fine": 1}, actor="user"),
+    Call(name="list_fines"),
+    Call(name="move_hive", actor="user"),
+    Call(name="pay_fine", arguments={"fine": 2}, actor="user"),
+]
+DEEDS = list_deeds(PATH)
+ABLE = Knowledge(KNOWN.contract, KNOWN.request, DEEDS)
+
+
+def test_deeds_are_the_calls_that_are_not_the_agents() -> None:
+    assert list(DEEDS.items()) == [("pay fine", PATH[0]), ("move hive", PATH[2]), ("pay fine 2", PATH[3])]
+
+
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        pytest.param("Could you please move the hive yourself?", ["move hive"], id="bidden"),
+        pytest.param("I looked it up. Please pay the fines.", ["pay fine", "pay fine 2"], id="of several all"),
+        pytest.param("Could you pay the second fine?", ["pay fine 2"], id="of several the second"),
+        pytest.param("Could you tell me which hive to move?", [], id="a question about it"),
+        pytest.param("Shall I move the hive, please?", [], id="the agent's own offer"),
+        pytest.param("I will move the hive and pay the fine.", [], id="an announcement"),
+        pytest.param("Could you look at the hive?", [], id="something else"),
+        pytest.param("Done.", [], id="nothing"),
+    ],
+)
+async def test_a_user_does_what_it_is_bidden_and_nothing_else(message: str, meant: list[str]) -> None:
+    assert list(find_deeds(message, DEEDS)) == meant
+    dialogue = [Line("user", "Hello."), Line("agent", message)]
+    answer = await ScriptedUser(ABLE).answer(dialogue)
+    assert list(answer.does) == meant
+    assert find_misstep(ABLE, dialogue, answer) == ""
+
+
+@pytest.mark.parametrize("name", DEEDS)
+def test_what_a_user_is_bidden_is_what_is_done(name: str) -> None:
+    assert list(find_deeds(bid(name, DEEDS), DEEDS)) == [name]
+
+
+class Told:
+    """An account whose model always answers the same."""
+
+    def __init__(self, reply: UserReply) -> None:
+        self.reply, self.asked = reply, list[UserInput]()
+
+    async def ask(self, _prompt: Any, inputs: UserInput, *_: Any, **__: Any) -> UserReply:
+        self.asked.append(inputs)
+        return self.reply
+
+
+@pytest.mark.parametrize(
+    ("message", "does", "misstep"),
+    [
+        pytest.param("Please move the hive.", ["move hive"], "", id="bidden"),
+        pytest.param("What shall it be?", ["move hive"], "oversteps", id="unbidden"),
+        pytest.param("Please sell the hive.", ["sell hive"], "oversteps", id="not theirs"),
+    ],
+)
+async def test_a_model_may_do_what_it_is_bidden_alone(message: str, does: list[str], misstep: Misstep) -> None:
+    account: Any = Told(UserReply(text="", stop=False, does=does))
+    dialogue = [Line("user", "Hello."), Line("agent", message)]
+    answer = await ModelUser(ABLE, account, 0).answer(dialogue)
+    assert account.asked[0].deeds == list(DEEDS)
+    assert answer.does == tuple(does)
+    assert find_misstep(ABLE, dialogue, answer) == misstep

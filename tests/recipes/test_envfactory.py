@@ -9,7 +9,11 @@ import pytest
 import pytest_asyncio
 
 from envmill import author
+from envmill.agents.transcript import list_tools as show_tools
+from envmill.agents.trial import try_calls
+from envmill.agents.users.doing import bid, list_deeds, needs_user
 from envmill.build import assemble_environment, store_tests
+from envmill.bundles.envrun.bundle import Bundle
 from envmill.drafting.database import find_database_faults
 from envmill.errors import BuildError
 from envmill.gates.base import Finding
@@ -34,6 +38,7 @@ from tests.bundles.five import check_five
 from tests.recipes.test_awm import Scripted
 from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
+from tests.test_walk import ask
 
 SEED = 7
 THEME = "pharmacy_stock"
@@ -212,3 +217,64 @@ def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: 
         assert one.shares.keys() == {"trace", "state", "length", "format", "paid"}
         assert one.outcome != "pass" or one.shares["state"] == 1.0
         assert one.policy != "reference" or one.shares["paid"] == 1.0
+
+
+def pick_shared(settings: Settings) -> tuple[Scenario, Environment]:
+    """A kept scenario in which the user has to act."""
+    lake = Lake(settings.lake)
+    homes = {one.id: one for one in lake.read(Environment, "r1")}
+    kept = ask(
+        settings, "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = 'verify' and outcome = 'kept'"
+    )
+    one = next(one for one in lake.read(Scenario, "r1") if needs_user(one) and (one.id,) in kept)
+    return one, homes[one.environment]
+
+
+def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_shown(finished: Settings) -> None:
+    for one in Lake(finished.lake).read(Environment, "r1"):
+        own = [tool for tool in one.tools if "agent" not in tool.actors]
+        assert [tool.actors for tool in own] == [["user"]] * one.brief.user_side
+        assert {tool["name"] for tool in show_tools(one)}.isdisjoint(tool.name for tool in own)
+        assert all(tool.name.replace("_", " ") in one.policy_document for tool in own)
+    scenario, environment = pick_shared(finished)
+    assert environment.brief.user_side
+    gates = ask(finished, f"select gate from attrition where subject = '{scenario.id}' and stage = 'verify' and outcome = 'kept'")
+    assert {gate for (gate,) in gates} >= {"S1", "S2", "S3", "S4", "S5", "S6", "S8", "S10", "S11", "S12"}
+
+
+async def test_a_plan_that_wants_one_is_not_built_without(jail: Sandbox) -> None:
+    plan = await think_up(Scripted())
+    reply = await RECIPE.write_program(plan, "", "", (), cast(Account, Scripted()))
+    wanting = plan.model_copy(update={"brief": plan.brief.model_copy(update={"user_side": True})})
+    with pytest.raises(BuildError, match="user's alone"):
+        assemble_environment(wanting, reply, cast(Account, Scripted()))
+
+
+async def test_the_agent_cannot_do_what_is_the_users(finished: Settings, jail: Sandbox) -> None:
+    scenario, environment = pick_shared(finished)
+    alone = [call.model_copy(update={"actor": "agent"}) for call in scenario.oracle]
+    asked, tried = await try_calls(scenario, environment, jail, scenario.oracle), await try_calls(scenario, environment, jail, alone)
+    assert [one.code for one, call in zip(tried.replies, scenario.oracle, strict=True) if call.actor == "user"] == ["not_allowed"] * sum(
+        call.actor == "user" for call in scenario.oracle
+    )
+    left_out = await try_calls(scenario, environment, jail, [call for call in scenario.oracle if call.actor == "agent"])
+    assert [one.verdict.outcome for one in (asked, tried, left_out)] == ["pass", "fail", "fail"]
+
+
+def test_a_bundle_plays_the_user_who_acts(finished: Settings) -> None:
+    scenario, environment = pick_shared(finished)
+    deeds = list_deeds(scenario.oracle)
+    folder = next(Path(finished.bundles).rglob(f"{environment.id}/bundle.json")).parent
+    for asks in (True, False):
+        with Bundle(folder) as bundle:
+            episode = bundle.begin(f"{scenario.number:03d}", form="conversation")
+            for call in scenario.oracle:
+                if call.actor == "agent":
+                    assert episode.call(call.name, call.arguments)["ok"] or not asks
+                elif asks:
+                    answer = episode.say(bid(next(name for name, deed in deeds.items() if deed == call), deeds))
+                    assert answer is not None
+                    assert "I have done it" in answer["text"]
+            episode.say(scenario.say or "Done.")
+            assert episode.score()["outcome"] == ("pass" if asks else "fail")
+            episode.close()

@@ -56,9 +56,9 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
 def converse(request: dict[str, Any]) -> dict[str, Any]:
     """What the scripted user says to the last line of a dialogue that it took part in; a misstep is no answer to go by."""
     base, doing, scripted, missteps = (import_module(f"envmill.agents.users.{name}") for name in ("base", "doing", "scripted", "missteps"))
-    contract, call = import_module("schemas.scenario").UserContract, import_module("schemas.environment").Call
-    deeds = doing.list_deeds([call.model_validate(one) for one in request["oracle"]])
-    knowledge = base.Knowledge(contract.model_validate(request["user"]), request["request"], deeds)
+    contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
+    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]])
+    knowledge = base.Knowledge(contract.UserContract.model_validate(request["user"]), request["request"], deeds)
     person, dialogue = scripted.ScriptedUser(knowledge), [base.Line(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
