@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, pairwise
 
 from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.drafting.database import find_database_faults
@@ -214,7 +214,7 @@ async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Acco
     except BuildError as error:
         return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
-    if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen):
+    if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen) or _find_bystander(reply, [kept, *seen]):
         return _Pose(reply, None, *fault)
     try:
         chain = await _find_chain(reply, place.environment, seen)
@@ -254,6 +254,16 @@ def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str
     if reply.polarity != "achieve" and not reply.tell:
         return "nothing_told", f"to {reply.polarity} shows in what is said, and nothing has to be said"
     return _find_harm(reply) or _find_deed(reply, seen[-1]) or _find_silence(reply) or find_contract_fault(reply)
+
+
+def _find_bystander(reply: ScenarioReply, seen: Sequence[Observation]) -> tuple[str, str] | None:
+    """Where the user acts as well, something must be left to the agent: else whoever asks for everything needs to understand nothing."""
+    changed = {
+        call.actor for call, (before, after) in zip(reply.oracle, pairwise(seen), strict=False) if before.state_hash != after.state_hash
+    }
+    if not changed or "agent" in changed:
+        return None
+    return "agent_idle", f"every change is made by {' and '.join(sorted(changed))}: leave the agent at least one"
 
 
 def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:

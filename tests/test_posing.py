@@ -19,6 +19,7 @@ from schemas.environment import Build, Call
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import CallPattern, Draft, Fact, Scenario
+from tests.agents.talks import OWN
 from tests.specimens import LEND, PROGRAM, STATE, make_environment
 
 SHED = make_environment(
@@ -124,6 +125,14 @@ async def test_a_draft_whose_oracle_proves_nothing_is_dropped(sandbox: Sandbox, 
     assert [finding.reason for finding in result.findings] == [reason]
     versions = [(one.repair, one.outcome, bool(one.failure)) for one in result.records if isinstance(one, Build)]
     assert versions == [(number, "failed", True) for number in range(4)], "sent back twice, then asked for afresh"
+
+
+async def test_a_draft_that_leaves_the_agent_nothing_to_change_is_dropped(sandbox: Sandbox) -> None:
+    theirs = LEND.model_copy(update={"actor": "user"})
+    told = ANSWER | {"polarity": "achieve", "oracle": [ASK, theirs], "avoid": [], "tell": [], "say": ""}
+    recipe = Script(ScenarioReply.model_validate(told))
+    result = await generate_draft(Subject("x", "y", "t", Place(OWN, 0)), make_mill(sandbox, recipe), cast(Any, Nobody()))
+    assert [finding.reason for finding in result.findings] == ["agent_idle"]
 
 
 async def test_an_answer_is_built_and_measured(sandbox: Sandbox) -> None:

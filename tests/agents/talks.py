@@ -3,10 +3,14 @@
 from typing import Any
 
 from envmill.agents.users.base import Knowledge
+from envmill.kinds import KINDS
 from schemas.scenario import UserContract
-from tests.specimens import make_environment, make_scenario
+from tests.specimens import EFFECTS, PROGRAM, make_environment, make_scenario
 
 SHED = make_environment()
+CARDED = PROGRAM.replace("import Rejection", "import actors, Rejection").replace("    def lend", '    @actors("user")\n    def lend')
+OWN = make_environment(CARDED, tools=KINDS["stateful"].derive_tools(CARDED, "Shed", EFFECTS))
+"""A shed where members lend themselves what they take."""
 TOLD = UserContract(
     opening="Hello, I would like to borrow a tool for the weekend.",
     facts={"tool": "drill", "member_name": "Ada", "occasion": "the fence"},

@@ -16,16 +16,15 @@ from envmill.agents.rollout import play_scenario
 from envmill.agents.tape import Asked, read_moves
 from envmill.collect import make_trajectory
 from envmill.errors import SettingsError
-from envmill.kinds import KINDS
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
-from tests.agents.talks import LEND, LIST, SHED, TALK, fault, turn
+from tests.agents.talks import LEND, LIST, OWN, SHED, TALK, fault, turn
 from tests.models.calling import open_door
 from tests.models.vendors.launch import Loopback
-from tests.specimens import EFFECTS, PROGRAM, make_environment, make_scenario
+from tests.specimens import make_scenario
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -67,9 +66,6 @@ class Moves:
         return next(self._left, Say("Well, that is all."))
 
 
-CARDED = PROGRAM.replace("import Rejection", "import actors, Rejection").replace("    def lend", '    @actors("user")\n    def lend')
-OWN = make_environment(CARDED, tools=KINDS["stateful"].derive_tools(CARDED, "Shed", EFFECTS))
-"""A shed where members lend themselves what they take."""
 LENT = Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}, actor="user")
 OTHERS = Call(name="list_tools", arguments={"free_only": "yes"}, actor="user")
 BOTH = make_scenario(OWN, oracle=[Call(name="list_tools"), LENT])

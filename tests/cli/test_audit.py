@@ -155,7 +155,7 @@ def test_import_writes_folders_that_audit_reads(home: Home, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["awm", "RELEASE", "OUT"], "Known: envscaler"),
+        (["unheard-of", "RELEASE", "OUT"], "Known: envscaler, awm, envfactory, harbor, endless"),
         (["envscaler", "GONE", "OUT"], "no such folder"),
         (["envscaler", "RELEASE", "RELEASE"], "exists"),
     ],

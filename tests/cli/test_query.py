@@ -197,7 +197,7 @@ def test_what_cannot_be_interrupted_is_ended(full: Home) -> None:
     began = time.monotonic()
     done = envmill(full, "sql", "--timeout", "1", "--memory", "2GB", question)
     assert done.returncode == 4, done.stderr[-500:]
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
 
 
 def test_a_pipe_that_closes_early_is_no_crash(full: Home) -> None:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from envmill.exporters import EXPORTERS, Cargo
+from envmill.exporters.rl import group_posings
 from tests.exporters.specimens import ASKED, DONE, make_cargo
 
 
@@ -21,6 +22,14 @@ def test_a_scenario_that_hides_something_is_posed_both_ways() -> None:
     assert [row["form"] for row in rows].count("conversation") == 1
     spoken = {row["form"]: row["prompt"][-1]["content"] for row in rows if row["scenario"] == make_cargo().scenarios[1].id}
     assert spoken == {"single": "Please lend the drill to Ada.", "conversation": "I need a drill."}
+
+
+def test_a_scenario_in_which_the_user_acts_is_posed_as_a_conversation_alone() -> None:
+    cargo = make_cargo()
+    acted = [call.model_copy(update={"actor": "user"}) for call in cargo.scenarios[0].oracle]
+    shared = cargo.scenarios[0].model_copy(update={"oracle": acted})
+    rows = group_posings(replace(cargo, scenarios=(shared,)))
+    assert [row.form for found in rows.values() for row in found] == ["conversation"]
 
 
 def test_the_policy_document_comes_first() -> None:

@@ -98,6 +98,7 @@ class Planted:
     fault: Fault | None = None
     provider: str = "offline"
     model: str = "offline"
+    last_asked: Any = None
     _spoilt: dict[str, str] = field(default_factory=dict[str, str])
     """What was asked, whatever had failed by then → the spoilt reply, which comes again."""
 

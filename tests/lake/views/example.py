@@ -13,7 +13,6 @@ from schemas.seed import Brief
 from tests.specimens import make_environment, make_scenario
 
 FIRST, SECOND = "nightly-1", "nightly-2"
-RECIPES = {FIRST: "envscaler", SECOND: "awm"}
 
 SHED = make_environment()
 CLINIC = make_environment(name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."])
@@ -82,7 +81,7 @@ def _fill_second(lake: Lake) -> None:
 def _publish(lake: Lake, run: str, step: str, rows: Sequence[Record], attrition: Sequence[Attrition], attempt: int = 1) -> None:
     lap, stage = step.split("-")
     placed = [
-        Attrition.model_validate(row.model_dump(exclude={"id"}) | {"lap": lap, "stage": stage, "recipe": RECIPES[run]}) for row in attrition
+        Attrition.model_validate(row.model_dump(exclude={"id"}) | {"lap": lap, "stage": stage, "recipe": "envscaler"}) for row in attrition
     ]
     assert lake.publish(rows, placed, _stamp(run, step, attempt))
 
@@ -92,7 +91,7 @@ def _stamp(run: str, step: str, attempt: int = 1) -> Stamp:
 
 
 def _note(lake: Lake, run: str, event: Any, minute: int) -> None:
-    detail = {"recipe": RECIPES[run], "provider": "offline", "environments": 2, "seed": 20261121} if event == "started" else []
+    detail = {"recipe": "envscaler", "provider": "offline", "environments": 2, "seed": 20261121} if event == "started" else []
     row = RunEvent(event=event, happened_at=f"2026-11-21T02:{minute:02d}:00+00:00", detail=detail)
     lake.put(RunEvent, [row], f"{event}-{minute}", _stamp(run, "run"))
 
