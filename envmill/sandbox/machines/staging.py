@@ -126,9 +126,10 @@ class Stages:
 
     async def _thin_out(self) -> None:
         idle = [name for name, each in self._kept.items() if not each.users]
-        for name in idle[: max(len(self._kept) - MOST, 0)]:
-            if layer := self._kept.pop(name).layer:
-                await self._engine.forget(layer)
+        # Taken out before anything is waited for: others end at the same time.
+        surplus = [self._kept.pop(name) for name in idle[: max(len(self._kept) - MOST, 0)]]
+        for layer in (stage.layer for stage in surplus if stage.layer):
+            await self._engine.forget(layer)
 
 
 def _name(healthy: Healthy, begun: MachineState | None) -> str:
