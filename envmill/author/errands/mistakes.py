@@ -62,6 +62,9 @@ def _change_image(job: Job, recipe: str = "", files: Mapping[str, str] | None = 
 
 
 def _forget_file(job: Job) -> Job:
+    """Where no file is copied, what the last line would have made."""
+    if not job.image.files:
+        return _change_image(job, job.image.recipe[: job.image.recipe.rindex("RUN ")])
     return _change_image(job, files=dict(list(job.image.files.items())[1:]))
 
 
