@@ -108,7 +108,7 @@ class Awm(EnvScaler):
             plan = await self._fill(plan, told if blamed == 2 else "", account)
         if blamed != 2:
             plan = await self._plan_tools(plan, told if blamed == 3 else "", account)
-        return Blueprint.model_validate(plan.model_dump() | {"id": "", "origin": self._tell_origin(seed, account)})
+        return Blueprint.model_validate(plan.model_dump() | {"id": "", "origin": self._tell_origin(seed, account, self._requirements)})
 
     async def _require(self, plan: Blueprint, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
         inputs = RequirementsInput(brief=plan.brief, failure=failure, locked=list(locked))
@@ -134,11 +134,6 @@ class Awm(EnvScaler):
         reply = await account.ask(self._interface, inputs, InterfaceReply)
         tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
         return plan.model_copy(update={"tools": tools, "touches": {tool.name: tool.touch for tool in reply.tools}})
-
-    def _tell_origin(self, seed: Seed, account: Account) -> Origin:
-        first = self._requirements
-        asked = {"provider": account.provider, "model": account.model, "prompt": first.name, "prompt_hash": first.hash}
-        return Origin(recipe=self.name, seed=seed.id, **asked)
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
         """In one reply, however many tools; of what failed each sort of failure is told once."""

@@ -30,7 +30,6 @@ from schemas.errand import (
     SolutionInput,
     SolutionReply,
 )
-from schemas.origin import Origin
 from schemas.run import RunConfig
 from schemas.seed import Brief, Seed
 
@@ -75,14 +74,6 @@ class EndlessTerminals(EnvScaler):
     ) -> Blueprint:
         """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
         errand = await account.ask(self._errand, ErrandInput(brief=seed.brief, failure=failure, locked=list(locked)), Errand)
-        origin = Origin(
-            recipe=self.name,
-            seed=seed.id,
-            provider=account.provider,
-            model=account.model,
-            prompt=self._errand.name,
-            prompt_hash=self._errand.hash,
-        )
         title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
         return Blueprint(
             kind="terminal",
@@ -95,7 +86,7 @@ class EndlessTerminals(EnvScaler):
             policy_document="",
             files={ERRAND: errand.model_dump_json(indent=1)},
             licence=seed.licence,
-            origin=origin,
+            origin=self._tell_origin(seed, account, self._errand),
         )
 
     async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:

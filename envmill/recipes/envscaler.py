@@ -11,7 +11,7 @@ from envmill.drafting.mending import Mended
 from envmill.errors import SettingsError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
-from envmill.models.prompt import Prompt
+from envmill.models.prompt import Prompt, tell_prompt
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
@@ -108,14 +108,6 @@ class EnvScaler:
         before: Blueprint | None = None,  # noqa: ARG002
     ) -> Blueprint:
         reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure, locked=list(locked)), BlueprintReply)
-        origin = Origin(
-            recipe=self.name,
-            seed=seed.id,
-            provider=account.provider,
-            model=account.model,
-            prompt=self._blueprint.name,
-            prompt_hash=self._blueprint.hash,
-        )
         return Blueprint(
             kind="stateful",
             brief=seed.brief,
@@ -126,8 +118,12 @@ class EnvScaler:
             tools=reply.tools,
             policy_document=reply.policy,
             licence=seed.licence,
-            origin=origin,
+            origin=self._tell_origin(seed, account, self._blueprint),
         )
+
+    def _tell_origin(self, seed: Seed, account: Account, prompt: Prompt) -> Origin:
+        """Of a blueprint, by the prompt that decides about it."""
+        return Origin(recipe=self.name, seed=seed.id, provider=account.provider, model=account.model, **tell_prompt(prompt))
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
         repair = {"failed_source": failed, "failure": failure, "locked": list(locked)}

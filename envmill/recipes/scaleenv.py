@@ -21,7 +21,6 @@ from envmill.recipes.envscaler import WHOLE, EnvScaler, ask_all, tell_place
 from envmill.runtime.program import SCHEMA
 from schemas.base import Json, canonical_json
 from schemas.environment import Blueprint, Environment
-from schemas.origin import Origin
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.scenario import Polarity
 from schemas.seed import Seed
@@ -102,12 +101,8 @@ class ScaleEnv(EnvScaler):
             touches=derived.touches,
             promises=promises,
             licence=seed.licence,
-            origin=self._tell_origin(seed, account),
+            origin=self._tell_origin(seed, account, self._toolset),
         )
-
-    def _tell_origin(self, seed: Seed, account: Account) -> Origin:
-        asked = {"provider": account.provider, "model": account.model, "prompt": self._toolset.name, "prompt_hash": self._toolset.hash}
-        return Origin(recipe=self.name, seed=seed.id, **asked)
 
     async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
         """Over the derived tables; each tool's conditions stand in its description."""
