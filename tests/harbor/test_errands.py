@@ -1,26 +1,23 @@
 """Errands, whose health is asked by tests, leave as folders and come back as any machine does."""
 
 import os
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import pytest_asyncio
 
 from envmill.author.errands.compose import compose_job
 from envmill.author.errands.worlds import WORLDS
 from envmill.drafting.errands import outfitting
 from envmill.drafting.errands.outfitting import outfit, pose_errand
 from envmill.drafting.errands.trying import Trial
-from envmill.errors import SandboxError
 from envmill.harbor.grading import grade
 from envmill.harbor.tree import Leaf, Tree
 from envmill.harbor.validating import find_faults
 from envmill.harbor.writing import write_task
 from envmill.importers import IMPORTERS
 from envmill.kinds.terminal import compose_checks
-from envmill.sandbox.containers import Engine, find_base, lend, open_engine
+from envmill.sandbox.containers import Engine, find_base, lend
 from envmill.sandbox.machines.exams import list_tests
 from envmill.settings import Settings
 from schemas.environment import Environment
@@ -32,18 +29,6 @@ from tests.soak import count
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="terminal")]
 SETTINGS = Settings.read(os.environ)
 CATEGORIES = sorted(WORLDS)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def boxes() -> AsyncGenerator[Engine]:
-    try:
-        find_base(SETTINGS.images)
-        async with open_engine(SETTINGS, "box") as engine:
-            yield engine
-    except SandboxError as error:
-        if os.environ.get("ENVMILL_SOAK") == "1":
-            raise
-        pytest.skip(error.message)
 
 
 async def make_errand(category: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Environment, Scenario]:

@@ -1,15 +1,14 @@
 """Exported folders are graded for real: doing nothing earns 0, the solution 1, and where there is no report there is no reward."""
 
 import os
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
-import pytest_asyncio
 
-from envmill.errors import SandboxError, SettingsError
+from envmill.errors import SettingsError
 from envmill.harbor.grading import Grade, build, grade
 from envmill.harbor.recipe import read_recipe
-from envmill.sandbox.containers import Engine, Image, find_base, lend, open_engine
+from envmill.sandbox.containers import Engine, Image, lend, open_engine
 from envmill.settings import Settings
 from tests.harbor.machines import make_tree
 from tests.hostile.engine import Engine as Daemon
@@ -19,27 +18,6 @@ from tests.soak import count
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SETTINGS = Settings.read(os.environ)
 SOLVE = make_tree().text("solution/solve.sh")
-
-
-@pytest.fixture(scope="module")
-def base() -> Image:
-    try:
-        return find_base(SETTINGS.images)
-    except SandboxError as error:
-        if os.environ.get("ENVMILL_SOAK") == "1":
-            raise
-        pytest.skip(error.message)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def boxes(base: Image) -> AsyncGenerator[Engine]:
-    try:
-        async with open_engine(SETTINGS, "box") as engine:
-            yield engine
-    except SandboxError as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(error.message)
 
 
 async def grade_in(engine: Engine, base: Image, changes: Mapping[str, str] | None = None, *, solution: bool = True) -> Grade:

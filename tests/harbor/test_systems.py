@@ -2,19 +2,16 @@
 
 import os
 import random
-from collections.abc import AsyncGenerator
 
 import pytest
-import pytest_asyncio
 
 from envmill.drafting.breaking.composing import compose
 from envmill.drafting.breaking.systems import list_systems, load_system
-from envmill.errors import SandboxError
 from envmill.harbor.grading import grade
 from envmill.harbor.tree import Leaf, Tree
 from envmill.harbor.writing import write_task
 from envmill.kinds.terminal import write_step
-from envmill.sandbox.containers import Engine, find_base, lend, open_engine
+from envmill.sandbox.containers import Engine, find_base, lend
 from envmill.sandbox.machines.healthy import SERVICES
 from envmill.settings import Settings
 from tests.kinds.terminals import call, make_environment, make_scenario
@@ -24,18 +21,6 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="t
 SETTINGS = Settings.read(os.environ)
 OTHERS = [name for name in list_systems() if name != "website"]
 SYSTEMS = ["website", *OTHERS][: count(1, 14)]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def boxes() -> AsyncGenerator[Engine]:
-    try:
-        find_base(SETTINGS.images)
-        async with open_engine(SETTINGS, "box") as engine:
-            yield engine
-    except SandboxError as error:
-        if os.environ.get("ENVMILL_SOAK") == "1":
-            raise
-        pytest.skip(error.message)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
