@@ -119,18 +119,18 @@ def _measure_episodes(place: Templates, plain: Plain) -> Iterator[Row]:
     seat = _take_seat(place, "none")
 
     def play() -> None:
-        _check(seat.play([RESET, *[CALL] * 20], _soon()))
+        check(seat.play([RESET, *[CALL] * 20], soon()))
 
     def play_and_look() -> None:
-        _check(seat.play([RESET, *[CALL] * 20, LOOK], _soon()))
+        check(seat.play([RESET, *[CALL] * 20, LOOK], soon()))
 
     def play_singly() -> None:
-        seat.play([RESET], _soon())
+        seat.play([RESET], soon())
         for _ in range(20):
-            seat.play([CALL], _soon())
+            seat.play([CALL], soon())
 
     def fork_and_play() -> None:
-        _play_once(forked, [RESET, *[CALL] * 20])
+        play_once(forked, [RESET, *[CALL] * 20])
 
     forked = _refuse_in_place(place)
     # Long turns: a rate is of one episode after the other, and the first ones after a fork find the core's caches full of it.
@@ -149,7 +149,7 @@ def _measure_episodes(place: Templates, plain: Plain) -> Iterator[Row]:
     spare = Times()
     for _ in range(30):
         forked.prepare()
-        spare.measure(lambda: _play_once(forked, [RESET]), 1)
+        spare.measure(lambda: play_once(forked, [RESET]), 1)
     yield row("reset_spare", "a fresh session from a process forked ahead, reset included, 8 KB", spare.p50)
     seat.close()
 
@@ -165,7 +165,7 @@ def _measure_resets(place: Templates) -> Iterator[Row]:
         reset = make_reset(size)
         seat = _take_seat(place, "none")
         here, fork = in_turns(
-            [lambda seat=seat, reset=reset: _check(seat.play([reset], _soon())), lambda reset=reset: _play_once(forked, [reset])], times, 5
+            [lambda seat=seat, reset=reset: check(seat.play([reset], soon())), lambda reset=reset: play_once(forked, [reset])], times, 5
         )
         yield row(
             f"reset_in_place_{name}",
@@ -199,7 +199,7 @@ def _measure_start(place: Templates, server: Server) -> list[Row]:
 def _time_start(place: Templates, number: int, times: Times) -> None:
     """Of a program that is new here, while nobody else begins or ends."""
     program = make_program(number)
-    times.measure(lambda: _play_once(place.find(program), [RESET]), 1)
+    times.measure(lambda: play_once(place.find(program), [RESET]), 1)
     place.forget(program)
     # What was killed takes itself apart, on this core.
     time.sleep(0.01)
@@ -209,9 +209,9 @@ def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
     template = _refuse_in_place(place)
     seats = [Seat(template, "none") for _ in range(SESSIONS)]
     for seat in seats:
-        _check(seat.play([RESET], _soon()))
+        check(seat.play([RESET], soon()))
     for seat in seats:
-        _check(seat.play([CALL], _soon()))
+        check(seat.play([CALL], soon()))
     pids = [seat._inmate.pid for seat in seats if seat._inmate]
     sessions = sum(map(read_pss, pids))
     own = read_pss(template.pid)
@@ -227,15 +227,15 @@ def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
     template = _prove(place.find(make_program(-2)))
     os.sched_setaffinity(0, cores)
     seat, forked = Seat(template, "none"), _refuse_in_place(place)
-    _check(seat.play([RESET], _soon()))
+    check(seat.play([RESET], soon()))
     for pid in (place.pid, template.pid, forked.pid, seat._inmate.pid if seat._inmate else 0):
         os.sched_setaffinity(pid, cores)
-    (call,) = in_turns([lambda: _check(seat.play([CALL], _soon()))], 200)
+    (call,) = in_turns([lambda: check(seat.play([CALL], soon()))], 200)
     batch, episode, fork = in_turns(
         [
-            lambda: _check(seat.play([RESET, *[CALL] * 100], _soon())),
-            lambda: _check(seat.play([RESET, *[CALL] * 20, LOOK], _soon())),
-            lambda: _play_once(forked, [RESET, *[CALL] * 20]),
+            lambda: check(seat.play([RESET, *[CALL] * 100], soon())),
+            lambda: check(seat.play([RESET, *[CALL] * 20, LOOK], soon())),
+            lambda: play_once(forked, [RESET, *[CALL] * 20]),
         ],
         10,
     )
@@ -252,8 +252,8 @@ def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
 
 def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Callable[[], None]:
     seat = _take_seat(place, hashes)
-    _check(seat.play([RESET], _soon()))
-    return lambda: _check(seat.play(steps, _soon()))
+    check(seat.play([RESET], soon()))
+    return lambda: check(seat.play(steps, soon()))
 
 
 def _take_seat(place: Templates, hashes: str) -> Seat:
@@ -263,7 +263,7 @@ def _take_seat(place: Templates, hashes: str) -> Seat:
 def _prove(template: Template) -> Template:
     """By its own trials, as every program."""
     for number in range(TRIALS + 1):
-        _play_once(template, [RESET | {"seed": number}, CALL])
+        play_once(template, [RESET | {"seed": number}, CALL])
         template.try_out()
     assert template.standing.verdict == "proven"
     return template
@@ -275,17 +275,20 @@ def _refuse_in_place(place: Templates) -> Template:
     return template
 
 
-def _play_once(template: Template, steps: list[Message]) -> None:
+def play_once(template: Template, steps: list[Message]) -> None:
+    """In a session of its own."""
     seat = Seat(template, "none")
-    _check(seat.play(steps, _soon()))
+    check(seat.play(steps, soon()))
     seat.close()
 
 
-def _soon() -> float:
+def soon() -> float:
+    """A deadline that nothing measured should meet."""
     return time.monotonic() + 60
 
 
-def _check(observations: list[Message]) -> None:
+def check(observations: list[Message]) -> None:
+    """What did not go well is no measurement."""
     assert observations[-1]["outcome"] == "ok", observations[-1]
 
 

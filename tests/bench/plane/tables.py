@@ -12,7 +12,7 @@ from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.templates import Templates
 from envmill.runtime.jail.wire import Message, adopt_codec
 from envmill.sandbox.launch import CODEC
-from tests.bench.plane.beside import start_as_driver
+from tests.bench.plane.beside import check, play_once, soon, start_as_driver
 from tests.bench.plane.plain import Plain
 from tests.bench.plane.sample import CALL, TABLES_PROGRAM, WRITE, make_tables_program, make_tables_reset
 from tests.bench.plane.server import FIND, ORDER, RESET, Server, pin, read_pss
@@ -70,8 +70,8 @@ def _measure_resets(template: Template, plain: Plain, server: Server) -> Iterato
         reset = make_tables_reset(kilobytes)
         seat, undone[kilobytes] = _seat(template, reset), Times()
         for _ in range(times):
-            _check(seat.play([WRITE], _soon()))
-            undone[kilobytes].measure(lambda seat=seat, reset=reset: _check(seat.play([reset], _soon())), 1)
+            check(seat.play([WRITE], soon()))
+            undone[kilobytes].measure(lambda seat=seat, reset=reset: check(seat.play([reset], soon())), 1)
         seat.close()
     native, served = Times(), Times()
     native.taken += plain.take("undo", 300)
@@ -93,7 +93,7 @@ def _measure_start(place: Templates, server: Server) -> Iterator[Row]:
     cold = Times()
     for number in range(STARTS):
         program = make_tables_program(number)
-        cold.measure(lambda program=program: _play_once(place.find(program), [make_tables_reset()]), 1)
+        cold.measure(lambda program=program: play_once(place.find(program), [make_tables_reset()]), 1)
         place.forget(program)
         time.sleep(0.01)
     yield row(
@@ -110,7 +110,7 @@ def _measure_start(place: Templates, server: Server) -> Iterator[Row]:
 def _measure_memory(template: Template, server: Server) -> Iterator[Row]:
     seats = [_seat(template) for _ in range(SESSIONS)]
     for seat in seats:
-        _check(seat.play([CALL], _soon()))
+        check(seat.play([CALL], soon()))
     pids = [seat._inmate.pid for seat in seats if seat._inmate]
     own = sum(map(read_pss, pids)) / len(pids)
     for seat in seats:
@@ -121,7 +121,7 @@ def _measure_memory(template: Template, server: Server) -> Iterator[Row]:
 def _prove(template: Template) -> Template:
     """By its own trials, as every program."""
     for number in range(TRIALS + 1):
-        _play_once(template, [make_tables_reset() | {"seed": number}, CALL])
+        play_once(template, [make_tables_reset() | {"seed": number}, CALL])
         template.try_out()
     assert template.standing.verdict == "proven"
     return template
@@ -129,26 +129,12 @@ def _prove(template: Template) -> Template:
 
 def _seat(template: Template, reset: Message | None = None) -> Seat:
     seat = Seat(template, "none")
-    _check(seat.play([reset or make_tables_reset()], _soon()))
+    check(seat.play([reset or make_tables_reset()], soon()))
     return seat
 
 
 def _ask(seat: Seat, step: Message) -> Callable[[], None]:
-    return lambda: _check(seat.play([step], _soon()))
-
-
-def _play_once(template: Template, steps: list[Message]) -> None:
-    seat = Seat(template, "none")
-    _check(seat.play(steps, _soon()))
-    seat.close()
-
-
-def _soon() -> float:
-    return time.monotonic() + 60
-
-
-def _check(observations: list[Message]) -> None:
-    assert observations[-1]["outcome"] == "ok", observations[-1]
+    return lambda: check(seat.play([step], soon()))
 
 
 if __name__ == "__main__":
