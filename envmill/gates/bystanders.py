@@ -24,7 +24,7 @@ def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa
                 continue
             rows = tour.states[stop.after][place[0]]
             if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
-                _refers(rows[one.path[1]], named) for one in others
+                _refers(rows[one.path[1]], named, place[1]) for one in others
             ):
                 words = f"{stop.call.name} is told of one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
                 yield Breach("every_row_changed", words, _tell(stop, changes))
@@ -43,9 +43,9 @@ def _holds(row: Json, column: str, value: Json) -> bool:
     return is_object(row) and row.get(column) == value
 
 
-def _refers(row: Json, named: set[str]) -> bool:
-    """Whether it belongs to what was named: rows below it may well go with it."""
-    return is_object(row) and any(isinstance(value, str) and value in named for value in row.values())
+def _refers(row: Json, named: set[str], column: str) -> bool:
+    """Whether it belongs to what was named, by another column than the one that was set: rows below it may well go with it."""
+    return is_object(row) and any(isinstance(value, str) and value in named for name, value in row.items() if name != column)
 
 
 def _tell(stop: Stop, changes: list[Change]) -> Json:

@@ -100,10 +100,21 @@ def list_unasked(asked: Wishes) -> Iterator[Wish]:
     """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
-        if len(rivals) > count_joins(text, rivals) and not asked.may_be_elsewhere(one):
+        if len(rivals) > count_joins(text, rivals) and not asked.may_be_elsewhere(one) and not _goes_with_others(one, asked):
             shown = one.list_telling(text)
             if any(_says_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
                 yield one
+
+
+def _goes_with_others(wish: Wish, asked: Wishes) -> bool:
+    """Whether a sentence that asks for other changes says what is this one's alone, and goes on as often as it takes to ask for it, too."""
+    for number, text in enumerate(asked.texts):
+        others = [one for one in asked.wishes if one.sentence == number]
+        if number != wish.sentence and others and count_joins(text, others) >= len(others):
+            taken = {sign for one in others for sign in one.signs}
+            if any(sign[0] == "value" and sign not in taken for sign in wish.list_shown(text)):
+                return True
+    return False
 
 
 def count_joins(text: Question, wishes: Sequence[Wish]) -> int:

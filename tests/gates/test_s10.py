@@ -16,6 +16,7 @@ LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one
 CANCEL = Call(name="cancel_booking", arguments={"booking_id": "B1"})
 LEND = Call(name="top_up", arguments={"member_id": "M2", "amount": 25})
 MORE = Call(name="top_up", arguments={"member_id": "M2", "amount": 60})
+ALL = [Call(name="top_up", arguments={"member_id": who, "amount": amount}) for who, amount in (("M2", 25), ("M4", 30), ("M1", 25))]
 KNOWN = UserContract(opening=REQUEST, facts={"usual amount": 25})
 
 CASES = {
@@ -46,6 +47,9 @@ CASES = {
     ),
     "the same change again with another amount": Case(
         ask("Two lines:\n- Put 25 on the account of Bo Lind;\nThank you.", oracle=[LOOK_UP, LEND, MORE]), "unasked_change"
+    ),
+    "named beside another change, in words like a third's": Case(
+        ask("Put 25 on the account of Bo Lind, who is active. And 30 for Ada Novak, and also Ada Kern gets the same as he.", oracle=ALL)
     ),
     "done, and then done again": Case(ask("Put 25 on Bo Lind's account, and then the same again.", oracle=[LOOK_UP, LEND, LEND])),
     "an amount behind a semicolon": Case(
