@@ -71,8 +71,8 @@ def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tools with fewer than three tests, or with inputs that must be given and no anticipated rejection."""
-    tried = Counter(test.call.name for test in tests)
+    """Tools with fewer than three tests, however often one is repeated, or with inputs that must be given and no anticipated rejection."""
+    tried = Counter({test.id: test.call.name for test in tests}.values())
     rejected = {test.call.name for test in tests if test.expect == "rejection"}
     lacking = [f"{tool.name} has {tried[tool.name]} tests of {_PER_TOOL}" for tool in environment.tools if tried[tool.name] < _PER_TOOL]
     takes = [tool for tool in environment.tools if tool.parameters.get("required")]

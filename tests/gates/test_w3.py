@@ -1,5 +1,7 @@
 """W3: programs that do not do what their tests say, tests that say too little, and near misses."""
 
+from typing import Any
+
 import pytest
 
 from envmill.gates import w3
@@ -14,6 +16,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 async def run_tests(environment: Environment, tests: list[Test], sandbox: Sandbox) -> Finding:
     return await w3.look(Built(environment, tuple(tests)), Means(sandbox))
+
+
+def alter(test: Test, **changes: Any) -> Test:
+    """Another test, with an id of its own."""
+    return Test.model_validate(test.model_dump() | {"id": ""} | changes)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +51,17 @@ async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sandb
     tests = make_tests(shed)
     assert (await run_tests(shed, tests[1:], sandbox)).reason == "too_few_tests"
     fearless = [test for test in tests if test.expect == "success" or test.call.name != "lend"]
-    assert "rejection" in (await run_tests(shed, [*fearless, fearless[-1], fearless[-1]], sandbox)).detail
+    last = fearless[-1]
+    again = [alter(last, setup=[last.call] * times) for times in (1, 2)]
+    assert "rejection" in (await run_tests(shed, [*fearless, *again], sandbox)).detail
+
+
+async def test_a_test_under_other_names_is_one(sandbox: Sandbox) -> None:
+    shed = make_environment()
+    others = [test for test in make_tests(shed) if test.call.name != "list_tools"]
+    (first, *_) = [test for test in make_tests(shed) if test.call.name == "list_tools"]
+    twins = [first.model_copy(update={"name": f"{first.name} {number}"}) for number in range(3)]
+    assert (await run_tests(shed, [*others, *twins], sandbox)).detail.startswith("list_tools has 1 test")
 
 
 async def test_names_tests_that_call_what_is_not_there(sandbox: Sandbox) -> None:
@@ -68,9 +85,8 @@ async def test_wants_a_rule_of_the_programs_own_to_refuse(sandbox: Sandbox) -> N
     environment = make_environment(lawless)
     typed = [test for test in make_tests(environment) if test.expect == "success" or test.call.name != "lend"]
     lend = next(test for test in typed if test.call.name == "lend")
-    mistyped = Call(name="lend", arguments={"tool_id": 7, "member_id": "M1"})
-    again = lend.model_copy(update={"id": "", "call": mistyped, "expect": "rejection"})
-    finding = await run_tests(environment, [*typed, lend, again], sandbox)
+    mistyped = [Call(name="lend", arguments={"tool_id": number, "member_id": "M1"}) for number in (7, 8)]
+    finding = await run_tests(environment, [*typed, *(alter(lend, call=call, expect="rejection") for call in mistyped)], sandbox)
     assert finding.reason == "no_rule_tested", finding
 
 

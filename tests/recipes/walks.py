@@ -44,7 +44,7 @@ class Walked:
 WALKS: dict[RecipeName, Walked] = {
     "awm": Walked(27, runs=2),
     "scaleenv": Walked(27, runs=2, chains=True),
-    "envfactory": Walked(27, runs=2, chains=True, few=2),
+    "envfactory": Walked(35, runs=2, chains=True, few=2),
     "agentscaler": Walked(72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True),
 }
 """Recipe → its soak."""

@@ -33,7 +33,7 @@ from tests.trust.tabled import LINES, list_kinds, list_themes
 
 PAGE = ROOT / "docs/audit/confusion.md"
 PATIENCE = 8
-"""Places tried per fault that is wanted, before a kind is called rare."""
+"""Places tried per fault that is wanted, and every theme at least, before a kind is called rare."""
 VARIATIONS = 10
 """Environments of a theme that scenarios are drawn from."""
 
@@ -73,7 +73,7 @@ def list_series(plan: Plan) -> Iterator[Series]:
     """Everything, faults first: they are many small series. Where kinds are named, these alone."""
     for prompt, kind in _list_faults(plan.recipe):
         if _is_wanted(kind, plan):
-            yield Series(plan.faults, _list_jobs(prompt, kind, plan.faults * PATIENCE, plan))
+            yield Series(plan.faults, _list_jobs(prompt, kind, max(plan.faults * PATIENCE, len(list_themes(plan.recipe))), plan))
     for prompt, kind, wanted in (
         ("program", MUTANT, plan.mutants),
         ("program", CLEAN, plan.environments),

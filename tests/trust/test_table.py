@@ -29,12 +29,12 @@ SURE = ("leaked_tool", "wrong_answer", "tell_in_the_request")
 
 @pytest.mark.soak(area="trust")
 async def test_the_table_at_full_count(tmp_path: Path, sandbox: Sandbox) -> None:
-    """Under `make test` a fault and a polarity; in a soak all of it, kept in `data/trust`."""
+    """Under `make test` two of a fault and of a polarity; in a soak all of it, kept in `data/trust`."""
     if count(0, 1):
         outcomes = run(ROOT / "data/trust")
     else:
         dice = random.Random("/".join(SAMPLE))
-        plan = Plan(faults=1, scenarios=5, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000))
+        plan = Plan(faults=2, scenarios=10, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000))
         await work(plan, tmp_path, 0, 1, sandbox)
         outcomes = read_outcomes(tmp_path)
     (tmp_path / "confusion.md").write_text("\n".join(write_page(outcomes)), encoding="utf-8")

@@ -29,12 +29,12 @@ QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
 @pytest.mark.soak(area="trust")
 @pytest.mark.parametrize("recipe", tuple(LINES) if count(0, 1) else [random.Random("/".join(SAMPLE)).choice(QUICK)])
 async def test_the_table_of_a_recipe(recipe: RecipeName, tmp_path: Path, sandbox: Sandbox) -> None:
-    """Under `make test` a fault and a polarity of one recipe, another one with every commit; in a soak all of it, kept in `data/trust`."""
+    """Under `make test` two of a fault and of a polarity of one recipe, another with every commit; in a soak all, kept in `data/trust`."""
     if count(0, 1):
         outcomes = await asyncio.to_thread(run, ROOT / "data/trust" / recipe, recipe=recipe)
     else:
         dice = random.Random("/".join(SAMPLE))
-        plan = Plan(faults=1, scenarios=5, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000), recipe=recipe)
+        plan = Plan(faults=2, scenarios=10, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000), recipe=recipe)
         await work(plan, tmp_path, 0, 1, sandbox)
         outcomes = read_outcomes(tmp_path)
     assert "\n".join(write_recipe_page(recipe, outcomes))
@@ -51,8 +51,9 @@ def check_kept(honest: Sequence[Outcome]) -> None:
 
 
 def check_caught(planted: Sequence[Outcome], promised: float) -> None:
+    """As many as are promised; of a few, half."""
     missed = [one.key for one in planted if not one.drops]
-    assert len(missed) <= (1 - promised) * len(planted), missed
+    assert len(missed) <= count(len(planted) // 2, 0) + (1 - promised) * len(planted), missed
 
 
 @pytest.mark.parametrize(
