@@ -125,16 +125,19 @@ class Planted:
         if self.prompt != "scenario" or prompt not in ("chain", "walk"):
             return None
         fault = author.plant("walk" if prompt == "walk" else "scenario", self.kind, asked, SEED, 0)
-        return replace(fault, text=_chain(fault.text, asked)) if fault and prompt == "chain" else fault
+        if fault is None or prompt == "walk":
+            return fault
+        told = _chain(fault.text, asked)
+        return replace(fault, text=told) if told else None
 
 
 def _chain(text: str, asked: Json) -> str:
-    """A scenario with a fault, told as a chain; where it cannot be told so, as it is."""
+    """A scenario with a fault, told as a chain; nothing where it cannot be told so."""
     domain = replace(compose_domain(Brief.model_validate(asked["brief"]), SEED), kind="sql")
     try:
         return write_chain(ScenarioReply.model_validate_json(text), domain).model_dump_json()
     except (ValidationError, LookupError):
-        return text
+        return ""
 
 
 def list_themes(recipe: RecipeName) -> list[str]:
