@@ -14,7 +14,8 @@ SIZES = 12, 25, 1, 20
 _WHATS = {
     "schema": "schemas", "rows": "rows", "interface": "planned tools", "toolset": "promised tools", "code": "code over tables",
     "trials": "stored tests", "cases": "tests with rows of their own", "chain": "chains", "scenario": "scenarios",
-    "checks": "written checks",
+    "checks": "written checks", "state": "tables of sketches",
+    "metadata": "typed tools", "topology": "sampled chains",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from envmill import author
 from envmill.author.chaining import write_chain
 from envmill.author.compose import compose_domain
 from envmill.author.domain import Domain
-from envmill.author.faults import KINDS, Fault
+from envmill.author.faults import ALIKE, KINDS, Fault
 from envmill.author.operators import draw_mutants, draw_traces
 from envmill.author.tests import try_brief
 from envmill.author.witness import Play, Version, find_witness
@@ -33,6 +33,7 @@ from envmill.mill import Mill, Place, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.recipes.agentscaler import AgentScaler
 from envmill.recipes.awm import Awm
+from envmill.recipes.envfactory import EnvFactory
 from envmill.recipes.envscaler import EnvScaler
 from envmill.recipes.scaleenv import ScaleEnv
 from envmill.runtime.program import SCHEMA
@@ -74,15 +75,16 @@ LINES: dict[RecipeName, Line] = {
     "awm": Line(Awm, ("schema", "rows", "interface"), "trials", "scenario"),
     "scaleenv": Line(ScaleEnv, ("toolset", "rows"), "cases", "chain"),
     "agentscaler": Line(AgentScaler, ("schema", "rows", "interface"), "trials", "scenario"),
+    "envfactory": Line(EnvFactory, ("state", "rows", "metadata"), "trials", "topology"),
 }
-"""Recipe → its line; the one for classes has a table of its own."""
+"""Recipe → its line; the one for classes has a table of its own. What a sketch gets wrong is a rule, or planned anew."""
 UNTOLD = {("toolset", "changed_limit"), ("toolset", "contradictory_rules")}
 """What no gate can hold against anybody: a rule that is told otherwise is another rule."""
 
 
 def list_kinds(recipe: RecipeName) -> list[tuple[str, str]]:
     """(prompt, kind) of the catalogue."""
-    return [(prompt, kind) for prompt in LINES[recipe].prompts for kind in KINDS[prompt] if (prompt, kind) not in UNTOLD]
+    return [(prompt, kind) for prompt in LINES[recipe].prompts for kind in KINDS[ALIKE.get(prompt, prompt)] if (prompt, kind) not in UNTOLD]
 
 
 _LATER = ("failure", "failed", "failed_source", "locked")
@@ -122,9 +124,10 @@ class Planted:
     def _find(self, prompt: str, asked: Json) -> Fault | None:
         if prompt == self.prompt:
             return author.plant(prompt, self.kind, asked, SEED, 0)
-        if self.prompt != "scenario" or prompt not in ("chain", "walk"):
+        if self.prompt != "scenario" or prompt not in ("chain", "topology", "walk"):
             return None
-        fault = author.plant("walk" if prompt == "walk" else "scenario", self.kind, asked, SEED, 0)
+        told = {name: value for name, value in asked.items() if name != "sampled"}
+        fault = author.plant("walk" if prompt == "walk" else "scenario", self.kind, told, SEED, 0)
         if fault is None or prompt == "walk":
             return fault
         told = _chain(fault.text, asked)
@@ -238,6 +241,8 @@ async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, accoun
     """As the line's stages do it. None where the author makes another polarity of it."""
     nothing: Any = None
     line = LINES[recipe].recipe(author.themes())
+    if account.kind:
+        line.operators = ()  # whoever finds other words for what was spoilt says it rightly
     config = RunConfig(recipe=recipe, seed=SEED, polarities={spot.polarity: 1})
     mill, asking = Mill("r", config, nothing, cast(Any, line), nothing, sandbox, nothing), cast(Account, account)
     generated = await generate_draft(Subject("x", "y", spot.theme, Place(environment, spot.place)), mill, asking)

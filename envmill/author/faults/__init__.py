@@ -357,13 +357,13 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "reword": REWORD,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
-_ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
+ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
 
 
 def pick_fault(prompt: str, case: Case[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> Fault | None:
     """The mistake that chance decides on; none only if no kind finds a place."""
-    names = sorted({*ANYWHERE, *KINDS.get(_ALIKE.get(prompt, prompt), {})} - without)
+    names = sorted({*ANYWHERE, *KINDS.get(ALIKE.get(prompt, prompt), {})} - without)
     dice.shuffle(names)
     return next((fault for name in names if (fault := plant_kind(prompt, name, case))), None)
 
@@ -375,7 +375,7 @@ def plant_kind(prompt: str, kind: str, case: Case[Any]) -> Fault | None:
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)
         return Fault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
-    planted: Spoilt | None = KINDS[_ALIKE.get(prompt, prompt)][kind](case, dice)
+    planted: Spoilt | None = KINDS[ALIKE.get(prompt, prompt)][kind](case, dice)
     if planted is None:
         return None
     return Fault(kind, _write(planted.reply), clean, planted.pairs, planted.words)
