@@ -9,7 +9,7 @@ from tests.trust.page import CAUGHT, KEPT, MUTANTS_CAUGHT, name_drops, share, wr
 from tests.trust.posing import ANYTHING
 from tests.trust.tabled import LINES, UNTOLD, list_kinds
 
-SIZES = 12, 25, 1, 20
+SIZES = 30, 100, 4, 60
 """Honest environments and scenarios, faults of each kind, mutants."""
 _WHATS = {
     "schema": "schemas", "rows": "rows", "interface": "planned tools", "toolset": "promised tools", "code": "code over tables",
@@ -19,7 +19,8 @@ _WHATS = {
 }  # fmt: skip
 
 
-def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome], others: Sequence[Outcome] = ()) -> Iterator[str]:
+    """Verifiers of all recipes over tables are derived alike, so that their errors are bounded together with those of other recipes."""
     outcomes = [one for one in outcomes if one.recipe == recipe]
     counted = [one for one in outcomes if one.made and not one.outage]
     yield f"# Confusion table of recipe {recipe}\n"
@@ -36,11 +37,14 @@ def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterat
     yield from write_honest(counted)
     yield from write_outsiders([one for one in counted if one.attacks])
     yield from write_truth(counted)
+    pooled = [*counted, *(one for one in others if one.recipe != recipe and one.made and not one.outage)]
+    if len(pooled) > len(counted):
+        yield from _pool_truth(pooled)
     for prompt in LINES[recipe].prompts:
         yield from _write_faults(recipe, prompt, outcomes)
     yield from write_mutants(outcomes)
     yield "\n## What falls short\n"
-    yield from (f"- {line}" for line in list(_find_weak(recipe, counted)) or ["Nothing."])
+    yield from (f"- {line}" for line in list(_find_weak(recipe, counted, pooled)) or ["Nothing."])
 
 
 def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -59,7 +63,18 @@ def _spell(outcomes: Sequence[Outcome]) -> str:
     return f"{len(made)} | {len(outcomes) - len(made)} | {share(sum(bool(one.drops) for one in made), len(made))}"
 
 
-def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _pool_truth(pooled: Sequence[Outcome]) -> Iterator[str]:
+    found = [f"{what}: {n} errors in {ends} ends, at most {limit_share(n, ends):.3%}" for what, ends, n in _list_errors(pooled)]
+    yield f"With {', '.join(sorted({one.recipe for one in pooled}))} together, whose verifiers are derived alike: {'; '.join(found)}.\n"
+
+
+def _list_errors(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, int, int]]:
+    """What kind of error, ends that were judged, errors."""
+    for what, errors in (("ρ0", [one.wrong for one in outcomes]), ("ρ1", [one.right for one in outcomes])):
+        yield what, sum(n for n, _ in errors), sum(n for _, n in errors)
+
+
+def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome], pooled: Sequence[Outcome]) -> Iterator[str]:
     """Promised and not met, by what was looked at."""
     for kind in (CLEAN, REVIEWED, *ANYTHING, "checks"):
         found = [one for one in outcomes if one.kind == kind]
@@ -73,8 +88,7 @@ def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome]) -> Iterator[str]
     for prompt, kind in list_kinds(recipe):
         yield from _find_missed(f"{kind} ({prompt})", [one for one in planted if (one.prompt, one.kind) == (prompt, kind)], CAUGHT)
     yield from _find_missed("Operators on the syntax tree", [one for one in outcomes if one.prompt == MUTANT], MUTANTS_CAUGHT)
-    for what, errors, most in (("ρ0", [one.wrong for one in outcomes], 0.001), ("ρ1", [one.right for one in outcomes], 0.02)):
-        tried, wrong = sum(n for n, _ in errors), sum(n for _, n in errors)
+    for (what, tried, wrong), most in zip(_list_errors(pooled), (0.001, 0.02), strict=True):
         if limit_share(wrong, tried) > most:
             yield f"{what}: {wrong} errors in {tried} ends bound it by {limit_share(wrong, tried):.2%}, {most:.1%} promised."
     kept = [one for one in outcomes if one.attacks]

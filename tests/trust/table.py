@@ -137,7 +137,7 @@ async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
 
 
 def read_outcomes(folder: Path) -> list[Outcome]:
-    """What is done by the code as it is; a line that was cut off is as if it had never been."""
+    """What is done by the code as it is; a line that was cut off is as if it had never been. No folder, no outcomes."""
     lines = [line for path in sorted(folder.glob("outcomes-*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
     found = [outcome for line in lines if (outcome := _read_outcome(line)) and outcome.code == take_fingerprint(outcome.part)]
     return list({outcome.key: outcome for outcome in sorted(found, key=lambda one: not one.outage)}.values())
@@ -174,7 +174,8 @@ def main(arguments: Sequence[str]) -> None:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     sys.stdout.write(f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU in this call\n")
     page = PAGE if recipe == "envscaler" else PAGE.with_stem(f"confusion-{recipe}")
-    lines = write_page(outcomes) if recipe == "envscaler" else write_recipe_page(recipe, outcomes)
+    others = [one for name in LINES for one in read_outcomes(folder.parent / name)] if recipe != "envscaler" else []
+    lines = write_page(outcomes) if recipe == "envscaler" else write_recipe_page(recipe, outcomes, others)
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from tests.trust.posing import ANYTHING
 from tests.trust.recipe_page import write_recipe_page
 from tests.trust.table import Plan, read_outcomes, run, work
 from tests.trust.tabled import LINES, list_kinds, make_faulty
-from tests.trust.test_table import check_outsiders
+from tests.trust.test_table import check_outsiders, check_truth
 
 SURE = ("missing_where", "renamed_tool", "leaked_tool")
 QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
@@ -43,6 +43,16 @@ async def test_the_table_of_a_recipe(recipe: RecipeName, tmp_path: Path, sandbox
     check_caught([one for one in counted if (one.prompt, one.kind) in set(list_kinds(recipe))], 0.95)
     check_caught([one for one in counted if one.prompt == MUTANT], 0.85)
     check_outsiders([one for one in counted if one.attacks])
+    if count(1, 0):
+        check_truth(counted)
+
+
+@pytest.mark.soak(area="trust")
+@pytest.mark.skipif(not count(0, 1), reason="under `make test` the recipe of the day alone: make soak AREA=trust")
+def test_verifiers_over_tables_err_as_little_as_is_promised() -> None:
+    """Those of all recipes are derived alike: what bounds their errors is counted together, behind the tables of all."""
+    outcomes = [one for recipe in LINES for one in read_outcomes(ROOT / "data/trust" / recipe)]
+    check_truth([one for one in outcomes if one.made and not one.outage])
 
 
 def check_kept(honest: Sequence[Outcome]) -> None:
