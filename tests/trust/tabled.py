@@ -76,7 +76,7 @@ LINES: dict[RecipeName, Line] = {
     "agentscaler": Line(AgentScaler, ("schema", "rows", "interface"), "trials", "scenario"),
 }
 """Recipe → its line; the one for classes has a table of its own."""
-UNTOLD = {("toolset", "changed_limit"), ("toolset", "contradictory_rules")}
+UNTOLD = {("toolset", "changed_limit")}
 """What no gate can hold against anybody: a rule that is told otherwise is another rule."""
 
 
