@@ -46,7 +46,7 @@ def _keep_named(parts: dict[str, Part], chosen: set[str]) -> dict[str, Part]:
 
 
 def _cut_collection(collection: Collection, chosen: set[str]) -> Collection:
-    return replace(collection, attributes=_keep_named(collection.attributes, chosen))
+    return replace(collection, attributes=_keep_named(collection.attributes, chosen), then=_keep(collection.then, chosen))
 
 
 def _cut_operation(name: str, operation: Operation, chosen: set[str]) -> Operation:

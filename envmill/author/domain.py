@@ -4,13 +4,18 @@ A TOML file under `data/seeds/domains/` holds one domain in full; `compose` cuts
 are written in the small language of `formula`.
 """
 
+import ast
+import operator
 import re
+import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeAlias
 
 from pydantic import ConfigDict
 
+from envmill.errors import SettingsError
 from schemas.environment import Effect, Kind
 
 Row: TypeAlias = dict[str, Any]
@@ -21,6 +26,9 @@ Number: TypeAlias = int | float
 
 STRICT = ConfigDict(extra="forbid")
 _PLURAL = re.compile(r"(?<![\d.])1 ((?:valid |running )?)([a-z]{3,})s\b")
+_SUMS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: lambda a, b: a // b,
+}  # fmt: skip
 TODAY = date(2026, 3, 2)
 """The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is planned after it."""
 
@@ -63,6 +71,15 @@ class Lookup:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One statement of a write."""
+
+    __pydantic_config__ = STRICT
+    do: str
+    feature: str = ""
+
+
+@dataclass(frozen=True)
 class Collection:
     """One kind of thing."""
 
@@ -77,6 +94,8 @@ class Collection:
     """How many to make at the start; the rest comes from operations."""
     distinct: tuple[str, ...] = ()
     """Attributes that together differ between rows."""
+    then: tuple[Step, ...] = ()
+    """What sets a first row right once its values are drawn, where one says something of another: peas are a legume."""
     feature: str = ""
 
 
@@ -135,15 +154,6 @@ class Move:
     row: str
     before: tuple[str, ...]
     after: str
-    feature: str = ""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One statement of a write."""
-
-    __pydantic_config__ = STRICT
-    do: str
     feature: str = ""
 
 
@@ -229,7 +239,25 @@ class Domain:
 
     def tell(self, rule: Rule) -> str:
         """A rule with its limits filled in; one of a thing is no plural."""
-        return _PLURAL.sub(r"1 \1\2", rule.rule.format(**self.bounds)).replace("1 time.", "once.")
+        parts = string.Formatter().parse(rule.rule)
+        told = "".join(
+            literal + ("" if field is None else str(self._work_out(ast.parse(field, mode="eval").body))) for literal, field, _, _ in parts
+        )
+        return _PLURAL.sub(r"1 \1\2", told).replace("1 time.", "once.")
+
+    def _work_out(self, node: ast.expr) -> Number:
+        """What limits and numbers come to: people are told "at most 8", never "twice 4"."""
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return value
+            case ast.Name(id=name):
+                return self.bounds[name]
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _SUMS:
+                return _SUMS[type(op)](self._work_out(left), self._work_out(right))
+            case _:
+                raise SettingsError(
+                    f"Domain {self.theme}: a rule cannot hold {ast.unparse(node)!r}. Name limits, joined by + - * // alone."
+                )
 
     def bound(self, value: Number | str) -> Number:
         """A number, or the limit of that name."""

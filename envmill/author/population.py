@@ -82,6 +82,7 @@ def _add_row(world: World, name: str, collection: Collection, dice: random.Rando
     rows = world.state[name]
     for _ in range(60):
         row: Row = {attribute: _draw_value(name, attribute, source, world, dice) for attribute, source in collection.attributes.items()}
+        world.set_right(row, collection)
         if not any(_collide(row, other, collection) for other in rows.values()):
             row = {"id": world.make_id(name)} | row
             rows[row["id"]] = row

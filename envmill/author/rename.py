@@ -51,7 +51,10 @@ def rename_domain(domain: Domain, names: Renaming) -> Domain:
 def _rename_collection(collection: Collection, names: Renaming) -> Collection:
     lookup = replace(collection.lookup, call=names.operations.get(collection.lookup.call, collection.lookup.call))
     return replace(
-        collection, lookup=lookup, attributes={name: _rename_attribute(each, names) for name, each in collection.attributes.items()}
+        collection,
+        lookup=lookup,
+        attributes={name: _rename_attribute(each, names) for name, each in collection.attributes.items()},
+        then=tuple(_rename_step(each, names) for each in collection.then),
     )
 
 
@@ -92,7 +95,7 @@ def _rename_rule(rule: Rule, names: Renaming) -> Rule:
         rule,
         that=_rename_formula(rule.that, names),
         says=fill(rule.says, lambda field: "{" + _rename_formula(field, names) + "}"),
-        rule=fill(rule.rule, lambda field: "{" + names.limits.get(field, field) + "}"),
+        rule=fill(rule.rule, lambda field: "{" + _rename_formula(field, names) + "}"),
     )
 
 

@@ -51,6 +51,7 @@ def _lessen_collection(collection: Collection, gone: set[str]) -> Collection:
         collection,
         attributes=attributes,
         distinct=tuple(each for each in collection.distinct if each in attributes),
+        then=tuple(each for each in collection.then if not {*re.findall(r"\w+", each.do)} & (gone | lost)),
         label=_relabel(collection.label, {each.removesuffix("_id") for each in lost}),
         lookup=replace(collection.lookup, using=using),
     )
@@ -86,7 +87,8 @@ def _can_be_called(name: str, smaller: Domain, whole: Domain) -> bool:
 
 def _list_used(smaller: Domain) -> dict[str, tuple[Number, ...]]:
     """Limits that something left still mentions."""
-    said = set(re.findall(r"\w+", repr(smaller.operations)))
+    steps = [each.then for each in smaller.collections.values()]
+    said = set(re.findall(r"\w+", f"{smaller.operations!r} {steps!r}"))
     return {name: values for name, values in smaller.limits.items() if name in said}
 
 

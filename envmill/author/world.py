@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import TODAY, Arguments, Domain, Operation, Parameter, Row, State, Step
+from envmill.author.domain import TODAY, Arguments, Collection, Domain, Operation, Parameter, Row, State, Step
 from envmill.author.formula import new_row, parse_expression, parse_statement
 from schemas.environment import Call
 
@@ -58,6 +58,10 @@ class World:
         scope: dict[str, Any] = {**self.domain.bounds, **arguments}
         self._bind(operation, scope)
         self._run(operation.then, scope)
+
+    def set_right(self, row: Row, collection: Collection) -> None:
+        """Make a first row's values agree, before it is one."""
+        self._run(collection.then, {**self.domain.bounds, "row": row})
 
     def answer(self, operation: Operation, arguments: Arguments) -> Any:
         """Carry out a call that breaks no rule, and tell what it gives."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from envmill.drafting.errands.wishes import find_errand_faults
+from envmill.drafting.rules import find_rival_rules
 from envmill.errors import BuildError
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.terminal import derive_tables
@@ -61,6 +62,8 @@ def _find_state_faults(plan: Blueprint) -> Iterator[str]:
     if not any(told):
         yield "There is no rule, so nothing can be refused."
     yield from (f"A rule is told {times} times: {rule!r}." for rule, times in told.items() if times > 1)
+    for one, other in find_rival_rules(plan.rules):
+        yield f"Two rules differ in a number alone: {one!r} and {other!r}. Tell the one that holds."
 
 
 def _find_outline_faults(plan: Blueprint) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""W1: the interface is one an agent and every consumer can use."""
+"""W1: the interface is one an agent and every consumer can use, and its rules can all be kept."""
 
 import re
 from collections.abc import Iterator
 
+from envmill.drafting.rules import find_rival_rules
 from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.kinds.base import is_forbidden
 from envmill.runtime.schema import check_schema
@@ -17,7 +18,10 @@ async def look(built: Built, means: Means) -> Finding:  # noqa: ARG001  nothing 
     """Names, descriptions, parameters; at least one query and one change."""
     environment = built.environment
     faults = [*_lint_set(environment), *(fault for tool in environment.tools for fault in _lint_tool(tool))]
-    return drop(GATE, "interface", faults[0], evidence=faults) if faults else keep(GATE)
+    if faults:
+        return drop(GATE, "interface", faults[0], evidence=faults)
+    rivals = [f"{one!r} and {other!r} differ in a number alone" for one, other in find_rival_rules(environment.rules)]
+    return drop(GATE, "rival_rules", rivals[0], evidence=[*rivals]) if rivals else keep(GATE)
 
 
 def _lint_set(environment: Environment) -> Iterator[str]:

@@ -34,6 +34,7 @@ def name_first(name: str) -> list[Any]:
         pytest.param({"collections": BLUEPRINT.collections}, "begin with `id`", id="no id"),
         pytest.param({"rules": []}, "no rule", id="no rules"),
         pytest.param({"rules": [*SOUND.rules, *SOUND.rules]}, "told 2 times", id="the same rule again"),
+        pytest.param({"rules": ["At most 2 a day.", "At most 4 a day."]}, "differ in a number alone", id="a rule against another"),
     ],
 )
 def test_a_plan_nobody_could_build_is_told_so(changes: dict[str, Any], words: str) -> None:

@@ -53,3 +53,9 @@ async def test_drops_an_interface_consumers_cannot_use(environment: Environment,
 )
 async def test_keeps_near_misses(environment: Environment, sandbox: Sandbox) -> None:
     assert (await w1.look(Built(environment), Means(sandbox))).outcome == "kept"
+
+
+async def test_rules_that_cannot_all_be_kept_are_no_rules(sandbox: Sandbox) -> None:
+    shed = make_environment()
+    finding = await w1.look(Built(make_environment(rules=[*shed.rules, "At most 2 are lent.", "At most 4 are lent."])), Means(sandbox))
+    assert (finding.outcome, finding.reason) == ("dropped", "rival_rules")

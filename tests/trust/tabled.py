@@ -78,7 +78,7 @@ LINES: dict[RecipeName, Line] = {
     "envfactory": Line(EnvFactory, ("state", "rows", "metadata"), "trials", "topology"),
 }
 """Recipe → its line; the one for classes has a table of its own. What a sketch gets wrong is a rule, or planned anew."""
-UNTOLD = {("toolset", "changed_limit"), ("toolset", "contradictory_rules")}
+UNTOLD = {("toolset", "changed_limit")}
 """What no gate can hold against anybody: a rule that is told otherwise is another rule."""
 
 

@@ -25,6 +25,9 @@ MISPLACED = (
     r"\b(a few|some|several)( (after|and|as|at|before|by|for|from|in|of|on|to|under|until|when|with|within)\b|(?! [a-z]))"
 )
 """Where nobody says so: "a mark of a few"."""
+LEADING = r"(exact|precise|what|tell me|let me know|give me|need to know|specify)"
+UNTELLING = ("more", "new", "per")
+"""Words of a parameter's name that do not say what it counts."""
 MOST_RIVALS = 8
 AMBIGUOUS = 0.7
 """How often two rows are tried before a missing value."""
@@ -123,7 +126,7 @@ def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
     blurred, plain = (write_request([each], world.domain, world.state, make_dice("clarify", key)) for each in (vague, wish))
     value = wish.arguments[parameter.name]
     known = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row]
-    told = _ask_for(parameter)
+    told = ask_for(parameter)
     if (
         stands_in(value, blurred)
         or re.search(MISPLACED, blurred)
@@ -147,9 +150,12 @@ def _withhold(wish: Wish, world: World, dice: random.Random) -> Twins | None:
     return Twins(reply, achieve(wish, world, plain, facts), f"the value of {parameter.name}")
 
 
-def _ask_for(parameter: Parameter) -> Fact:
-    number = r"how (many|much|long)|(exact|what|which) (number|amount|figure)"
-    asked = r"(exact|what|which) (day|date)|on when|when exactly" if parameter.day else number
+def ask_for(parameter: Parameter) -> Fact:
+    """That somebody asked for this value, in whatever words."""
+    named = "|".join(each.removesuffix("s") for each in parameter.local.split("_") if len(each) >= SHORTEST - 1 and each not in UNTELLING)
+    things = "day|date" if parameter.day else "|".join(filter(None, ("number|amount|figure|count", named)))
+    plain = r"on when|when exactly|when (did|does|do|is|was|should|shall|will)" if parameter.day else r"how (many|much|long)"
+    asked = rf"{plain}|which ({things})s?|{LEADING}('s)?( \w+){{0,3}} ({things})s?"
     # Whoever asks for whatever may be open has not read what is.
     rivals: list[Json] = ["which one", "how many", "how much"] if parameter.day else ["which one", "what date", "which date", "which day"]
     return Fact(name=f"a question about {parameter.local}", kind="pattern", value=rf"(?i)\b({asked})\b", rivals=rivals)

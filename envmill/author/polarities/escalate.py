@@ -11,6 +11,7 @@ from envmill.author.user import instruct_user
 from envmill.author.wording import Wish, capitalise, follow, list_facts, write_request
 from envmill.author.wording.grammar import load_sayings
 from envmill.author.world import World
+from schemas.base import Json
 from schemas.prompts import ScenarioReply
 from schemas.scenario import CallPattern, Fact
 
@@ -53,7 +54,7 @@ def _write(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         polarity="escalate",
         facts=facts,
         say=_say(matter, standing, world, dice),
-        tell=[Fact(name="that it is passed on", kind="pattern", value=HANDED), *told],
+        tell=[Fact(name="that it is passed on", kind="pattern", value=HANDED, rivals=_list_other_desks(matter, world)), *told],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
     )
     escalated = instruct_user(
@@ -64,6 +65,11 @@ def _write(wish: Wish, world: World, dice: random.Random) -> Twins | None:
         lambda unsaid: write_request(unsaid, world.domain, world.state, make_dice("escalate", key), aside=sign),
     )
     return Twins(escalated, achieve(wish, world, plain, facts), matter.why)
+
+
+def _list_other_desks(matter: Matter, world: World) -> list[Json]:
+    """To whom else it might go by the policy document: whoever says so has not read which matter it is."""
+    return [each.to.removeprefix("the ") for each in pick_matters(world.domain) if each.to != matter.to]
 
 
 def _proves(row: Row, request: str, policy: str) -> bool:

@@ -185,10 +185,23 @@ def _tell_reason(wish: Wish, rule: Rule, world: World) -> str:
     return fill(rule.says, lambda field: spell_value(world.value(parse_expression(field), scope)))
 
 
+def _tell_decisive(wish: Wish, rule: Rule, world: World) -> str:
+    """The same without what only names something: "yellow" is whose carers are too few, not that they are."""
+    scope = _bind(wish, world)
+    return fill(rule.says, lambda field: spell_value(world.value(parse_expression(field), scope)) if field in rule.that else "")
+
+
+def _list_standing(rule: Rule) -> str:
+    """How the rows stand that it counts: who says "inside already" has looked at the visits, whatever the rule calls it."""
+    folds = (call for call in find_trees(parse_expression(rule.that), ast.Call) if call.func.id in FOLDS)
+    equal = (each for fold in folds for each in find_trees(fold, ast.Compare) if isinstance(each.ops[0], ast.Eq))
+    return " ".join(str(each.comparators[0].value) for each in equal if isinstance(each.comparators[0], ast.Constant))
+
+
 def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]:
     """Words that only the reason holds: not the request, not the policy document, not any refusal."""
     # What follows a semicolon says how it would have to be, and is not what the records show.
-    seen, _, wanted = _tell_reason(wish, rule, world).partition(";")
+    seen, _, wanted = _tell_decisive(wish, rule, world).partition(";")
     rules = f"{wanted} {world.domain.tell(rule)}"
     known = f"{request} {policy_of(world.domain)} {_list_said(wish.operation, world)}".lower()
     numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", seen) if int(each) > 1 and not stands_in(int(each), request)]
@@ -197,7 +210,7 @@ def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]
         # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
         return []
     limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, f"{seen} {rules}") else []
-    more = [each for each in [*_cut_stems(rules), *limits] if not re.search(_spell_pattern([each]), known)]
+    more = [each for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits] if not re.search(_spell_pattern([each]), known)]
     return [*dict.fromkeys([*telling, *more])]
 
 
