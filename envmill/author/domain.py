@@ -20,6 +20,8 @@ Arguments: TypeAlias = dict[str, Any]
 Number: TypeAlias = int | float
 
 STRICT = ConfigDict(extra="forbid")
+GONE = "deleted"
+"""Standing of a record that was deleted: it stays, and is not used any more."""
 _PLURAL = re.compile(r"(?<![\d.])1 ((?:valid |running )?)([a-z]{3,})s\b")
 TODAY = date(2026, 3, 2)
 """The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is planned after it."""
