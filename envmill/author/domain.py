@@ -25,6 +25,8 @@ Arguments: TypeAlias = dict[str, Any]
 Number: TypeAlias = int | float
 
 STRICT = ConfigDict(extra="forbid")
+GONE = "deleted"
+"""Standing of a record that was deleted: it stays, and is not used any more."""
 _PLURAL = re.compile(r"(?<![\d.])1 ((?:valid |running )?)([a-z]{3,})s\b")
 _SUMS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: lambda a, b: a // b,

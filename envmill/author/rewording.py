@@ -238,7 +238,7 @@ def _spell_count(number: int) -> str:
 
 
 def _describe(collection: str, row: dict[str, Json], case: Case) -> str:
-    """By a value that one row alone has, of things that can be listed whole; by what it belongs to, where no other of its standing does."""
+    """By a value that one row alone has, of things that can be listed whole; by what it belongs to, and its standing."""
     about, rows = case.domain.collections[collection], case.state[collection].values()
     noun, owner = about.noun.replace("_", " "), next(iter(about.lookup.using.values()), "")
     if not owner:
@@ -249,8 +249,10 @@ def _describe(collection: str, row: dict[str, Json], case: Case) -> str:
         ]
         return f"the {noun} whose {apart[0][0].replace('_', ' ')} is {apart[0][1]}" if apart else ""
     home = about.attributes[owner].ref if owner in about.attributes else ""
-    alike = [other for other in rows if other[owner] == row[owner] and other.get("status") == row.get("status")]
-    return f"the {noun} of {follow(home, row[owner], [], case.domain, case.state)}" if home and len(alike) == 1 else ""
+    kin = [other for other in rows if other[owner] == row[owner]]
+    alike = [other for other in kin if other.get("status") == row.get("status")]
+    standing = f" that is {row['status']}" if len(kin) > 1 else ""
+    return f"the {noun} of {follow(home, row[owner], [], case.domain, case.state)}{standing}" if home and len(alike) == 1 else ""
 
 
 def minimise(case: Case) -> RewordReply:

@@ -7,10 +7,11 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 from math import perm, prod
+from typing import Any, TypeAlias
 
 from envmill.author.crowd import settle_core, surround
 from envmill.author.dice import make_dice
-from envmill.author.domain import Domain, Operation, Parameter, State
+from envmill.author.domain import GONE, Domain, Operation, Parameter, State
 from envmill.author.draw import draw_permitted
 from envmill.author.user import instruct_user
 from envmill.author.wording import Wish, can_say, follow, list_facts, write_request
@@ -36,6 +37,7 @@ UNGUESSED = 20
 """Values a free text or a date might have, at least."""
 FORKS = 6
 """Arguments tried that go on from an earlier wish."""
+_Cell: TypeAlias = tuple[str, str, str]
 
 
 def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
@@ -92,7 +94,12 @@ def draw_more(wishes: list[Wish], start: World, dice: random.Random) -> Wish | N
     used = {wish.operation.name for wish in wishes}
     free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
     drawn = _draw_wish(dice.choice(free), world, start, dice) if free else None
-    fits = drawn is not None and _is_clear(drawn, wishes, start) and _all_leave_a_mark([*wishes, drawn], start)
+    fits = (
+        drawn is not None
+        and _is_clear(drawn, wishes, start)
+        and not _overrules(drawn, wishes, start)
+        and _all_leave_a_mark([*wishes, drawn], start)
+    )
     return drawn if fits and drawn is not None and _goes_on(drawn, world, start) else None
 
 
@@ -103,7 +110,7 @@ def _goes_on(wish: Wish, world: World, start: World) -> bool:
     return before <= _list_altered(world, start)
 
 
-def _list_altered(world: World, start: World) -> set[tuple[str, str, str]]:
+def _list_altered(world: World, start: World) -> set[_Cell]:
     return {
         (name, row_id, attribute)
         for name, rows in start.state.items()
@@ -137,7 +144,7 @@ def _draw_wishes(start: World, count: int, dice: random.Random, walk: tuple[str,
     for turn in range(DRAWS * max(count, 4) if sayable else 0):
         # Weighted: the work a place exists for is asked for more often than its exceptions.
         wish = _draw_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
-        if wish and wish not in wishes and _is_clear(wish, wishes, start):
+        if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
         if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
@@ -170,6 +177,28 @@ def _is_clear(wish: Wish, earlier: list[Wish], start: World) -> bool:
             if (described and row_id in taken) or not _is_unique(parameter.row, row_id, start):
                 return False
     return can_say(wish, start.domain, start.state)
+
+
+def _overrules(wish: Wish, earlier: list[Wish], start: World) -> bool:
+    """Whether it writes over what an earlier wish said, or deletes what that one filled: in one breath nobody wants both."""
+    named = {value for value in wish.arguments.values() if isinstance(value, str)}
+    if not any(named.intersection(map(str, each.arguments.values())) for each in earlier):
+        return False
+    world, put = start.copy(), dict[_Cell, Any]()
+    for each in earlier:
+        put |= _apply_saying(each, world)
+    before = world.copy()
+    later = _apply_saying(wish, world)
+    gone = {(name, row) for name, row, _ in _list_altered(world, before) if GONE in world.state[name][row].values()}
+    return any(put.get(cell, value) != value for cell, value in later.items()) or any(cell[:2] in gone for cell in put)
+
+
+def _apply_saying(wish: Wish, world: World) -> dict[_Cell, Any]:
+    """What it puts in place in the words of its arguments."""
+    before = world.copy()
+    world.apply(wish.operation, wish.arguments)
+    altered = {cell: world.state[cell[0]][cell[1]][cell[2]] for cell in _list_altered(world, before)}
+    return {cell: value for cell, value in altered.items() if value in wish.arguments.values()}
 
 
 def _is_unique(collection: str, row_id: str, start: World) -> bool:

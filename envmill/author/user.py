@@ -80,10 +80,13 @@ def _find_able(wishes: list[Wish], domain: Domain, state: State) -> dict[str, st
 
 
 def _can_be_vague(wish: Wish, parameter: Parameter) -> bool:
-    """A date, or a row of which every phrase says its name alone: nobody asks "with a doctor at a time on a day", or for "2 a part"."""
+    """A date, or a row of which every phrase says its name alone: "with a doctor at a time on a day" is no way to ask.
+
+    Where a number or a noun comes before the name, an article cannot: "put 13 a part into the store".
+    """
     phrases = (*wish.operation.asks, *wish.operation.tells)
-    otherwise = re.compile(rf"\{{{parameter.local}\.|\}} \{{{parameter.local}\}}")
-    return bool(parameter.day) or (bool(parameter.row) and not any(map(otherwise.search, phrases)))
+    bound = re.compile(rf"\{{{parameter.local}\.|(\}}|\b(?:the|an?|this) [\w-]+) \{{{parameter.local}\}}")
+    return bool(parameter.day) or (bool(parameter.row) and not any(map(bound.search, phrases)))
 
 
 def _leave_vague(wish: Wish, number: int, hidden: frozenset[str], domain: Domain, state: State, wishes: list[Wish]) -> Wish:

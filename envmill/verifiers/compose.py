@@ -30,7 +30,10 @@ _MOST_KEYS = 8
 _SHORTEST_KEY = 4
 GIVEN = "it stands in the request"
 """Why a fact is refused that the user says himself."""
-_ANYBODY = "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not allowed."
+_ANYBODY = (
+    "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not allowed. "
+    "That does not work at the moment, please check it first; I hope this helps, and feel free to ask again."
+)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ import pytest
 
 from envmill import author
 from envmill.author.blueprint import write_policy
+from envmill.author.dice import make_dice
 from envmill.author.domain import TODAY
 from envmill.author.matters import load_matters
 from envmill.author.polarities import POSES, Twins
 from envmill.author.polarities.base import stands_in
+from envmill.author.polarities.refuse import pose_refuse
+from envmill.author.population import populate
 from envmill.author.wording import spell_value
 from envmill.author.world import World, play_oracle
 from schemas.base import is_object
@@ -82,7 +85,12 @@ def test_last_words_tell_what_neither_request_nor_policy_gives_away(polarity: st
 @each_case
 def test_a_refusal_of_everything_and_a_recital_of_everything_tell_nothing(polarity: str) -> None:
     """Somebody who refuses whatever is asked, or names every value there is, has not looked."""
-    refusals = ("I am sorry, I cannot do that: a rule forbids it.", "This is not possible, so I left everything as it is.", "")
+    refusals = (
+        "I am sorry, I cannot do that: a rule forbids it.",
+        "This is not possible, so I left everything as it is.",
+        "It does not work; please check first, and feel free to ask again.",
+        "",
+    )
     for _, _, twins in list_made(polarity):
         facts = twins.negative.tell
         for words in refusals:
@@ -143,6 +151,17 @@ def test_what_must_be_refused_breaks_one_rule_and_its_twin_none() -> None:
         world = World(domain, twins.achieving.initial_state, TODAY, "polarity")
         assert world.allows(domain.operations[call.name], call.arguments)
         assert [pattern.name for pattern in twins.negative.avoid] == [call.name]
+
+
+@pytest.mark.parametrize("key", [45, 50, 84])
+def test_another_rule_of_the_operation_is_no_reason(key: int) -> None:
+    """An insurer pays nothing above the reserve, and nothing large without approval: both rules speak of payments."""
+    domain = compose("insurance_claims", 1)
+    twins = pose_refuse(populate(domain, f"k{key}"), make_dice("r", key))
+    assert twins is not None
+    (fact,), (refused,) = twins.negative.tell, twins.negative.avoid
+    others = [domain.tell(each) for each in domain.operations[refused.name].must]
+    assert [each for each in others if re.search(fact.value, each)] in ([], [fact.name.removeprefix("why not: ")])
 
 
 def test_what_is_to_be_clarified_names_every_candidate() -> None:

@@ -9,12 +9,15 @@ from statistics import mean, median
 import pytest
 
 from envmill.author.compose import compose_domain
-from envmill.author.domain import TODAY
-from envmill.author.scenario import FEWEST_CALLS, LADDER
-from envmill.author.wording import spell_value
+from envmill.author.domain import TODAY, Domain
+from envmill.author.population import populate
+from envmill.author.scenario import FEWEST_CALLS, LADDER, write_scenario
+from envmill.author.user import list_vague
+from envmill.author.wording import Wish, spell_value
 from envmill.author.world import World
+from schemas.environment import Call
 from schemas.seed import Brief
-from tests.author.questions import ENVIRONMENTS, SEED, THEMES, ask_blueprint, ask_scenario
+from tests.author.questions import ENVIRONMENTS, SEED, THEMES, ask_blueprint, ask_scenario, compose
 from tests.soak import count
 
 SCENARIOS = [(theme, number, scenario) for theme, number in ENVIRONMENTS for scenario in range(4)]
@@ -108,3 +111,26 @@ def test_requests_begin_in_many_ways() -> None:
     starts = Counter(ask_scenario(theme, number, scenario).request[:16] for theme, number, scenario in SCENARIOS)
     assert len(starts) >= 15
     assert starts.most_common(1)[0][1] <= len(SCENARIOS) // 6
+
+
+@pytest.mark.parametrize(("theme", "key"), [("call_centre_tickets", 13), ("call_centre_tickets", 15), ("parcel_lockers", 6)])
+def test_nothing_is_asked_for_that_a_later_wish_writes_over(theme: str, key: int) -> None:
+    """Nobody passes one ticket on to two people in one breath."""
+    domain = compose(theme, 0)
+    reply = write_scenario(domain, f"x{key}", key)
+    changes = [call for call in reply.oracle if domain.operations[call.name].effect == "change"]
+    placed = [(call.name, next(iter(call.arguments.values()))) for call in changes if len(list_rows(domain, call)) > 1]
+    assert len(placed) == len({*placed})
+
+
+def test_a_name_behind_a_number_is_said_at_once() -> None:
+    """`Put 13 a part into the store` is no way to leave something open."""
+    domain = compose("fleet_maintenance", 3)
+    state = populate(domain, "vague").state
+    wish = Wish(domain.operations["restock_part"], {"part_id": next(iter(state["parts"])), "pieces": 13})
+    assert list_vague([wish], domain, state, []) == []
+
+
+def list_rows(domain: Domain, call: Call) -> list[str]:
+    """Parameters of a call that name rows."""
+    return [each.name for each in domain.operations[call.name].takes if each.row]

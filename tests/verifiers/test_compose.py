@@ -18,6 +18,7 @@ DUE = Fact(name="when the axe is due", kind="date", value="2026-03-14")
 START: dict[str, Any] = STATE | {"loans": {
     "loan_1": {"tool": "T3", "member": "M1", "due": "2026-03-14"}, "loan_2": {"tool": "T9", "member": "M2", "due": "2026-04-01"},
 }}  # fmt: skip
+POLITE = Fact(name="why not", kind="pattern", value=r"(?i)\b(free)")
 SHED = make_environment(policy_document="Nobody may hold more than 3 tools at a time.")
 
 
@@ -138,6 +139,7 @@ def test_an_achievement_that_must_be_told_needs_both() -> None:
         pytest.param({"tell": [TOOLS], "say": "No more than 3."}, "stands in the policy document", id="in the policy document"),
         pytest.param({"say": "Soon."}, "does not say", id="not said"),
         pytest.param({"tell": [Fact(name="x", kind="pattern", value="(")]}, "cannot be judged", id="no pattern"),
+        pytest.param({"tell": [POLITE], "polarity": "refuse", "say": "It is free."}, "anybody says it", id="a word of politeness"),
         pytest.param({"reads": ()}, "looks at nothing", id="no reads"),
         pytest.param({"reads": (LEND,)}, "looks at nothing", id="writes alone"),
         pytest.param({"again": (LISTED,)}, "hangs on chance", id="another day by chance"),

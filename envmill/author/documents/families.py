@@ -8,12 +8,12 @@ from envmill.author.article import name_one
 from envmill.author.documents.things import LABEL, Input, Thing
 from envmill.author.documents.values import FRESH, Values, draw_names
 from envmill.author.documents.verbs import Family, find_verb, spell_past
-from envmill.author.domain import Operation, Parameter, Rule, Step
+from envmill.author.domain import GONE, Operation, Parameter, Rule, Step
 from schemas.sketch import ToolSketch
 
 OPTIONAL = 2
 """Optional values that a tool takes: what is taken has to be said, and nobody says twelve settings in a sentence."""
-ACTIVE, GONE = "active", "deleted"
+ACTIVE = "active"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def write_create(case: Case) -> Operation | str:
     for_whom = "".join(f" for {{{one.noun}}}" for one in parents[:1]) + "".join(f" and {{{one.noun}}}" for one in parents[1:])
     details = f"{name_one(thing.said)} called {{{LABEL}}}{for_whom}{_say_values(values, ' with ')}"
     return Operation(
-        does=f"Make a new {thing.said}.",
+        does=f"Make a new {thing.said}{_tell_start(thing, values)}.",
         gives=thing.noun,
         takes=(*(select(one) for one in parents), name, *_take(values, thing)),
         must=(*(_stay(one) for one in parents if one.lives), taken),
@@ -101,6 +101,13 @@ def _fill(thing: Thing, parents: Sequence[Thing], values: Mapping[str, Values]) 
     filled = {LABEL: LABEL} | {column: column if column in values else one.default for column, one in thing.columns.items()}
     filled |= {column: "''" for column in thing.parents} | {f"{one.noun}_id": f"{one.noun}.id" for one in parents}
     return filled | ({thing.standing: repr(ACTIVE)} if thing.lives else {})
+
+
+def _tell_start(thing: Thing, values: Mapping[str, Values]) -> str:
+    """What a new row holds without anybody's having said so."""
+    unsaid = {column: one.default.strip("'") for column, one in thing.columns.items() if column not in values}
+    parts = [f"{spell(column)} {value.removesuffix('()')}" for column, value in unsaid.items() if value]
+    return f"; it starts with {', '.join(parts)}" if parts else ""
 
 
 def write_update(case: Case) -> Operation | str:

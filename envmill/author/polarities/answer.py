@@ -27,8 +27,8 @@ SHORTEST = 3
 NO_SUMS = frozenset(
     re.findall(
         r"\w+",
-        "age charge degrees depth draught fee form grade height length level light limit line lowest_form mark minimum number per_kilo "
-        "per_tray percent price rate reading row score serviced_at sulphur trust wear worth year",
+        "age charge degrees depth draught engaged fee form grade height length level light limit line lowest_form mark minimum number "
+        "per_kilo per_tray percent price rate reading row score serviced_at sulphur trust wear worth year",
     )
 )
 """Of these nobody wants to know what they come to in all: a sum of ages or prices is nothing."""

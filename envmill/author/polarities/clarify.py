@@ -19,6 +19,8 @@ from schemas.scenario import CallPattern, Fact
 
 SHORTEST = 4
 """Letters of a word that can stand for a name."""
+TITLES = frozenset({"Judge", "Lady", "Lord", "Prof"})
+"""What nobody is called by alone."""
 MOST_CANDIDATES = 3
 MISPLACED = (
     r"(?i)\b(of|about|at|grade|mark|wear|level|to|one) (a few|some|several)\b|"
@@ -65,7 +67,13 @@ def _find_namesakes(parameter: Parameter, wish: Wish, world: World) -> Iterator[
     for word in re.findall(r"[^\W\d_]+", str(world.state[parameter.row][wish.arguments[parameter.name]][attribute])):
         fits = [row for row in rows if word.lower() in row[attribute].lower()]
         whole = all(re.search(rf"\b{re.escape(word)}\b", row[attribute]) for row in fits)
-        if len(word) >= SHORTEST and whole and 2 <= len(fits) <= MOST_CANDIDATES and _all_would_do(wish, parameter, fits, world):
+        if (
+            len(word) >= SHORTEST
+            and word not in TITLES
+            and whole
+            and 2 <= len(fits) <= MOST_CANDIDATES
+            and _all_would_do(wish, parameter, fits, world)
+        ):
             yield attribute, word, fits
 
 

@@ -40,13 +40,14 @@ LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|
 COMMON = frozenset(
     re.findall(
         r"\S+",
-        "about after again allowed already also another anybody anything asked asks back because becomes been before between can't "
+        "able about after again allowed already also another anybody anything asked asks back because becomes been before between can't "
         "cannot change changed changes come comes could days does doesn't done during each else every everybody everything exist exists "
-        "forbidden forbids from give given gives goes good have here hold holds into last least leave left look looked made make more "
-        "most must need needs never nobody none not noted nothing nowhere once only onto other over part possible question reason "
-        "record records rule rules same says should somebody something stand stands status still take taken takes than that their them "
-        "then there these they thing things this those time times together under undone used were what when where which while whose "
-        "will with within without would written",
+        "feel fine first forbidden forbids free from give given gives goes good have help here hold holds into kind know last least leave "
+        "left like look looked made make more most must need needs never nobody none not noted nothing nowhere once only onto other over "
+        "part please possible question reason record records rule rules same says should somebody something sorry stand stands status "
+        "still sure take taken takes tell thank thanks than that their them then there these they thing things this those time times "
+        "together told under undone used wait were what when where which while whose will wish with within without work works would "
+        "written",
     )
 )
 """Words that a refusal may hold whatever its reason."""
@@ -83,7 +84,8 @@ def _write(wish: Wish, rule: Rule, world: World, dice: random.Random) -> Twins |
     words = _find_words(wish, rule, world, request)
     if not words:
         return None
-    rivals = [*_list_rivals(wish, rule, world, words)]
+    # Only who recites them all says the others.
+    rivals = [each.rstrip(".") for each in _list_others(wish.operation, rule, world)]
     told = Fact(name=f"why not: {world.domain.tell(rule)}", kind="pattern", value=_spell_pattern(words), rivals=rivals)
     reply = ScenarioReply(
         initial_state=world.state,
@@ -199,11 +201,12 @@ def _list_standing(rule: Rule) -> str:
 
 
 def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]:
-    """Words that only the reason holds: not the request, not the policy document, not any refusal."""
+    """Words that only the reason holds: not the request, not the policy document, no other rule of the operation, not any refusal."""
     # What follows a semicolon says how it would have to be, and is not what the records show.
     seen, _, wanted = _tell_decisive(wish, rule, world).partition(";")
     rules = f"{wanted} {world.domain.tell(rule)}"
-    known = f"{request} {policy_of(world.domain)} {_list_said(wish.operation, world)}".lower()
+    others = _list_others(wish.operation, rule, world)
+    known = " ".join([request, policy_of(world.domain), _list_said(wish.operation, world), *others]).lower()
     numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", seen) if int(each) > 1 and not stands_in(int(each), request)]
     telling = [each for each in [*_cut_stems(seen), *numbers] if not re.search(_spell_pattern([each]), known)]
     if not telling:
@@ -221,17 +224,10 @@ def _list_said(operation: Operation, world: World) -> str:
     return " ".join([operation.does, *operation.asks, *operation.tells, *(each.about for each in operation.takes), *nouns, *ends])
 
 
-def _list_rivals(wish: Wish, rule: Rule, world: World, words: list[str]) -> Iterator[str]:
-    """The other rules of the operation, word for word: only who recites them all says them."""
-    pattern = re.compile(_spell_pattern(words))
+def _list_others(operation: Operation, rule: Rule, world: World) -> list[str]:
+    """The other rules of the operation, word for word."""
     mine = world.domain.tell(rule)
-    for other in _list_rules(wish.operation, world):
-        if other != mine and not pattern.search(other):
-            yield other.rstrip(".")
-
-
-def _list_rules(operation: Operation, world: World) -> list[str]:
-    return [world.domain.tell(each) for each in operation.must]
+    return [told for each in operation.must if (told := world.domain.tell(each)) != mine]
 
 
 def _spell_pattern(words: list[str]) -> str:
