@@ -2,10 +2,11 @@
 
 import json
 import os
+import pwd
 import signal
 import time
 
-from probing import Values, fetch, find_listeners, probe, read, report, run, want
+from probing import Values, fetch, find_listeners, probe, read, report, run, want, want_closed
 
 
 def ask(v: Values) -> dict[str, str]:
@@ -18,6 +19,8 @@ def ask(v: Values) -> dict[str, str]:
 def worker(v: Values) -> None:
     said = ask(v)
     want(said == {"job": v["job"], "level": v["level"], "folder": f"/opt/{v['job']}"}, f"the worker says {said}")
+    want_closed(f"/etc/supervisor/conf.d/{v['job']}.conf", "root:root", "644")
+    want_closed("/etc/supervisor/supervisord.conf", "root:root", "644")
 
 
 @probe
@@ -26,6 +29,9 @@ def owner(v: Values) -> None:
     want(holders, f"nothing listens on port {v['port']}")
     status = read(f"/proc/{holders[0]}/status")
     want("\nUid:\t0\t" not in status, "the worker runs as root")
+    want(f"\nUid:\t{pwd.getpwnam(v['job']).pw_uid}\t" in status, f"the worker does not run as {v['job']}")
+    want_closed(f"/var/log/{v['job']}", f"{v['job']}:{v['job']}", "750")
+    want_closed(f"/opt/{v['job']}/worker.py", "root:root", "755")
 
 
 @probe
