@@ -26,7 +26,8 @@ def play(
 ) -> None:
     """Play an environment by hand: call tools as any actor, see what changed, undo, let time pass, score a scenario.
 
-    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1 when it could not begin, or a line was not understood.
+    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1 when it could not begin, or a line
+    was not understood.
     """
     if not asyncio.run(_play(context.obj, env, state, seed, run, json)):
         raise typer.Exit(1)

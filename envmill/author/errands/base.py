@@ -33,7 +33,7 @@ class Deed:
     """Commands that do it; each is needed."""
     answers: tuple[str, ...] = ()
     """What has to be worked out."""
-    unless: Mapping[str, str] = field(default_factory=dict[str, str])
+    unless: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Another deed → functions that pass when this one did not do that one, too; asked where that one is not wanted."""
 
 
