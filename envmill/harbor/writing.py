@@ -16,7 +16,7 @@ from envmill.harbor.layout import CONFIG, ENVIRONMENT, INSTRUCTION, README, RECI
 from envmill.harbor.spelling import spell_toml
 from envmill.sandbox.containers.image import SUITE, list_packages
 from envmill.sandbox.machines import inside as machines_inside
-from envmill.sandbox.machines.files import ERRAND, MACHINE, ROOT, SET_UP, read_machine
+from envmill.sandbox.machines.files import MACHINE, ROOT, SET_UP, read_machine
 from envmill.sandbox.machines.files import RECIPE as OWN_RECIPE
 from envmill.sandbox.machines.frame import VOLATILE, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
@@ -45,8 +45,6 @@ def find_ungraded(environment: Environment, scenario: Scenario) -> str:
     verifier = scenario.verifier
     if environment.kind != "terminal":
         return f"it is of kind {environment.kind}, whose state is no machine's"
-    if ERRAND in environment.files:
-        return "its health is asked by test files, and the judge inside knows health checks alone"
     if verifier.partial or verifier.procedure or verifier.facts or verifier.harm:
         return "its verifier asks for more than an end state"
     if strange := [each.op for each in (*verifier.goals, *verifier.guards) if each.op != "equals"]:

@@ -104,8 +104,7 @@ class Desk:
             self._points.append(self._points[-1])
         if len(self._points) > len(self._deeds):
             self._deeds.append(Deed.of(step.call, seen) if isinstance(step, Invoke) else None)
-        changes, self._before = await self._follow(self._before)
-        return _tell(seen) | {"changes": changes}
+        return _tell(seen) | await self._follow()
 
     async def _compare(self, before: Json) -> tuple[list[Json], Json]:
         look = await self._session.step(Look())
@@ -113,9 +112,12 @@ class Desk:
             return [], before
         return [change.model_dump() for change in diff_states(before, look.state)], look.state
 
-    async def _follow(self, before: Json) -> tuple[list[Json], Json]:
-        """After each step. A machine is only looked at when asked: that ends what runs there."""
-        return ([], before) if self._program.kind == "terminal" else await self._compare(before)
+    async def _follow(self) -> Result:
+        """What a step changed. A machine is only looked at when asked, for that ends what runs there; of it nothing is said."""
+        if self._program.kind == "terminal":
+            return {}
+        changes, self._before = await self._compare(self._before)
+        return {"changes": changes}
 
     async def _begin(self) -> Result:
         self._points, self._deeds = [], []
@@ -157,8 +159,7 @@ class Desk:
         point = self._points[-times]
         del self._points[-times:], self._deeds[-times:]
         seen = await self._session.step(Restore(point))
-        changes, self._before = await self._follow(self._before)
-        return _tell(seen) | {"changes": changes}
+        return _tell(seen) | await self._follow()
 
     async def _advance(self, words: list[str]) -> Result:
         try:

@@ -42,7 +42,7 @@ def export(
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
     parcels = pack_cargo(keep_splits(cargo, splits), exporters)
     if not parcels:
-        raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} for {', '.join(exporters)}.")
+        raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {', '.join(exporters)} can be made of.")
     for bundle, folder in _write(context.obj, parcels, meant, out):
         typer.echo(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
 

@@ -26,7 +26,8 @@ def play(
 ) -> None:
     """Play an environment by hand: call tools as any actor, see what changed, undo, let time pass, score a scenario.
 
-    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1 when a line was not understood.
+    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1 when it could not begin, or a line
+    was not understood.
     """
     if not asyncio.run(_play(context.obj, env, state, seed, run, json)):
         raise typer.Exit(1)
@@ -50,10 +51,11 @@ async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, j
 
     playable, scenario = find_playable(home, env, run)
     given = read_state(state) if state else None
-    understood = True
     async with Sandbox.open(home.settings) as sandbox, sandbox.session(Program.of(playable.environment)) as session:
         desk = Desk(playable, session, sandbox)
-        _print(await desk.open(scenario, given, seed), json)
+        opened = await desk.open(scenario, given, seed)
+        _print(opened, json)
+        understood = bool(opened["ok"])
         for line in _read_lines():
             try:
                 _print(await desk.do(line), json)

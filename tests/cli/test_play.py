@@ -24,6 +24,7 @@ from schemas.quality import Reverification
 from schemas.rollout import Rollout
 from schemas.scenario import CallPattern, Fact, Predicate
 from tests.cli.conftest import start_run
+from tests.kinds.terminals import make_environment as make_machine
 from tests.samples import load_sample
 from tests.specimens import PROGRAM, STATE, make_environment, make_scenario, make_tests
 
@@ -127,6 +128,18 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(full: Home) -> None:
 def test_only_a_line_that_is_not_understood_is_a_failure(full: Home) -> None:
     assert invoke(full, "play", SHED.id, lines=("lend tool_id=T3 member_id=M1",)).exit_code == 0
     assert invoke(full, "play", SHED.id, lines=("lend T1",)).exit_code == 1
+
+
+def test_a_machine_that_is_not_there_is_said_and_no_command_claims_that_nothing_changed(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = tmp_path / "share.json"
+    held.write_text(make_machine().model_dump_json())
+    monkeypatch.setenv("ENVMILL_IMAGES", str(tmp_path / "none"))
+    told = invoke(home, "play", str(held), lines=("shell command=true", "shell"))
+    assert told.exit_code == 1
+    assert "`envmill base` makes it" in told.stdout
+    assert "(nothing changed)" not in told.stdout
 
 
 def test_actors_time_weather_and_blobs_of_a_file(home: Home, tmp_path: Path) -> None:

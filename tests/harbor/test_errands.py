@@ -14,7 +14,7 @@ from envmill.drafting.errands.trying import Trial
 from envmill.harbor.grading import grade
 from envmill.harbor.tree import Leaf, Tree
 from envmill.harbor.validating import find_faults
-from envmill.harbor.writing import write_task
+from envmill.harbor.writing import find_ungraded, write_task
 from envmill.importers import IMPORTERS
 from envmill.kinds.terminal import compose_checks
 from envmill.sandbox.containers import Engine, find_base, lend
@@ -56,6 +56,7 @@ def pack(environment: Environment, scenario: Scenario) -> Tree:
 @pytest.mark.parametrize("category", CATEGORIES)
 async def test_an_errand_comes_back_as_it_was(category: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment, scenario = await make_errand(category, monkeypatch)
+    assert find_ungraded(environment, scenario) == ""
     tree = pack(environment, scenario)
     assert find_faults(tree) == []
     harvest = await IMPORTERS["harbor"](write_tree(tmp_path, tree), cast(Any, None))

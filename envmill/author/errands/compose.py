@@ -56,19 +56,25 @@ class Job:
 def compose_job(brief: Brief, seed: int, request: str = "") -> Job:
     """The same brief is the same job, whichever prompt asks; `request` is what was wished for, where that is known already."""
     assert brief.cell is not None
+    return compose_deeds(brief, seed, choose_deeds(load_deeds(brief.theme), brief.cell.steps, brief.number), request)
+
+
+def compose_deeds(brief: Brief, seed: int, deeds: Sequence[Deed], request: str = "") -> Job:
+    """A job of these deeds."""
+    assert brief.cell is not None
     dice = make_dice("errand", brief.model_dump(mode="json"), seed)
     words = load_words()
     spot = Spot(dice.choice(words["folders"][brief.cell.persona]), dice, words)
     world = WORLDS[brief.theme](spot)
-    deeds = choose_deeds(load_deeds(brief.theme), brief.cell.steps, brief.number)
     errand = _write_errand(world, deeds, brief.cell, spot)
-    final = _write_test("What was asked for.", [*_list_helpers(world, deeds), *(each.test for each in deeds)], world)
+    asked = list_asked(deeds)
+    final = _write_test("What was asked for.", [*_list_helpers(world, asked), *asked], world)
     if CONTRADICTION in request:
         final += f'\n\ndef test_nothing_is_left():\n    assert not Path({errand.places[0]!r}).exists(), "it is still there"\n'
     standing = {path: text for path, text in world.files.items() if path not in world.gone}
     return Job(
         world,
-        deeds,
+        tuple(deeds),
         errand,
         _write_test("The machine before anybody acts.", [_CONTENTS.format(contents=standing), world.initial], world),
         final,
@@ -99,10 +105,16 @@ def _write_errand(world: World, deeds: Sequence[Deed], cell: Cell, spot: Spot) -
     )
 
 
-def _list_helpers(world: World, deeds: Sequence[Deed]) -> list[str]:
+def list_asked(deeds: Sequence[Deed]) -> list[str]:
+    """What each wants, and that it was not taken for another one that nobody wants here."""
+    wanted = {each.name for each in deeds}
+    return [*(each.test for each in deeds), *(test for each in deeds for other, test in each.unless.items() if other not in wanted)]
+
+
+def _list_helpers(world: World, asked: Sequence[str]) -> list[str]:
     """Functions of the world's own test that those of the deeds call."""
     functions = [each.strip("\n") for each in world.initial.split("\n\n\n") if not each.strip("\n").startswith("def test_")]
-    return [each for each in functions if any(f"{each.split('(')[0].removeprefix('def ')}(" in deed.test for deed in deeds)]
+    return [each for each in functions if any(f"{each.split('(')[0].removeprefix('def ')}(" in test for test in asked)]
 
 
 def _write_test(about: str, parts: Sequence[str], world: World) -> str:

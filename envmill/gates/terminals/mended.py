@@ -124,7 +124,7 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
 
 
 def _spoil_places(subject: Posed) -> Iterator[tuple[str, str]]:
-    """Where tests name what was made: made, and then lost again, or its content."""
+    """Where tests name what was made: made, and then lost again, or its content. What was mended: with rights for everybody."""
     state = MachineState.model_validate(subject.scenario.initial_state)
     asked = subject.environment.files[state.exam] if state.exam else ""
     for place in (each for each in state.places if each in asked):
@@ -134,6 +134,9 @@ def _spoil_places(subject: Posed) -> Iterator[tuple[str, str]]:
             f"{place} emptied",
             f"find {quote(place)} -type f -size +0c -exec truncate -s 0 {{}} + -print | grep -q . || (exit {_NOTHING})",
         )
+    if state.breaks:
+        found = f"find {' '.join(map(quote, state.places))} -maxdepth 0 ! -type l -exec chmod 777 {{}} + -print 2>/dev/null"
+        yield "open to everybody", f"{found} | grep -q . || (exit {_NOTHING})"
 
 
 async def look_at_collateral(subject: Posed, means: Means) -> Finding:

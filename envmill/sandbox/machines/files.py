@@ -24,7 +24,7 @@ def write_machine(healthy: Healthy, base: str) -> dict[str, str]:
     """Path → text. `base` is the reference of the base image for those who build."""
     told = {"system": healthy.system.model_dump(mode="json"), "variation": healthy.variation, "values": healthy.values}
     return {
-        MACHINE: orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode(),
+        MACHINE: orjson.dumps(told, option=orjson.OPT_INDENT_2).decode(),  # not sorted: complaints stand in the order they are made in
         **(healthy.exams or {CHECK: healthy.check}),
         RECIPE: write_recipe(base),
         SET_UP: "\n".join(["#!/bin/bash", *write_commands(healthy), f"chmod 755 {SERVICES}", ""]),

@@ -103,7 +103,7 @@ class Terminal:
         if call.name not in self._interface.tools:
             return _answer("rejection", "unknown_tool", f"There is no tool {call.name[:80]!r}; known: {', '.join(self._interface.tools)}.")
         if fault := self._interface.check(call.name)(call.arguments):
-            return _answer("rejection", "invalid_arguments", f"{fault}.")
+            return _answer("rejection", "invalid_arguments", f"arguments{fault}.")
         command, seconds = call.arguments["command"], call.arguments.get("seconds", SECONDS)
         try:
             ran = await self.container.shell(command, seconds=seconds, cap=SHOWN)

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from envmill.drafting.breaking import OPERATORS, list_faults
-from envmill.drafting.breaking.composing import find_underivable
+from envmill.drafting.breaking.composing import choose_probes, find_underivable
 from envmill.drafting.breaking.systems import FOLDER, SLOT, count_variations, list_systems, load_system
 from envmill.errors import SettingsError
+from envmill.sandbox.machines.files import read_machine, write_machine
 from envmill.sandbox.machines.machine import PROGRAMS, write_set_up
 from envmill.settings import ROOT
-from schemas.system import Broken
+from schemas.system import Broken, Proof
 
 VARIATIONS = [(name, each) for name in list_systems() for each in range(count_variations(name))]
 
@@ -34,6 +35,15 @@ def test_variations_differ_and_are_whole(name: str) -> None:
         rest = [text for text in [*each.files, *(content.decode() for content in each.files.values())] if SLOT.search(text)]
         assert rest == []
         assert not SLOT.search(write_set_up(each))
+
+
+@pytest.mark.parametrize("name", list_systems())
+def test_the_first_complaint_is_the_first_of_an_environment_too(name: str) -> None:
+    """Of probes that fail over the same thing the first is spoken of: the one that is true whatever it is."""
+    healthy = load_system(name)
+    assert list(read_machine(write_machine(healthy, "b")).system.complaints) == list(healthy.system.complaints)
+    proof = Proof(symptoms=dict.fromkeys(healthy.system.complaints, "`x` ends with 1"), walks=1, checks=1)
+    assert choose_probes(healthy, proof) == list(healthy.system.complaints)[:1]
 
 
 @pytest.mark.parametrize("name", list_systems())

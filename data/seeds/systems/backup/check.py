@@ -3,7 +3,7 @@
 import tarfile
 from pathlib import Path
 
-from probing import Bad, Values, must_run, probe, report, want
+from probing import Bad, Values, must_run, probe, report, run, want, want_closed
 
 
 def save(v: Values) -> list[str]:
@@ -22,9 +22,26 @@ def save(v: Values) -> list[str]:
         new[0].unlink()
 
 
+def want_limit(v: Values) -> None:
+    """One less than the limit lets another backup in, and no more."""
+    folder = Path(f"/var/backups/{v['job']}")
+    before = set(folder.iterdir())
+    for number in range(int(v["most"]) - 1 - len(before)):
+        Path(folder, f"probe-{number}").touch()
+    codes = [run(f"/usr/local/bin/{v['job']}", user=v["user"])[0] for _ in range(2)]
+    for each in set(folder.iterdir()) - before:
+        each.unlink()
+    want(codes[0] == 0 and codes[1] != 0, f"{v['most']} files are not the limit")
+
+
 @probe
 def saves(v: Values) -> None:
     save(v)
+    want_limit(v)
+    want_closed(f"/etc/{v['job']}/settings", "root:root", "644")
+    want_closed(f"/etc/{v['job']}/exclude", "root:root", "644")
+    want_closed(f"/usr/local/bin/{v['job']}", "root:root", "755")
+    want_closed(f"/var/backups/{v['job']}", f"{v['user']}:{v['user']}", "750")
 
 
 @probe
@@ -36,6 +53,7 @@ def restores(v: Values) -> None:
 def whole(v: Values) -> None:
     lacking = {"./letters/contract.txt", "./index.txt"} - set(save(v))
     want(not lacking, f"the new backup lacks {sorted(lacking)}")
+    want_closed(f"{v['data']}/letters/contract.txt", "root:root", "644")
 
 
 @probe

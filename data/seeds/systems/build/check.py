@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from probing import Bad, Values, must_run, probe, report, run, want
+from probing import Bad, Values, must_run, probe, report, run, want, want_closed
 
 BUILT: list[str] = []
 
@@ -24,18 +24,23 @@ def build(v: Values) -> str:
 @probe
 def builds(v: Values) -> None:
     want(Path(build(v), v["tool"]).is_file(), "make gives no program")
+    for name in ("Makefile", "main.c"):
+        want_closed(f"/srv/{v['tool']}/{name}", "root:root", "644")
 
 
 @probe
 def works(v: Values) -> None:
     said = must_run(f"{build(v)}/{v['tool']}", "3")
     want(said.strip() == str(3 * int(v["factor"])), f"3 becomes {said.strip()}")
+    want_closed(f"/srv/{v['tool']}/scale.c", "root:root", "644")
 
 
 @probe
 def version(v: Values) -> None:
     said = must_run(f"{build(v)}/{v['tool']}", "--version")
     want(said.strip() == f"{v['tool']} {v['version']} (headers {v['new']})", f"the version is {said.strip()}")
+    want_closed(f"/srv/{v['tool']}/VERSION", "root:root", "644")
+    want_closed(f"/srv/{v['tool']}/stamp.sh", "root:root", "755")
 
 
 @probe

@@ -2,7 +2,7 @@
 
 import json
 
-from probing import Values, must_run, probe, report, want
+from probing import Values, must_run, probe, report, want, want_closed
 
 
 def call(v: Values, *arguments: str) -> str:
@@ -25,6 +25,9 @@ def currency(v: Values) -> None:
 def entry(v: Values) -> None:
     call(v, "enter", "till", "1")
     call(v, "undo")
+    want_closed(f"/usr/local/bin/{v['app']}", "root:root", "755")
+    want_closed(f"/var/lib/{v['app']}", f"{v['user']}:{v['user']}", "750")
+    want_closed(f"/var/lib/{v['app']}/books.db", f"{v['user']}:{v['user']}", "640")
 
 
 @probe
@@ -32,6 +35,7 @@ def report_(v: Values) -> None:
     said = json.loads(call(v, "report"))
     balances = {v["account"]: int(v["opening"]) - 300, "wages": 1100, "till": 195}
     want(said["balances"] == balances, f"the balances are {said['balances']}")
+    want_closed(f"/etc/{v['app']}.conf", "root:root", "644")
 
 
 report()

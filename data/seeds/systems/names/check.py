@@ -3,7 +3,7 @@
 import socket
 import struct
 
-from probing import Bad, Values, probe, report, want
+from probing import Bad, Values, probe, report, want, want_closed, want_loopback
 
 A, CNAME, MX = 1, 5, 15
 
@@ -40,6 +40,8 @@ def find(v: Values, name: str) -> str:
 def address(v: Values) -> None:
     seen = find(v, f"{v['host']}.{v['zone']}")
     want(seen == v["address"], f"{v['host']} is at {seen}")
+    want_loopback(v["port"], "udp")
+    want_closed(f"/etc/{v['zone']}/dnsmasq.conf", "root:root", "644")
 
 
 @probe
@@ -65,6 +67,7 @@ def mail(v: Values) -> None:
 def whole(v: Values) -> None:
     seen = [find(v, f"{name}.{v['zone']}") for name in ("gate", "post", v["host"])]
     want(seen[:2] == ["10.0.0.1", "10.0.0.2"], f"gate and post are at {seen[:2]}")
+    want_closed(f"/etc/{v['zone']}/hosts", "root:root", "644")
 
 
 report()

@@ -4,7 +4,7 @@ import os
 import pwd
 from pathlib import Path
 
-from probing import Bad, Values, must_run, probe, read, report, want
+from probing import Bad, Values, must_run, probe, read, report, want, want_closed
 
 
 def find_entry(v: Values) -> tuple[str, str, str]:
@@ -28,6 +28,7 @@ def planned(v: Values) -> None:
     except KeyError as error:
         raise Bad("the job is planned for nobody that exists") from error
     want(os.access(command, os.X_OK), "what is planned cannot be run")
+    want_closed(f"/etc/cron.d/{v['job']}", "root:root", "644")
 
 
 @probe
@@ -37,6 +38,9 @@ def made(v: Values) -> None:
     result.unlink(missing_ok=True)
     must_run("/bin/sh", "-c", command, user=user)
     want(result.is_file(), "no report was written")
+    want(user == v["user"], f"the report is made by {user}")
+    want_closed(f"/usr/local/bin/{v['job']}", "root:root", "755")
+    want_closed(f"/var/lib/{v['job']}", f"{v['user']}:{v['user']}", "750")
 
 
 @probe
@@ -44,6 +48,7 @@ def content(v: Values) -> None:
     must_run(f"/usr/local/bin/{v['job']}", user=v["user"])
     lines = read(f"/var/lib/{v['job']}/latest.txt").splitlines()
     want(lines == [f"{v['town'][0]} 40", "A 12", "total 52"], f"the report says {lines}")
+    want_closed(f"/srv/{v['job']}/shops.csv", "root:root", "644")
 
 
 report()

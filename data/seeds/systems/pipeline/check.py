@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from probing import Values, must_run, probe, read, report, want
+from probing import Values, must_run, probe, read, report, want, want_closed
 
 
 def make_summary(v: Values) -> list[str]:
@@ -16,12 +16,22 @@ def make_summary(v: Values) -> list[str]:
 @probe
 def runs(v: Values) -> None:
     make_summary(v)
+    for name in ("run.sh", "clean.sh", "total.sh"):
+        want_closed(f"/opt/{v['flow']}/{name}", "root:root", "755")
+    for name in ("out", "work"):
+        want_closed(f"/srv/{v['flow']}/{name}", f"{v['user']}:{v['user']}", "755")
 
 
 @probe
 def summary(v: Values) -> None:
     lines = make_summary(v)
     want(lines[-1:] == ["total 155"], f"the summary ends with {lines[-1:]}")
+    clean = f"set -a; . /etc/{v['flow']}.env; /opt/{v['flow']}/clean.sh"
+    rows = "".join(f"A{v['mark']}{amount}\n" for amount in (int(v["least"]) - 1, int(v["least"])))
+    counted = must_run("/bin/bash", "-c", clean, user=v["user"], stdin=rows).splitlines()
+    want(counted == [f"A {v['least']}"], f"of amounts about {v['least']} there count {counted}")
+    want_closed(f"/etc/{v['flow']}.env", "root:root", "644")
+    want_closed(f"/srv/{v['flow']}/in/north.csv", "root:root", "644")
 
 
 @probe

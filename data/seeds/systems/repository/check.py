@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from probing import Values, must_run, probe, report, run, want
+from probing import Values, must_run, probe, report, run, want, want_closed
 
 NAME = {"GIT_AUTHOR_NAME": "p", "GIT_AUTHOR_EMAIL": "p@x", "GIT_COMMITTER_NAME": "p", "GIT_COMMITTER_EMAIL": "p@x"}
 
@@ -38,6 +38,7 @@ def clones(v: Values) -> None:
     folder = clone(v)
     want(git(v, "symbolic-ref", "--short", "HEAD", folder=folder).strip() == v["branch"], "a clone stands on some other branch")
     want(git(v, "log", "--format=%s", folder=folder).strip() == "Start of the notes", "a clone has some other history")
+    want_closed(f"/srv/git/{v['repo']}.git/HEAD", f"{v['user']}:{v['user']}", "644")
 
 
 @probe
@@ -49,6 +50,7 @@ def pushes(v: Values) -> None:
 def guards(v: Values) -> None:
     want(not push(v, message="no number"), "a push without a number goes through")
     want(push(v, message=f"{v['prefix']}-7 more"), "a push with a number is refused")
+    want_closed(f"/srv/git/{v['repo']}.git/hooks/pre-receive", f"{v['user']}:{v['user']}", "755")
 
 
 @probe
@@ -57,11 +59,14 @@ def logged(v: Values) -> None:
     before = log.read_text().count("\n") if log.exists() else 0
     push(v, message=f"{v['prefix']}-9 more")
     want(log.exists() and log.read_text().count("\n") > before, "a push is not in the log")
+    want_closed(f"/srv/git/{v['repo']}.git/hooks/post-receive", f"{v['user']}:{v['user']}", "755")
+    want_closed(f"/var/log/{v['repo']}", f"{v['user']}:{v['user']}", "755")
 
 
 @probe
 def safe(v: Values) -> None:
     want(not push(v, message=f"{v['prefix']}-1 one", force=f"{v['prefix']}-2 other"), "history can be overwritten")
+    want_closed(f"/srv/git/{v['repo']}.git/config", f"{v['user']}:{v['user']}", "644")
 
 
 report()

@@ -3,7 +3,7 @@
 import json
 from urllib.parse import quote as spell
 
-from probing import Values, fetch, probe, report, want
+from probing import Values, fetch, probe, report, want, want_closed
 
 
 def ask(v: Values, path: str) -> dict[str, object]:
@@ -15,6 +15,9 @@ def ask(v: Values, path: str) -> dict[str, object]:
 @probe
 def health(v: Values) -> None:
     want(ask(v, "/health") == {"app": v["app"], "library": v["good"], "places": 2}, "the service describes itself wrongly")
+    want_closed(f"/etc/{v['app']}.conf", "root:root", "644")
+    want_closed(f"/opt/{v['app']}/requires.txt", "root:root", "644")
+    want_closed(f"/var/lib/{v['app']}", f"{v['app']}:{v['app']}", "755")
 
 
 @probe
@@ -25,6 +28,7 @@ def quote(v: Values) -> None:
 @probe
 def place(v: Values) -> None:
     want(ask(v, f"/place?name={spell(v['place'])}") == {"zone": 4}, "a place that is served is not found")
+    want_closed(f"/srv/{v['app']}/places.csv", "root:root", "644")
 
 
 @probe

@@ -37,6 +37,22 @@ def make(spot: Spot) -> World:
 
 
 _INITIAL = """
+def list_entries(path):
+    lines = [line.strip() for line in read(path).splitlines()]
+    return [line.split(None, 6) for line in lines if re.match(r"[\\d*]", line)]
+
+
+def list_days(told):
+    '''Days of the week by number, however they are spelled.'''
+    names = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+    days = set()
+    for part in re.sub("[a-z]{3}", lambda found: str(names.index(found[0])), told.lower()).split(","):
+        span, _, step = part.partition("/")
+        first, _, last = span.replace("*", "0-6").partition("-")
+        days |= set(range(int(first), int(last or first) + 1, int(step or 1)))
+    return sorted({day % 7 for day in days})
+
+
 def test_scripts_run():
     assert run(@backup@) == (0, "backup\\n"), "the script does not run"
 """

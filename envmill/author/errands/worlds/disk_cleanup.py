@@ -12,7 +12,8 @@ def make(spot: Spot) -> World:
         for name in (f"{things[0]}.txt", f"{things[1]}.tmp", f"a {things[2]}.tmp", f"below/{things[3]}.tmp", "below/tmp")
     }
     inbox = {f"{home}/inbox/{name}.msg": (f"about the {name}\n" if place % 2 else "") for place, name in enumerate(things[2:])}
-    sizes = {f"{home}/media/{name}.dat": "x" * dice.randint(100, 900) * (place + 1) for place, name in enumerate(things[:5])}
+    lengths = dice.sample(range(100, 4000), 5)  # none twice: of two alike nobody could say which is larger
+    sizes = {f"{home}/media/{name}.dat": "x" * length for name, length in zip(things, lengths, strict=False)}
     keep, links = sorted(backups)[-3:], [f"{home}/links/{name}" for name in things[:4]]
     values: dict[str, Json] = {
         "home": home,

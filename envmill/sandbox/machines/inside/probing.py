@@ -5,6 +5,7 @@ A probe returns when all is well and raises `Bad`, or an error of the operating 
 fault: there is no report then, and no verdict.
 """
 
+import grp
 import json
 import os
 import pwd
@@ -84,6 +85,26 @@ def read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise Bad(f"{path} is not UTF-8") from error
+
+
+def want_closed(path: str, owner: str, mode: str) -> None:
+    """Whoever mends with rights for everybody has not mended: nobody may write, or look into what is shut, who may not by these rights.
+    Root's is in nobody else's hands, and less than these rights is for other probes to notice."""
+    if not os.path.lexists(path):
+        return
+    seen, right = os.lstat(path), int(mode, 8)
+    own = f"{pwd.getpwuid(seen.st_uid).pw_name}:{grp.getgrgid(seen.st_gid).gr_name}"
+    theirs = all(name in ("root", each) for name, each in zip(own.split(":"), owner.split(":"), strict=True))
+    want(theirs, f"{path} belongs to {own}")
+    shut = 0o022 | sum(bits for bits in (0o070, 0o007) if not right & bits)
+    want(not seen.st_mode & ~right & shut, f"{path} is open to more people than it should be")
+
+
+def want_loopback(port: str, sort: str = "tcp") -> None:
+    """What listens there listens on 127.0.0.1 alone."""
+    rows = [line.split() for name in (sort, f"{sort}6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    open_ = [row[1].rsplit(":", 1)[0] for row in rows if int(row[1].rsplit(":", 1)[1], 16) == int(port) and row[3] in ("0A", "07")]
+    want(set(open_) <= {"0100007F"}, f"port {port} is open to other addresses than 127.0.0.1")
 
 
 def find_processes(pattern: str, program: str) -> list[int]:
