@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from envmill.author.dice import make_dice
-from envmill.author.domain import TODAY, Attribute, Collection, Department, Domain, Number, Row, spread
+from envmill.author.domain import GONE, TODAY, Attribute, Collection, Department, Domain, Number, Row, spread
 from envmill.author.draw import draw_permitted
 from envmill.author.world import World
 from envmill.errors import SettingsError
@@ -108,7 +108,8 @@ def _draw_value(collection: str, name: str, source: Attribute, world: World, dic
     if source.pattern:
         return "".join(str(dice.randrange(10)) if each == "#" else each for each in source.pattern)
     if source.ref:
-        return dice.choice(list(world.state[source.ref]))
+        rows = world.state[source.ref]
+        return dice.choice([key for key, row in rows.items() if GONE not in row.values()] or list(rows))
     if source.day:
         return (TODAY + timedelta(days=dice.randint(*source.day))).isoformat()
     raise SettingsError(f"Domain {world.domain.theme}: {collection}.{name} has no source, so give {collection} no first rows.")

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 
+from envmill.author.article import name_one
 from envmill.author.chaining import is_whole, list_touched, write_chain
 from envmill.author.dice import make_dice
 from envmill.author.domain import TODAY, Domain, Parameter
@@ -167,29 +168,28 @@ def _join(pair: list[Wish], case: Case) -> str:
 
 
 def refer(case: Case) -> RewordReply:
-    """What was named already is not named again, where nothing else of its kind is."""
+    """What was named already is not named again, where nothing else of its kind was named since."""
     named = list(_list_named(case))
     for parameter, label, _ in named:
-        others = {other for each, other, _ in named if each.row == parameter.row}
-        if len(others) > 1 or case.asked.request.count(label) < 2:
-            continue
         noun = case.domain.collections[parameter.row].noun.replace("_", " ")
-        # "the room Room 7" is named by both words: neither is left standing.
-        again = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?{re.escape(label)}")
-        return case.change(lambda text, again=again, noun=noun: _keep_first(text, again, f"that {noun}"))
+        others = {other for each, other, _ in named if each.row == parameter.row and other != label}
+        # "the room Room 7" is named by both words: neither is left standing. In an opening `a room` is another one.
+        again = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?(?<!\w){re.escape(label)}(?!\w)")
+        between = re.compile("|".join(map(re.escape, [name_one(noun), *others])))
+        told = case.change(lambda text, again=again, between=between, noun=noun: _keep_first(text, again, between, f"that {noun}"))
+        if told.request != case.asked.request:
+            return told
     return case.same
 
 
-def _keep_first(text: str, pattern: re.Pattern[str], word: str) -> str:
-    first = pattern.search(text)
-    if first is None:
-        return text
-    head, rest = text[: first.end()], text[first.end() :]
-    again = pattern.search(rest)
-    # What is meant is looked for in the sentence that names it.
-    if again is not None and rest[: again.start()].count("; ") == 1:
-        rest = rest.replace("; ", ", then ", 1)
-    return head + pattern.sub(lambda found: _capitalise_after(head + rest, len(head) + found.start(), word), rest)
+def _keep_first(text: str, again: re.Pattern[str], between: re.Pattern[str], word: str) -> str:
+    parts, last = list[str](), 0
+    for found in again.finditer(text):
+        since = text[last : found.start()]
+        points = bool(parts) and not between.search(since)
+        parts += [since, _capitalise_after(text, found.start(), word) if points else found[0]]
+        last = found.end()
+    return "".join([*parts, text[last:]])
 
 
 def _capitalise_after(text: str, place: int, word: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from envmill.agents.attackers.stock import Stock
+from envmill.gates.antecedents import name_antecedents
 from envmill.gates.base import Posed
 from envmill.gates.question import Mask, Question, cut_name, split_sentences
 from envmill.gates.s15 import describe_row
@@ -61,7 +62,8 @@ class Wishes:
     @classmethod
     def of(cls, subject: Posed) -> "Wishes":
         stock, oracle = Stock.of(subject.scenario.initial_state), subject.scenario.oracle
-        texts = [Question(normalise(sentence)) for sentence in split_sentences(subject.scenario.request)]
+        sentences = name_antecedents(split_sentences(subject.scenario.request), stock)
+        texts = [Question(normalise(sentence)) for sentence in sentences]
         places = list_writes(subject)
         signs = [list_signs(oracle[place], stock) for place in places]
         found = assign([score(each, texts) for each in signs])

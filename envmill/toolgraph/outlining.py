@@ -3,6 +3,7 @@
 proposal ─► tables that refer to each other, a few at a time ─► their tools, inputs flat ─► graph of these alone ─► walks, each judged
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -79,7 +80,7 @@ def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[Part]:
         left_out |= {tool.name: f"beyond the {most} tools of one environment" for tool in members[most:]}
         flat = [_flatten(tool, known) for tool in members[:most]]
         outline = Outline(tools=flat, tables=[_cut(table, known) for table in group], walks=[])
-        parts.append(Part(_name(proposal, group), outline, proposal.licence, tuple(members[:most])))
+        parts.append(Part(_name(proposal, group, members), outline, proposal.licence, tuple(members[:most])))
     return [_tell(part, left_out if not place else {}) for place, part in enumerate(parts)]
 
 
@@ -164,6 +165,8 @@ def _list_tools(chain: Chain) -> list[str]:
     return [node.tool for node in chain.nodes if isinstance(node, Step)]
 
 
-def _name(proposal: Proposal, group: Sequence[Table]) -> str:
-    service, _, _ = proposal.name.partition(":")
-    return " ".join([service.replace(",", ""), *(table.name for table in group[:2])])
+def _name(proposal: Proposal, group: Sequence[Table], members: Sequence[ToolSketch]) -> str:
+    """By whose tools most of this part are: of a domain of several services each part may be another's."""
+    counted = Counter(sorted(tool.service for tool in members if tool.service)).most_common(1)
+    service = counted[0][0] if counted else proposal.name.partition(":")[0].replace(",", "")
+    return " ".join([service, *(table.name for table in group[:2])])

@@ -208,6 +208,25 @@ async def test_a_user_does_what_it_is_bidden_and_nothing_else(message: str, mean
     assert find_misstep(ABLE, dialogue, answer) == ""
 
 
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        pytest.param("Could you please move hive H-464 yourself?", ["move hive"], id="the one of the request"),
+        pytest.param("Could you please move hive col_b9f50eb5 yourself?", ["move hive"], id="the one of the deed"),
+        pytest.param("H-999 is full. Could you please move the hive yourself?", ["move hive"], id="another in another sentence"),
+        pytest.param("Could you please move hive H-999 yourself?", [], id="one nobody spoke of"),
+    ],
+)
+async def test_a_user_leaves_what_nobody_spoke_of_alone(message: str, meant: list[str]) -> None:
+    deeds = {"move hive": Call(name="move_hive", arguments={"hive_id": "col_b9f50eb5"}, actor="user")}
+    able = Knowledge(KNOWN.contract, "Move hive H-464.", deeds)
+    dialogue = [Line("user", "Hello."), Line("agent", message)]
+    answer = await ScriptedUser(able).answer(dialogue)
+    assert list(answer.does) == meant
+    assert bool(meant) or "H-999 is not the one I mean" in answer.text
+    assert find_misstep(able, dialogue, answer) == ""
+
+
 @pytest.mark.parametrize("name", DEEDS)
 def test_what_a_user_is_bidden_is_what_is_done(name: str) -> None:
     assert list(find_deeds(bid(name, DEEDS), DEEDS)) == [name]

@@ -12,6 +12,7 @@ from envmill.author.domain import TODAY
 from envmill.author.matters import load_matters
 from envmill.author.polarities import POSES, Twins
 from envmill.author.polarities.base import stands_in
+from envmill.author.polarities.clarify import pose_clarify
 from envmill.author.polarities.refuse import pose_refuse
 from envmill.author.population import populate
 from envmill.author.wording import spell_value
@@ -162,6 +163,13 @@ def test_another_rule_of_the_operation_is_no_reason(key: int) -> None:
     (fact,), (refused,) = twins.negative.tell, twins.negative.avoid
     others = [domain.tell(each) for each in domain.operations[refused.name].must]
     assert [each for each in others if re.search(fact.value, each)] in ([], [fact.name.removeprefix("why not: ")])
+
+
+@pytest.mark.parametrize("key", [0, 5])
+def test_nobody_is_called_by_a_title_alone(key: int) -> None:
+    twins = pose_clarify(populate(compose("conference_programme", 0), f"k{key}"), make_dice("c", key))
+    assert twins is not None
+    assert not re.search(r"\bProf\b(?! [A-Z])", twins.negative.request)
 
 
 def test_what_is_to_be_clarified_names_every_candidate() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, cast
@@ -10,7 +11,10 @@ import pytest
 
 from envmill import author
 from envmill.author.database import list_touches
+from envmill.author.dice import make_dice
 from envmill.author.documents import compose_outline
+from envmill.author.domain import GONE
+from envmill.author.population import begin
 from envmill.author.truth import find_truth
 from envmill.drafting.plan import find_plan_faults
 from envmill.errors import SettingsError
@@ -80,6 +84,30 @@ async def test_whatever_is_not_written_has_a_reason() -> None:
         assert all(name.startswith("find_") for name in written - documented)
         touched = {table for one in list_touches(composed.domain).values() for table in (*one.reads, *one.writes)}
         assert touched <= composed.domain.collections.keys()
+        for operation in composed.domain.changes:
+            made = [found for step in operation.then for found in re.findall(r"(\w+)='(\w[^']*)'", step.do) if " = new(" in step.do]
+            unsaid = [f"{column.replace('_', ' ')} {value}" for column, value in made if value != "active"]
+            assert all(one in operation.does for one in unsaid), (operation.does, unsaid)
+
+
+async def test_a_tool_whose_name_nobody_could_use_is_left_out() -> None:
+    _, (seed, *_), _ = await grow()
+    assert seed.brief.outline is not None
+    (first, *others) = seed.brief.outline.tools
+    long = first.model_copy(update={"name": f"{first.name}_{'x' * 64}"})
+    brief = seed.brief.model_copy(update={"outline": seed.brief.outline.model_copy(update={"tools": [long, *others]})})
+    assert "more than 64 letters" in compose_outline(brief, SEED).left_out[long.name]
+
+
+async def test_no_first_row_refers_to_one_that_was_deleted() -> None:
+    _, seeds, _ = await grow()
+    for seed in seeds:
+        domain = compose_outline(seed.brief, SEED).domain
+        state = begin(domain, "rows", make_dice("rows")).state
+        for name, collection in domain.collections.items():
+            for column, attribute in collection.attributes.items():
+                gone = {key for key, row in state[attribute.ref].items() if GONE in row.values()} if attribute.ref else set[str]()
+                assert not gone & {row[column] for row in state[name].values()}
 
 
 async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:

@@ -44,6 +44,12 @@ def test_a_part_grows_until_it_is_as_large_as_asked_for(shop: Proposal) -> None:
     assert Size.of(60, None).tables > Size().tables
 
 
+def test_a_part_bears_the_name_of_those_whose_tools_it_holds(shop: Proposal) -> None:
+    bank = [tool.model_copy(update={"service": "bank"}) for tool in shop.tools]
+    (part, *_) = outline_proposal(shop.model_copy(update={"name": "shop, bank: order", "tools": bank}))
+    assert part.name.split()[0] == "bank"
+
+
 def test_an_author_is_told_plain_inputs_and_what_is_needed(shop: Proposal) -> None:
     (part, *_) = outline_proposal(shop)
     for tool in part.outline.tools:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.agents.users.hearing import ORDINALS, hold_all, list_sentences, split_stems
+from envmill.verifiers.words import normalise
 from schemas.environment import Call
 from schemas.scenario import Scenario
 
@@ -15,6 +16,8 @@ _BIDS = re.compile(r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\b
 _WONDERS = re.compile(r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b")
 """A sentence that has to do with a deed, and asks for words."""
 _NUMBER = re.compile(r" (\d+)$")
+_CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
+"""What a record is known by, where that is no name."""
 
 
 def needs_user(scenario: Scenario) -> bool:
@@ -38,6 +41,17 @@ def find_deeds(message: str, deeds: Mapping[str, Call]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
+    """A code that a bidding names and that is neither in a deed nor in what the user knows: another record than they mean."""
+    mine = {
+        code
+        for text in (known, *(str(value) for deed in deeds.values() for value in deed.arguments.values()))
+        for code in _list_codes(text)
+    }
+    biddings = (sentence for sentence in list_sentences(message) if _bids(sentence))
+    return next((code for sentence in biddings for code in _list_codes(sentence) if code not in mine), "")
+
+
 def tell_outcome(name: str, did: bool, message: str) -> str:
     """What the user says of it: the agent sees no reply to a call that is not its own."""
     return f"I have done it: {name}." if did else f"I tried ({name}), and it was refused: {message}"
@@ -57,8 +71,16 @@ def bid(name: str, deeds: Mapping[str, Call]) -> str:
 
 def _list_biddings(message: str) -> Iterator[frozenset[str]]:
     for sentence in list_sentences(message):
-        if _BIDS.search(sentence) and not _WONDERS.search(sentence):
+        if _bids(sentence):
             yield frozenset(split_stems(sentence))
+
+
+def _bids(sentence: str) -> bool:
+    return bool(_BIDS.search(sentence)) and not _WONDERS.search(sentence)
+
+
+def _list_codes(text: str) -> list[str]:
+    return _CODE.findall(normalise(text))
 
 
 def _is_meant(name: str, words: frozenset[str], deeds: Mapping[str, Call]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import Answer, Knowledge, Line
-from envmill.agents.users.doing import find_deeds
+from envmill.agents.users.doing import find_deeds, find_strange
 from envmill.agents.users.hearing import Heard, spell_name, understand
 from envmill.verifiers.told import spell_leaf
 from envmill.verifiers.words import find_words, normalise
@@ -23,6 +23,8 @@ class ScriptedUser:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
+        said = [spell_value(value) for value in knowledge.contract.facts.values()]
+        self._known = "\n".join([knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said])
         self.listens = bool(knowledge.deeds)
         self._untold = list(self._contract.hidden)
         self._idle = 0
@@ -30,7 +32,10 @@ class ScriptedUser:
     async def answer(self, dialogue: Sequence[Line]) -> Answer:
         message = dialogue[-1].text
         heard = understand(message, self._contract.facts)
-        if does := find_deeds(message, self._deeds):
+        does = find_deeds(message, self._deeds)
+        if does and (strange := find_strange(message, self._deeds, self._known)):
+            return self._turn_down(strange, heard, message)
+        if does:
             self._idle = 0
             return Answer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
         if message.strip() and not heard.asks and not heard.promise:
@@ -40,6 +45,14 @@ class ScriptedUser:
         if self._idle >= _PATIENCE:
             return Answer(_ENOUGH, "gave_up")
         return Answer(self._word(told, heard, message))
+
+    def _turn_down(self, strange: str, heard: Heard, message: str) -> Answer:
+        """Nobody does with a record they never spoke of what they asked for with another."""
+        self._idle += 1
+        if self._idle >= _PATIENCE:
+            return Answer(_ENOUGH, "gave_up")
+        told = self._word(heard.facts, heard, message) if heard.facts else ""
+        return Answer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
 
     def _choose(self, heard: Heard) -> list[str]:
         """What is told: what was asked for, or what is left to tell when anything is."""

@@ -27,6 +27,8 @@ _SIDES = """attribute setting configuration config feature detail property optio
     definition name policy default content data summary"""
 _PARTS = frozenset(_SIDES.split())
 """Last words of a tool's name by which a thing's own columns are meant."""
+_LONGEST = 64
+"""Letters of a tool's name, as gate W1 has it."""
 _PLACE = 3
 """What one in so many tools needs is the place they work in."""
 _VOICES = (
@@ -84,6 +86,8 @@ def _read(tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[
         family = find_family(tool)
         if home not in things:
             left_out[tool.name] = "what it is about has no table here"
+        elif len(tool.name) > _LONGEST:
+            left_out[tool.name] = f"its name has more than {_LONGEST} letters, and consumers take no more"
         elif fault := _find_stranger(tool, family, things[home]):
             left_out[tool.name] = fault
         elif family is None:

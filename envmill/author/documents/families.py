@@ -106,7 +106,7 @@ def _fill(thing: Thing, parents: Sequence[Thing], values: Mapping[str, Values]) 
 def _tell_start(thing: Thing, values: Mapping[str, Values]) -> str:
     """What a new row holds without anybody's having said so."""
     unsaid = {column: one.default.strip("'") for column, one in thing.columns.items() if column not in values}
-    parts = [f"{spell(column)} {value.removesuffix('()')}" for column, value in unsaid.items() if value]
+    parts = [f"{spell(column)} {value}" for column, value in unsaid.items() if value]
     return f"; it starts with {', '.join(parts)}" if parts else ""
 
 

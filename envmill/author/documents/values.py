@@ -36,10 +36,8 @@ class Values:
 
     @property
     def default(self) -> str:
-        """What a new row holds where nobody says it, as a formula: of texts nothing."""
-        if self.between:
-            return str(self.between[0])
-        return "today()" if self.day else repr(self.one_of[0] if self.one_of else "")
+        """What a new row holds where nobody says it, as a formula: of texts and days nothing."""
+        return str(self.between[0]) if self.between else repr(self.one_of[0] if self.one_of else "")
 
     def take(self, name: str, about: str) -> Parameter:
         return Parameter(name=name, about=about, one_of=self.one_of, text=self.text, between=self.between, step=self.step, day=self.day)
