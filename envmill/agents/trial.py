@@ -20,6 +20,7 @@ from schemas.scenario import Scenario
 BREAKDOWNS = ("timeout", "killed", "session_lost")
 """Codes of a session that is no more: whatever stands in the state afterwards, the policy did not leave it so."""
 
+LOOK = Look()
 Words: TypeAlias = Sequence[str] | Callable[[Sequence[Observation]], Sequence[str]]
 """What is said at the end, fixed or made from the replies."""
 
@@ -50,9 +51,10 @@ async def try_calls(
     reset: Reset | None = None,
     *,
     fresh: bool = False,
+    look: Look = LOOK,
 ) -> Trial:
     """Calls that are refused are part of a trial; SandboxError, an outage, is none."""
-    plan = [reset or start(scenario), *map(Invoke, calls), Look()]
+    plan = [reset or start(scenario), *map(Invoke, calls), look]
     seen = await sandbox.play(Program.of(environment), plan, fresh=fresh)
     if fault := find_breakdown(seen):
         return Trial(seen, None, make_error(fault))

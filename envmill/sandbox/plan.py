@@ -127,6 +127,10 @@ class Advance:
 class Look:
     """Ask for the state."""
 
+    until: tuple[tuple[str, ...], ...] = ()
+    """Of a terminal, what its look may end with: paths of the state, one of which amiss is all that the asker wants to know. The rest
+    is `unasked` then."""
+
     def message(self) -> dict[str, Json]:
         return {"op": "state"}
 

@@ -59,7 +59,14 @@ def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], None]:
             ending = Ending(scenario.initial_state, final)
             return Trial([looked, *replies, looked], ending, judge(scenario.verifier, ending))
 
+        async def read(_s: object, _m: object, command: str) -> str:
+            state = fake([command])
+            if "broke" in state:
+                raise plays.BrokenMachine("the container is gone")
+            return state.get("output", "")
+
         monkeypatch.setattr(plays, "try_calls", try_calls)
+        monkeypatch.setattr(mended, "read", read)
         plays._KEPT.clear()  # pyright: ignore[reportPrivateUsage]
 
     return use

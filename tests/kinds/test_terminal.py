@@ -11,6 +11,8 @@ from envmill.errors import BuildError, SandboxError
 from envmill.gates import GATES
 from envmill.gates.base import Built, Means, Posed
 from envmill.gates.terminals import LOOKS
+from envmill.gates.terminals.mended import FORGERS
+from envmill.gates.terminals.plays import list_decisive
 from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks, derive_tables, find_recipe_faults
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Snapshot
@@ -107,6 +109,31 @@ async def test_whoever_mends_is_paid_and_what_else_was_touched_is_seen(terminals
     assert restored[-1].state == BROKEN.initial_state
     rollout = await play_scenario(Reference(), BROKEN, SHARE, terminals, "probe", 0)
     assert (rollout.outcome, rollout.reward, rollout.reason) == ("pass", 1.0, "")
+
+
+@pytest.mark.soak(area="terminal")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_whoever_looks_briefly_sees_who_loses_and_nobody_else(terminals: Sandbox) -> None:
+    """What such a look leaves out is told as unasked, or was not looked for."""
+    (step,) = (each.arguments["command"] for each in BROKEN.oracle)
+    until = list_decisive(BROKEN.verifier)
+    assert until == (("outside",), ("health", "posts"))
+    plays = [("true",), (step, "echo x >>/srv/survey/README"), (step,), ("rm /etc/issue",), *((each,) for each in FORGERS.values())]
+    for commands in plays[: count(4, len(plays))]:
+        calls = list(map(call, commands))
+        brief, whole = [await try_calls(BROKEN, SHARE, terminals, calls, look=Look(each)) for each in (until, ())]
+        assert (brief.verdict.outcome, brief.verdict.reward) == (whole.verdict.outcome, whole.verdict.reward), commands
+        assert brief.ending is not None
+        assert whole.ending is not None
+        said = [(brief.ending.final["health"][name], whole.ending.final["health"][name]) for name in BROKEN.initial_state["health"]]
+        assert all(one in ("unasked", other) for one, other in said)
+        assert brief.verdict.outcome == "fail" or brief.ending.final == whole.ending.final
+
+
+def test_nothing_is_left_out_where_a_part_of_the_rest_would_be_paid() -> None:
+    assert list_decisive(BROKEN.verifier.model_copy(update={"partial": True})) == ()
+    fewer = [guard for guard in BROKEN.verifier.guards if guard.path != ["outside"]]
+    assert list_decisive(BROKEN.verifier.model_copy(update={"guards": fewer})) == (("health", "posts"),)
 
 
 @pytest.mark.asyncio(loop_scope="module")

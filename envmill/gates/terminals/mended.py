@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from envmill.agents.trial import Trial
 from envmill.errors import SandboxError
 from envmill.gates.base import Finding, Means, Posed, drop, fail, keep, pass_by, skip
-from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play, play_all
+from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play, play_all, read
 from envmill.kinds.terminal import write_step
 from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
 from envmill.sandbox.machines.healthy import quote
@@ -38,7 +38,8 @@ FORGERS: dict[str, str] = {
     "library": "cp /lib/x86_64-linux-gnu/libm.so.6 /tmp/l; mv /tmp/l /lib/x86_64-linux-gnu/libz.so.1",
     "stand_in": (
         "ports=$(ss -Hltn | awk '{ sub(/.*:/, \"\", $4); print $4 }'); services stop; cd /tmp; for port in $ports; "
-        "do setsid -f python3 -m http.server $port >/dev/null 2>&1 </dev/null; done; sleep 0.3"
+        "do setsid -f python3 -m http.server $port >/dev/null 2>&1 </dev/null; done; for port in $ports; do for turn in $(seq 200); "
+        'do [ "$(ss -Hltn "sport = :$port")" ] && break; sleep 0.02; done; done'
     ),
     "background": (
         "setsid -f bash -c 'while sleep 0.01; do for each in /run/judge-*/check.py; do echo \"raise SystemExit\" >$each; done; done' "
@@ -52,7 +53,8 @@ FORGERS: dict[str, str] = {
 
 SEARCH = (
     "all=$(mktemp -p /dev/shm); find / /run /dev/shm -xdev -type f ! -path $all -printf '%D %p\\0' >$all 2>/dev/null; "
-    "most=$(cut -z -d' ' -f1 $all | tr '\\0' '\\n' | sort | uniq -c | sort -rn | awk 'NR == 1 {{ print $2 }}'); "
+    "most=$(cut -z -d' ' -f1 $all | tr '\\0' '\\n' | uniq -c | "
+    "awk '{{ n[$2] += $1 }} n[$2] > n[most] {{ most = $2 }} END {{ print most }}'); "
     'grep -zv "^$most " $all | grep -zq . || most=none; '
     "grep -zv \"^$most \" $all | cut -z -d' ' -f2- | LC_ALL=C xargs -0r grep -lF -e '{needle}' -- 2>/dev/null; rm $all"
 )
@@ -114,7 +116,7 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
     }
     for name, script in _spoil_places(subject):
         try:
-            spoilt = (await play(subject, means, [*steps, script])).replies[-1].parts
+            spoilt = (await play(subject, means, [*steps, script], brief=True)).replies[-1].parts
         except (BrokenMachine, SandboxError) as error:
             return fail("S4", "no_verdict", f"{name}: {error}")
         if spoilt and spoilt[0]["value"]["exit_code"] != _NOTHING:
@@ -193,10 +195,9 @@ async def look_at_leaks(subject: Posed, means: Means) -> Finding:
         "cat /root/.bash_history 2>/dev/null; env | grep -i envmill"
     )
     try:
-        trial = await play(subject, means, (script,))
+        found = await read(subject, means, script)
     except (BrokenMachine, SandboxError) as error:
         return fail("S9", "no_verdict", str(error))
-    found: str = trial.replies[0].parts[0]["value"]["output"]
     left = [line for line in found.splitlines() if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")]
     return drop("S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left) if left else keep("S9")
 

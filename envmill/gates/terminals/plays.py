@@ -4,28 +4,49 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import repeat
+from typing import NamedTuple
 
 from envmill.agents.trial import Trial, try_calls
 from envmill.errors import SandboxError
 from envmill.gates.base import Finding, Means, Posed, drop, fail
+from envmill.kinds.start import start
 from envmill.kinds.terminal import SHELL
+from envmill.sandbox import Invoke, Look, Program
+from envmill.sandbox.machines.trust import HEALTH, OUTSIDE
 from schemas.base import Json
 from schemas.environment import Call
+from schemas.scenario import Verifier
 
 _MOST = 512
-_KEPT: OrderedDict[tuple[str, str, int, tuple[str, ...], int], Trial] = OrderedDict()
+
+
+class _Key(NamedTuple):
+    """What one play is another's equal by."""
+
+    scenario: str
+    environment: str
+    sandbox: int
+    commands: tuple[str, ...]
+    turn: int
+    until: tuple[tuple[str, ...], ...] = ()
+
+
+_KEPT: OrderedDict[_Key, Trial] = OrderedDict()
 
 
 class BrokenMachine(Exception):
     """A play came to no verdict: the gate cannot say anything of the candidate."""
 
 
-async def play(subject: Posed, means: Means, commands: Sequence[str], turn: int = 0) -> Trial:
-    """Another `turn` is another machine, the second of them one that was set up for it alone."""
-    key = (subject.scenario.id, subject.environment.id, id(means.sandbox), tuple(commands), turn)
+async def play(subject: Posed, means: Means, commands: Sequence[str], turn: int = 0, *, brief: bool = False) -> Trial:
+    """Another `turn` is another machine, the second of them one that was set up for it alone. Of a `brief` one no more may be known
+    than that it lost; what nobody touched is always looked at whole, for others ask about it as well."""
+    until = list_decisive(subject.scenario.verifier) if brief and commands else ()
+    whole = _Key(subject.scenario.id, subject.environment.id, id(means.sandbox), tuple(commands), turn)
+    key = whole if whole in _KEPT else whole._replace(until=until)
     if key not in _KEPT:
         calls = [Call(name=SHELL.name, arguments={"command": command}) for command in commands]
-        _KEPT[key] = await try_calls(subject.scenario, subject.environment, means.sandbox, calls, fresh=turn == 1)
+        _KEPT[key] = await try_calls(subject.scenario, subject.environment, means.sandbox, calls, fresh=turn == 1, look=Look(until))
         if len(_KEPT) > _MOST:
             _KEPT.popitem(last=False)
     if _KEPT[key].verdict.outcome == "error":
@@ -33,14 +54,33 @@ async def play(subject: Posed, means: Means, commands: Sequence[str], turn: int 
     return _KEPT[key]
 
 
+async def read(subject: Posed, means: Means, command: str) -> str:
+    """What a command says on a machine as it is handed over; where that leads, nobody asks."""
+    call = Call(name=SHELL.name, arguments={"command": command})
+    begun, said = await means.sandbox.play(Program.of(subject.environment), [start(subject.scenario), Invoke(call)])
+    if said.outcome != "ok":
+        raise BrokenMachine(begun.message or said.message)
+    return said.parts[0]["value"]["output"]
+
+
+def list_decisive(verifier: Verifier) -> tuple[tuple[str, ...], ...]:
+    """What loses wherever it is amiss, of what a look may end with; nothing where part of the rest would be paid."""
+    checks = [*verifier.goals, *verifier.guards]
+    if verifier.partial or any(check.op == "generated" for check in checks):
+        return ()
+    asked = {tuple(check.path): check.value for check in checks if check.op == "equals"}
+    untouched = [(OUTSIDE,)] if all((part,) in asked and asked[(part,)] == {} for part in (OUTSIDE, "replaced")) else []
+    return (*untouched, *(tuple(goal.path) for goal in verifier.goals if goal.path[0] == HEALTH and goal.value == "well"))
+
+
 async def play_all(
-    subject: Posed, means: Means, plays: Iterable[Sequence[str]], turns: Iterable[int] = repeat(0)
+    subject: Posed, means: Means, plays: Iterable[Sequence[str]], turns: Iterable[int] = repeat(0), *, brief: bool = False
 ) -> list[Trial | BrokenMachine | SandboxError]:
     """All of these at once; what kept one from being judged stands in its place."""
 
     async def attempt(commands: Sequence[str], turn: int) -> Trial | BrokenMachine | SandboxError:
         try:
-            return await play(subject, means, commands, turn)
+            return await play(subject, means, commands, turn, brief=brief)
         except (BrokenMachine, SandboxError) as error:
             return error
 
@@ -54,7 +94,7 @@ def list_steps(subject: Posed) -> list[str]:
 
 async def find_paid(gate: str, reason: str, subject: Posed, means: Means, plays: dict[str, Sequence[str]]) -> Finding | None:
     """The first of these that passes or earns anything, or what kept one from being judged."""
-    for (name, commands), trial in zip(plays.items(), await play_all(subject, means, plays.values()), strict=True):
+    for (name, commands), trial in zip(plays.items(), await play_all(subject, means, plays.values(), brief=True), strict=True):
         if not isinstance(trial, Trial):
             return fail(gate, "no_verdict", f"{name}: {trial}")
         verdict = trial.verdict

@@ -8,9 +8,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _PASSING = ("overlay.origin", "overlay.impure", "overlay.uuid", "overlay.nlink")
 """Ends of attributes that are true only where they were written."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEEPEST = 200
+"""Folders within folders that are looked into: each is held open meanwhile."""
 
 
 def copy_layer(source: Path, target: Path) -> int:
@@ -19,17 +23,56 @@ def copy_layer(source: Path, target: Path) -> int:
     return _copy_folder(source, target, links)
 
 
-def list_changes(layer: Path, inside: str = "") -> Iterator[tuple[str, str]]:
-    """Each path in the layer and what it is there: file, folder, link, removed, other. A folder is named when it is new or was changed."""
-    with os.scandir(layer) as entries:
+class Entry(NamedTuple):
+    """One path of a layer."""
+
+    path: str
+    seen: os.stat_result
+    target: str
+    """Where a link leads."""
+    hides: bool
+    """A folder of which nothing below it shows."""
+
+
+def list_entries(layer: Path) -> Iterator[Entry]:
+    """Each path in the layer; a folder is there when it is new or was changed, or something in it was."""
+    folder = os.open(layer, _FOLDER)
+    try:
+        yield from _walk(folder, "", _DEEPEST)
+    finally:
+        os.close(folder)
+
+
+def list_changes(layer: Path) -> Iterator[tuple[str, str]]:
+    """Each path in the layer and what it is there: file, folder, link, removed, other."""
+    return ((entry.path, tell_kind(entry.seen)) for entry in list_entries(layer))
+
+
+def _walk(folder: int, inside: str, left: int) -> Iterator[Entry]:
+    """By open folders, not by names: whoever works in there meanwhile could lead a name anywhere."""
+    if not left:
+        raise OSError(f"its folders are more than {_DEEPEST} deep")
+    with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
-            path = f"{inside}/{entry.name}"
-            yield path, _tell_kind(entry.stat(follow_symlinks=False))
-            if entry.is_dir(follow_symlinks=False):
-                yield from list_changes(Path(entry.path), path)
+            path, seen = f"{inside}/{entry.name}", entry.stat(follow_symlinks=False)
+            if not stat.S_ISDIR(seen.st_mode):
+                yield Entry(path, seen, os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else "", hides=False)
+                continue
+            below = os.open(entry.name, _FOLDER, dir_fd=folder)
+            try:
+                yield Entry(path, seen, "", _hides(below))
+                yield from _walk(below, path, left - 1)
+            finally:
+                os.close(below)
 
 
-def _tell_kind(seen: os.stat_result) -> str:
+def _hides(folder: int) -> bool:
+    with suppress(OSError):  # no attributes here at all
+        return any(name.endswith("overlay.opaque") for name in os.listxattr(folder))
+    return False
+
+
+def tell_kind(seen: os.stat_result) -> str:
     if stat.S_ISCHR(seen.st_mode) and seen.st_rdev == 0:
         return "removed"
     kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}

@@ -22,7 +22,7 @@ from typing import Any
 
 from envmill.runtime.box import denials, groups
 from envmill.runtime.box.groups import Group
-from envmill.runtime.box.layers import copy_layer, list_changes
+from envmill.runtime.box.layers import Entry, copy_layer, list_changes, list_entries, tell_kind
 from envmill.runtime.box.room import SHIFT, USERS, give_birth, inhabit, keep_private, map_users, mount, unmount
 from envmill.runtime.jail.kernel import LIBC, must
 
@@ -30,6 +30,8 @@ Message = dict[str, Any]
 _NEW_USER, _NEW_MOUNT = 0x10000000, 0x00020000
 _TOLD = 100_000
 """Bytes of a list of changes: what a socket takes in one message is little."""
+_NOBODY = 65534
+"""How the kernel calls whoever has no name in a box."""
 _FILES = 200_000
 """Files a box may make."""
 LARGEST = 1 << 18
@@ -197,6 +199,25 @@ class Nursery:
         text = json.dumps(found)
         return {"changes": found} if len(text) < _TOLD else {"too_many": len(found)}
 
+    def do_written(self, request: Message) -> Message:
+        """What a box wrote, as paths and what each of them is, and what is mounted in it."""
+        crib = self._cribs[request["name"]]
+        found = [self._tell(entry) for entry in list_entries(crib.folder / "upper")]
+        mounts = Path(f"/proc/{crib.pid}/mounts").read_text(encoding="utf-8", errors="surrogateescape")
+        told = {"written": found, "mounts": mounts.splitlines()}
+        return told if len(json.dumps(told)) < _TOLD else {"too_many": len(found)}
+
+    def _tell(self, entry: Entry) -> tuple[str, str, bool, str, str]:
+        """Its path and kind, whether it hides what is below, rights and owners as they are inside, and what else tells it from another."""
+        seen, kind = entry.seen, tell_kind(entry.seen)
+        told = f"{seen.st_size} {seen.st_ctime_ns}" if kind == "file" else entry.target
+        return entry.path, kind, entry.hides, f"{seen.st_mode:o} {self._name(seen.st_uid)}:{self._name(seen.st_gid)}", told
+
+    def _name(self, owner: int) -> int:
+        """A user of the box, as it is called in there."""
+        number = owner - (SHIFT if self.wide else 0)
+        return number if 0 <= number < USERS else _NOBODY
+
     def do_forget(self, request: Message) -> Message:
         """A layer that nobody begins with any more; it goes with the last box that stands on it."""
         self._forgotten.add(request["layer"])
@@ -314,7 +335,7 @@ def serve(wire: socket.socket, nursery: Nursery) -> None:
 def _answer(wire: socket.socket, nursery: Nursery, request: Message) -> None:
     try:
         answer = getattr(nursery, f"do_{request['op']}")(request)
-    except (OSError, KeyError) as error:
+    except (OSError, KeyError, RecursionError) as error:
         answer = {"broken": str(error)}
     taken = nursery.take_wire(request)
     socket.send_fds(wire, [json.dumps({"id": request["id"], **answer}).encode()], [taken.fileno()] if taken else [])

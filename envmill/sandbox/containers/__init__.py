@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Change, Condition, Container, Digest, Engine, Layer, Limits, Moved, Ran, lend
+from envmill.sandbox.containers.base import Change, Condition, Container, Digest, Engine, Entry, Layer, Limits, Moved, Ran, Written, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.image import Image, find_base
 from envmill.settings import Settings
@@ -20,11 +20,13 @@ __all__ = [
     "Container",
     "Digest",
     "Engine",
+    "Entry",
     "Image",
     "Layer",
     "Limits",
     "Moved",
     "Ran",
+    "Written",
     "examine",
     "find_base",
     "lend",

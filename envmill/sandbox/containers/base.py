@@ -90,6 +90,28 @@ class Change:
     """`written`: there, and the engine does not say what it is."""
 
 
+class Entry(NamedTuple):
+    """A path over the image, as the engine sees it."""
+
+    path: str
+    kind: str
+    """file, folder, link, removed, other."""
+    hides: bool
+    """A folder of which nothing below it shows."""
+    owner: str
+    """Mode and owners, as they are inside."""
+    told: str
+    """Size and change time of a file, which no command can set; where a link leads."""
+
+
+class Written(NamedTuple):
+    """All that lies over what a container was begun with."""
+
+    entries: list[Entry]
+    mounts: list[str]
+    """What is mounted where, as its first process sees it."""
+
+
 class Container(Protocol):
     """A live one. One question at a time; the next waits."""
 
@@ -128,6 +150,10 @@ class Container(Protocol):
 
     async def changes(self) -> list[Change]:
         """Every path that differs from what it was begun with, folders on the way included."""
+        ...
+
+    async def list_written(self) -> Written | None:
+        """What `changes` says, and what each of them is, without a program in the container; None where the engine cannot tell."""
         ...
 
     async def quell(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from envmill.errors import SandboxError
 from envmill.runtime.box.nursery import LARGEST
 from envmill.runtime.box.room import SHIFT
-from envmill.sandbox.containers.base import Change, Condition, Layer, Limits
+from envmill.sandbox.containers.base import Change, Condition, Entry, Layer, Limits, Written
 from envmill.sandbox.containers.conversation import Conversation
 from envmill.sandbox.containers.image import Image
 from envmill.sandbox.containers.kept import Kept
@@ -221,6 +221,10 @@ class Box(Kept):
         if "too_many" in answer:
             raise SandboxError(f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead.")
         return [Change(path, kind) for path, kind in answer["changes"]]
+
+    async def list_written(self) -> Written | None:
+        answer = await self._engine.ask({"op": "written", "name": self._name})
+        return None if "too_many" in answer else Written([Entry(*each) for each in answer["written"]], answer["mounts"])
 
     async def _leave(self) -> None:
         with contextlib.suppress(SandboxError):  # a nursery that is gone took it along

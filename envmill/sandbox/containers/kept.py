@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Digest, Layer, Moved, Ran
+from envmill.sandbox.containers.base import Digest, Layer, Moved, Ran, Written
 from envmill.sandbox.containers.conversation import Conversation
 
 
@@ -45,6 +45,9 @@ class Kept(ABC):
 
     async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
         return await self._talking().digest(paths, known)
+
+    async def list_written(self) -> Written | None:
+        return None
 
     async def quell(self) -> None:
         await self._talking().ask({"op": "quell"})

@@ -1,7 +1,7 @@
 """What stands on a machine, file by file: listed whole, or as what was written over a ground that many machines begin with.
 
-container ─► list of what lies in its upper folder ─► a line for each, from inside ─► frame: these lines over the ground's
-     └─ no ground, or more changes than are told ─► a line for every file
+engine ─► what lies in the container's upper folder, and what the system's own files hold ─► frame: a line for each over the ground's
+     └─ no ground, or more than is told ─► a line for every file, by a program in the container
 """
 
 import secrets
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Container, Digest
+from envmill.sandbox.containers import Container, Digest, Entry, Written
 from envmill.sandbox.machines.healthy import Healthy, quote
 from envmill.sandbox.machines.inside.frame import SKIPPED, spell
 from envmill.sandbox.machines.machine import JUDGE, PROGRAMS, put, run
@@ -18,6 +18,8 @@ from envmill.sandbox.machines.machine import JUDGE, PROGRAMS, put, run
 VOLATILE = ("/var/log/services.log", "/var/tmp", "/root", "/home", "/var/cache/ldconfig")
 """What changes on any machine at work."""
 _UNSEEN = {path.strip("/") for path in SKIPPED}
+_DIGEST = 32
+"""Letters of a digest."""
 
 
 class Frame(NamedTuple):
@@ -58,7 +60,7 @@ class Ground(NamedTuple):
 
 async def list_ground(container: Container, healthy: Healthy, trusted: dict[str, Digest], library: bytes) -> Ground:
     """Of a container in which nothing was done."""
-    told = [(path, each) for path, each in await _ask(container, healthy, "all") if path.startswith("/")]
+    told = [(path, each) for path, each in await _ask(container, healthy) if path.startswith("/")]
     folders: dict[str, set[str]] = {}
     for path, _ in told:
         above, _, name = path.rpartition("/")
@@ -70,35 +72,69 @@ async def list_frame(container: Container, healthy: Healthy, ground: Ground | No
     """As it is now."""
     over = await _list_over(container, healthy, ground) if ground else None
     if ground is None or over is None:
-        return Frame(_leave_out(healthy, await _ask(container, healthy, "all")), {})
+        return Frame(_leave_out(healthy, await _ask(container, healthy)), {})
     return Frame(over, ground.frame)
+
+
+async def list_touched(container: Container, healthy: Healthy, before: Frame, ground: Ground) -> list[str]:
+    """Paths that differ, told while everything goes on running, and so never enough; none where the engine cannot tell."""
+    over = await _list_over(container, healthy, ground)
+    return [] if over is None else before.find_changed(Frame(over, ground.frame))
 
 
 async def _list_over(container: Container, healthy: Healthy, ground: Ground) -> dict[str, str | None] | None:
     """What was written over the ground; None where that is not clear, or is more than is told."""
+    if (written := await _find_written(container)) is None:
+        return None
+    own = [entry.path for entry in written.entries if _is_read(healthy, entry)]
+    if any(spell(path) != path for path in own):
+        return None
     try:
-        paths = [change.path for change in await container.changes() if change.path.split("/")[1] not in _UNSEEN]
+        held = await container.digest(own, {}) if own else {}
     except SandboxError:
         return None
-    told = await _ask(container, healthy, "some", "\0".join(paths).encode("utf-8", "surrogateescape"))
-    names = {path.removeprefix("in "): {*each.split("\t")} - {""} for path, each in told if path.startswith("in /")}
-    listed = [(path, each) for path, each in told if not path.startswith("in /")]
-    there = {path for path, _ in listed}
-    gone: list[str] = []
-    for path in map(spell, paths):
-        before, now = ground.folders.get(path, set[str]()), names.get(path, set[str]())
-        if any(f"{path}/{name}" not in there for name in now - before):
-            return None
-        gone += [each for name in before - now for each in ground.list_below(f"{path}/{name}")]
-        gone += [] if path in there else [path]
-    return {**{path: None for path in gone if path in ground.frame and path not in there}, **_leave_out(healthy, listed)}
+    # A file that is too large to be read, or went meanwhile, has none.
+    return _write_over(healthy, ground, written, held) if all(path in held and len(held[path].content) == _DIGEST for path in own) else None
 
 
-async def _ask(container: Container, healthy: Healthy, which: str, paths: bytes = b"") -> list[tuple[str, str]]:
+async def _find_written(container: Container) -> Written | None:
+    try:
+        return await container.list_written()
+    except SandboxError:
+        return None
+
+
+def _write_over(healthy: Healthy, ground: Ground, written: Written, held: Mapping[str, Digest]) -> dict[str, str | None]:
+    """Lines as the program in the container writes them; None for what is there no more."""
+    entries = [entry for entry in written.entries if entry.path.split("/")[1] not in _UNSEEN]
+    there = {spell(entry.path) for entry in entries if entry.kind != "removed"}
+    gone = [path for entry in entries for path in _list_hidden(ground, entry) if path not in there]
+    mounts = [line.split() for line in written.mounts]
+    listed = [(f"mount {place} {source}", kind) for source, place, kind, *_ in mounts]
+    listed += [
+        (spell(entry.path), spell(f"{entry.owner} {held[entry.path].content if entry.path in held else entry.told}"))
+        for entry in entries
+        if entry.kind != "removed"
+    ]
+    return {**{path: None for path in gone if path in ground.frame}, **_leave_out(healthy, listed)}
+
+
+def _list_hidden(ground: Ground, entry: Entry) -> Iterator[str]:
+    """Paths of the ground that do not show through."""
+    return iter(()) if entry.kind == "folder" and not entry.hides else ground.list_below(spell(entry.path))
+
+
+def _is_read(healthy: Healthy, entry: Entry) -> bool:
+    """Whether what is in it counts, and not when it was written."""
+    return entry.kind == "file" and any(entry.path == each or entry.path.startswith(f"{each}/") for each in list_own(healthy))
+
+
+async def _ask(container: Container, healthy: Healthy) -> list[tuple[str, str]]:
+    """Every file, by a program in the container."""
     path, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
     await put(container, path, (PROGRAMS / "frame.py").read_bytes())
     hashed = " ".join(quote(each) for each in list_own(healthy))
-    ran = await run(container, f"cd /; /usr/bin/python3 -I -S -B {path} {marker} {which} {hashed}; rm {path}", 120, paths)
+    ran = await run(container, f"cd /; /usr/bin/python3 -I -S -B {path} {marker} {hashed}; rm {path}", 120)
     parts = ran.text.split(f"{marker}\n")
     if len(parts) != 3:
         raise SandboxError(f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The machine is broken.")

@@ -5,7 +5,7 @@ import json
 import re
 import secrets
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeAlias
@@ -76,14 +76,16 @@ async def pack_library(container: Container) -> bytes:
     return ran.output
 
 
-async def check_health(container: Container, healthy: Healthy, library: bytes = b"", exam: str = "") -> dict[str, str]:
+async def check_health(
+    container: Container, healthy: Healthy, library: bytes = b"", exam: str = "", probes: Sequence[str] = ()
+) -> dict[str, str]:  # fmt: skip
     """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over. Probes are
-    the health check's, or the tests of the file named."""
+    the health check's, those that are named or all, or the tests of the file named."""
     if exam:
         return await sit(container, healthy.exams[exam])
     folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
-    given = json.dumps({"marker": marker, "values": healthy.values, "services": services})
+    given = json.dumps({"marker": marker, "values": healthy.values, "services": services, "asked": probes})
     files = {"probing.py": (PROGRAMS / "probing.py").read_bytes(), "check.py": healthy.check.encode(), "library.zip": library}
     for name, content in files.items():
         if content:

@@ -4,8 +4,8 @@ as left: health ─► programs compared from without ─► all that runs is ki
 ─► services started from a copy of ours ─► health
 
 Trust is built up from without: the few files that the judge's own programs run by are read by the engine and compared; then everything that
-runs is killed, so that nothing can meddle; then the frame is listed, by modules frozen into the interpreter; only then are services started
-from a copy of ours and the health check is asked. What an agent leaves behind can spoil its own verdict and nothing more.
+runs is killed, so that nothing can meddle; then the frame is listed, by the engine or by modules frozen into the interpreter; only then are
+services started from a copy of ours and the health check is asked. What an agent leaves behind can spoil its own verdict and nothing more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
-from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground
+from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground, list_touched
 from envmill.sandbox.machines.healthy import Healthy, quote
 from envmill.sandbox.machines.machine import NoRoomError, check_health, pack_library, restart, run
 
@@ -33,6 +33,11 @@ TRUSTED = (
     "/etc/ld.so.preload",
 )
 """All that has a say before the frame is listed: two programs, their libraries, and what tells the loader where these are."""
+
+OUTSIDE, HEALTH = "outside", "health"
+"""Parts of the state that a look may end with."""
+_UNTOLD = "check"
+"""Stands in place of all probes where the check gave no report."""
 
 TOLD = 500
 """Changed paths that are told; an agent can change as many as a machine holds."""
@@ -86,13 +91,44 @@ async def take_reference(container: Container, healthy: Healthy, ground: Ground 
     return Reference(frame, await read_trusted(container, ground.trusted), ground, ground.library)
 
 
-async def examine(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str = "") -> Examined:
-    """SandboxError says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first."""
+async def examine(
+    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str = "", until: Sequence[Sequence[str]] = ()
+) -> Examined:  # fmt: skip
+    """SandboxError says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first.
+
+    What one of the paths `until` shows amiss is all that is asked: nothing outside (OUTSIDE), or a probe well (HEALTH, its name).
+    """
     try:
+        if found := await _glance(container, healthy, places, reference, exam, until):
+            return found
         left = await _ask_as_left(container, healthy, reference, exam)
         return await _examine(container, healthy, places, reference, exam, left)
     except NoRoomError as full:
         return Examined(room=False, detail=str(full))
+
+
+async def _glance(
+    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str, until: Sequence[Sequence[str]]
+) -> Examined | None:
+    """What takes least time first: what was changed, then the probes that count."""
+    if [OUTSIDE] in map(list, until) and await _was_touched(container, healthy, places, reference):
+        found = await _examine(container, healthy, places, reference, exam, {})
+        if not found.replaced and not found.outside:
+            raise SandboxError("What was changed outside its places was so no more once all that ran was ended. Ask for the whole state.")
+        return found
+    if probes := [path[-1] for path in until if path[0] == HEALTH]:
+        left = await _ask_as_left(container, healthy, reference, exam, probes)
+        if _UNTOLD in left or any(left.get(probe) for probe in probes):
+            return Examined(left=left)
+    return None
+
+
+async def _was_touched(container: Container, healthy: Healthy, places: Sequence[str], reference: Reference) -> bool:
+    """Told while all runs on; what comes of it is seen again afterwards."""
+    if reference.ground is None:
+        return False
+    touched = await list_touched(container, healthy, reference.frame, reference.ground)
+    return any(not _may_change(path, places, reference) for path in touched)
 
 
 async def _examine(
@@ -113,12 +149,14 @@ async def _examine(
     return Examined(left=left, inside=inside, lasting=await check_health(container, healthy, reference.library, exam))
 
 
-async def _ask_as_left(container: Container, healthy: Healthy, reference: Reference, exam: str) -> dict[str, str]:
+async def _ask_as_left(
+    container: Container, healthy: Healthy, reference: Reference, exam: str, probes: Sequence[str] = ()
+) -> dict[str, str]:  # fmt: skip
     """Necessary, never enough: whatever still runs could answer for the check."""
     try:
-        return await check_health(container, healthy, reference.library, exam)
+        return await check_health(container, healthy, reference.library, exam, probes)
     except SandboxError as error:
-        return {"check": str(error)[:200]}
+        return {_UNTOLD: str(error)[:200]}
 
 
 async def read_trusted(container: Container, known: Mapping[str, Digest]) -> dict[str, Digest]:

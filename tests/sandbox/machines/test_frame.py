@@ -15,6 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHARE = load_system("share")
 DEEDS = (
+    "echo x >>/srv/survey/README; touch /srv/survey/plans/year.txt; chmod 600 /usr/local/bin/survey-post; chown bo /srv/survey/drop",
     "chmod 600 /etc/hosts; echo x >>/etc/passwd; touch /etc/debian_version",
     "rm /etc/issue; rm -rf /usr/share/perl5; ln -sf /etc/passwd /etc/os-release",
     "mv /usr/games /usr/played; mv /etc/skel /srv/skel; mv /srv/skel /etc/skel",

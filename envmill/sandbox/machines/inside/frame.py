@@ -1,6 +1,5 @@
 """Every file of the container in one line each: what may not have changed is found by comparing two such lists.
 
-Of a container of which is known what it began with, only what lies in its upper folder is listed.
 It imports only what is frozen into the interpreter or built into it, so that whoever has proved the interpreter's own few files
 has proved this list. Content is hashed under the given folders; elsewhere the change time tells, which no command can set.
 """
@@ -10,7 +9,7 @@ import os
 import stat
 import sys
 
-# ruff: noqa: PTH115, PTH123, PTH208
+# ruff: noqa: PTH115, PTH123
 # `pathlib` would, too.
 
 LARGEST = 12 << 20
@@ -36,20 +35,6 @@ def list_files(top: str, hashed: list[str]) -> list[str]:
     return sorted(lines)
 
 
-def list_some(paths: list[str], hashed: list[str]) -> list[str]:
-    """A line for each of these that is there; and for each that is a folder one more, of the names in it."""
-    lines = list_mounts()
-    for path in paths:
-        try:
-            seen = os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        lines.append(_write(path, seen, hashed))
-        if stat.S_ISDIR(seen.st_mode):
-            lines.append("\t".join([f"in {spell(path)}", *(spell(name) for name in os.listdir(path))]))
-    return lines
-
-
 def list_mounts() -> list[str]:
     """What is mounted where: a file can be covered without being touched."""
     with open("/proc/self/mounts", encoding="utf-8") as file:
@@ -67,7 +52,7 @@ def _tell(path: str, seen: os.stat_result, hashed: list[str]) -> str:
         return ""
     if any(path == each or path.startswith(f"{each}/") for each in hashed):
         with open(path, "rb") as file:
-            return _blake2.blake2b(file.read(), digest_size=12).hexdigest()
+            return _blake2.blake2b(file.read(), digest_size=16).hexdigest()
     return f"{seen.st_size} {seen.st_ctime_ns}"
 
 
@@ -77,5 +62,5 @@ def spell(path: str) -> str:
 
 
 if __name__ == "__main__":
-    lines = list_files("/", sys.argv[3:]) if sys.argv[2] == "all" else list_some(sys.stdin.read().split("\0"), sys.argv[3:])
+    lines = list_files("/", sys.argv[2:])
     sys.stdout.write(f"{sys.argv[1]}\n" + "\n".join(lines) + f"\n{sys.argv[1]}\n")

@@ -166,10 +166,12 @@ def _look_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
 
 
 def report(names: list[str] | None = None) -> None:
-    """Ask every probe and print probe → what is wrong, empty where nothing is, after the marker that the caller gave."""
+    """Ask every probe, or those the caller names, and print probe → what is wrong, empty where nothing is, after the caller's marker."""
     given = json.loads(sys.argv[1])
-    said = {"services": _ask(lambda _: check_services(given["services"]), given["values"])} if given["services"] else {}
-    said |= {name: _ask(test, given["values"]) for name, test in PROBES.items() if names is None or name in names}
+    services: dict[str, dict[str, str]] = given["services"]
+    tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
+    tests |= {name: test for name, test in PROBES.items() if names is None or name in names}
+    said = {name: _ask(test, given["values"]) for name, test in tests.items() if name in (given.get("asked") or tests)}
     sys.stdout.write(f"\n{given['marker']}{json.dumps(said)}\n")
 
 
