@@ -45,6 +45,9 @@ def _declared(row: Row, state: State, _: Domain) -> bool:
         pytest.param("beekeeping_cooperative", "hives", lambda row, *_: row["status"] != "empty" or row["honey"] == 0, id="empty hives"),
         pytest.param("union_elections", "candidates", _seconded, id="who was seconded stands"),
         pytest.param("theatre_casting", "auditions", _may_read, id="leads are read by adults"),
+        pytest.param(
+            "car_park_permits", "holders", lambda row, *_: (row["kind"] == "firm") == ("Corner" in row["name"]), id="shops are firms"
+        ),
         pytest.param("customs_declarations", "declarations", _declared, id="suspended traders have no drafts"),
     ],
 )
