@@ -2,8 +2,8 @@
 
 import re
 
-ARTICLE = re.compile(r"\ba(?= [aeio](?!ne\b))")
-"""Where `a` is spoken as `an`; a unit and a union begin with no vowel one hears."""
+ARTICLE = re.compile(r"\ba(?= (?:[aio](?!ne\b)|e(?!u)|u(?:n(?!i)|[lmpr])|hour\b))")
+"""Where `a` is spoken as `an`: before an update, and not before a unit or a user."""
 
 
 def name_one(noun: str) -> str:

@@ -87,7 +87,26 @@ async def test_whatever_is_not_written_has_a_reason() -> None:
         for operation in composed.domain.changes:
             made = [found for step in operation.then for found in re.findall(r"(\w+)='(\w[^']*)'", step.do) if " = new(" in step.do]
             unsaid = [f"{column.replace('_', ' ')} {value}" for column, value in made if value != "active"]
-            assert all(one in operation.does for one in unsaid), (operation.does, unsaid)
+            assert all(one.removeprefix("is ") in operation.does for one in unsaid), (operation.does, unsaid)
+            assert not any(one.endswith(" yes") for one in unsaid), (operation.name, "nobody asked for it to be switched on")
+
+
+async def test_a_flag_of_the_call_is_no_column() -> None:
+    _, (seed, *_), _ = await grow()
+    assert seed.brief.outline is not None
+    flag = {"type": "boolean"}
+    tools = [
+        tool.model_copy(
+            update={"inputs": {**tool.inputs, "properties": {**tool.inputs["properties"], "force_change": flag, "notify": flag}}}
+        )
+        for tool in seed.brief.outline.tools
+        if tool.effect == "change"
+    ]
+    others = [tool for tool in seed.brief.outline.tools if tool.effect != "change"]
+    brief = seed.brief.model_copy(update={"outline": seed.brief.outline.model_copy(update={"tools": [*others, *tools]})})
+    taken = {each.name for one in compose_outline(brief, SEED).domain.changes for each in one.takes}
+    assert "notify" in taken
+    assert "force_change" not in taken
 
 
 async def test_a_tool_whose_name_nobody_could_use_is_left_out() -> None:

@@ -247,8 +247,8 @@ def _list_columns(values: Mapping[str, Values]) -> str:
 
 
 def spell(column: str) -> str:
-    """A column for people."""
-    return column.replace("_", " ")
+    """A column for people, who say `disabled yes`."""
+    return column.replace("_", " ").removeprefix("is ")
 
 
 WRITERS: dict[Family, Callable[[Case], Operation | str]] = {

@@ -21,6 +21,8 @@ _PROSE = (
 )  # fmt: skip
 _PROSAIC = "description note comment message text reason body content summary subject title"
 _DAYS = "date day until deadline"
+_FLAGS = frozenset(["apply", "delete", "dry", "force", "overwrite", "promote", "remove", "reset", "skip"])
+YES_NO = ("yes", "no")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Values:
     @property
     def default(self) -> str:
         """What a new row holds where nobody says it, as a formula: of texts and days nothing."""
+        if self.one_of == YES_NO:
+            return repr("no")
         return str(self.between[0]) if self.between else repr(self.one_of[0] if self.one_of else "")
 
     def take(self, name: str, about: str) -> Parameter:
@@ -44,11 +48,13 @@ class Values:
 
 
 def find_values(words: Words, schema: Json, dice: random.Random) -> Values | None:
-    """By the document's type and choices; nothing for lists and objects."""
+    """By the document's type and choices; nothing for lists, objects, and flags of the call itself: no record is `force yes`."""
     kind = schema.get("type") if is_object(schema) else ""
     choices = tuple(one for one in schema.get("enum", ()) if isinstance(one, str) and one.strip())[:_CHOICES] if kind == "string" else ()
+    if kind == "boolean" and words[0] in _FLAGS:
+        return None
     if kind == "boolean":
-        choices = ("yes", "no")
+        choices = YES_NO
     if len(choices) > 1:
         return Values(Attribute(one_of=choices), one_of=choices)
     if kind in ("integer", "number"):

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,4 +113,5 @@ def lack(text: str, tools: list) -> list[str]:
 
     environment, reply = Of(), TestsReply.model_validate_json(text)
     environment.tools = tools  # type: ignore[attr-defined]
-    return find_untested(environment, reply.tests)  # type: ignore[arg-type]
+    stored = [SimpleNamespace(id=f"{number}", **dict(test)) for number, test in enumerate(reply.tests)]
+    return find_untested(environment, stored)  # type: ignore[arg-type]
