@@ -103,6 +103,7 @@ PLANTED: dict[str, tuple[str, Fake]] = {
     "S2": ("attack_paid", lambda _: PASSES),
     "S3": ("survives_without", lambda _: PASSES),
     "S4": ("mutant_survives", lambda _: PASSES),
+    "S4-open": ("mutant_survives", lambda each: lead([one for one in each if "-exec chmod 777" not in one])),
     "S5": ("collateral_unseen", lambda _: PASSES),
     "S6": ("route_refused", lambda each: lead(each) if len(each) == 1 else BROKEN.initial_state),
     "S9": ("left_behind", lambda each: {**lead(each), "output": "/usr/share/check.py\n/tmp:\n/root:\n.bashrc\n"}),

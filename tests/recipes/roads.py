@@ -71,6 +71,11 @@ ROADS: dict[str, Road] = {
         "sed -i 's/^calc: main.o$/calc: main.o @shape@.o/; s/-o calc main.o$/-o calc main.o @shape@.o/; "
         "1i .PHONY: clean\\nclean:\\n\\trm -f calc *.o\\n' @make@", False,
     ),
+    "built where it stands": Road(
+        "c_builds", ("link",),
+        "sed -i 's/^calc: main.o$/calc: main.o @shape@.o/; s/-o calc main.o$/-o calc main.o @shape@.o/' @make@; make -C @home@; "
+        "@home@/calc 3 4", True,
+    ),
     "all names what is built": Road(
         "c_builds", ("link", "flags"),
         "printf 'CC = gcc\\nCFLAGS = -Wall -O2\\nall: calc\\ncalc: main.o @shape@.o\\n\\t$(CC) -o $@ $^\\n"

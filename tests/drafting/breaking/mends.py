@@ -65,6 +65,12 @@ MENDS: dict[str, Mend] = {
         "website", "wrong_name", "index",
         f"sed -i 's/index .*;/index start.html index.html;/' /etc/nginx/conf.d/orchard.conf; {RESTART}", True,
     ),
+    "built where it stands": Mend(
+        "build", "wrong_name", "libraries", "cd /srv/convert; make || sed -i 's/^LDLIBS.*/LDLIBS = -lm/' Makefile; make", True
+    ),
+    "built before it was mended": Mend(
+        "build", "stale_link", "current", "cd /srv/convert; make; ln -sfn v3 include/current", True
+    ),
     "rights in letters": Mend("share", "wrong_mode", "drop", "chmod a-r,a+wx,u+r,+t /srv/survey/drop", True),
     "copied over, and the copy kept": Mend(
         "supervised", "missing_file", "program", f"install -m 755 /opt/sorter/release/worker.py /opt/sorter/worker.py; {RESTART}", True

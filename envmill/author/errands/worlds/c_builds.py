@@ -61,7 +61,8 @@ def make(spot: Spot) -> World:
         "names": sorted(path.rsplit("/", 1)[1] for path in files),
         "sample": [[a, b, result] for (a, b), result in sample.items()],
     }
-    return World(values, files, (), "", _INITIAL)
+    built = tuple(f"{home}/{name}" for name in ("calc", "main.o", f"{shape}.o"))
+    return World(values, files, (), "", _INITIAL, volatile=built)
 
 
 def eval_shape(shape: str, a: int, b: int) -> int:
