@@ -68,7 +68,11 @@ def install() -> None:
 
 def reset() -> None:
     """Seed the module-level generators from the world; the world itself must have been reset first."""
-    random.seed(WORLD.seed)
+    shared = _shared()
+    if isinstance(shared, SeededRandom):
+        shared.put_off(WORLD.seed)
+    else:
+        random.seed(WORLD.seed)
     WORLD.uses["randomness"] = 0
     uuid._last_timestamp = None  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
 

@@ -17,6 +17,8 @@ MICRO = 1_000_000
 class SeededRandom(Random):
     """A generator that counts its draws in the world it belongs to."""
 
+    _due: int | None = None
+
     def __new__(cls, world: "World", seed: int) -> "SeededRandom":  # noqa: ARG004
         return super().__new__(cls)
 
@@ -24,13 +26,34 @@ class SeededRandom(Random):
         self.world = world
         super().__init__(seed)
 
+    def put_off(self, seed: int) -> None:
+        """Start over at a seed, when it is first drawn from: it takes as long as a call does, and few programs draw."""
+        self._due, self.gauss_next = seed, None
+
     def random(self) -> float:
         self.world.uses["randomness"] += 1
+        if self._due is not None:
+            self.seed(self._due)
         return super().random()
 
     def getrandbits(self, k: int, /) -> int:
         self.world.uses["randomness"] += 1
+        if self._due is not None:
+            self.seed(self._due)
         return super().getrandbits(k)
+
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        self._due = None
+        super().seed(a, version)
+
+    def getstate(self) -> tuple[Any, ...]:
+        if self._due is not None:
+            self.seed(self._due)
+        return super().getstate()
+
+    def setstate(self, state: tuple[Any, ...]) -> None:
+        self._due = None
+        super().setstate(state)
 
 
 class World:

@@ -20,7 +20,8 @@ from envmill.runtime.db.sessions import Sessions, is_adopted
 from envmill.runtime.db.tables import Rows, Table, quote, read_tables, spell_trigger
 from envmill.runtime.db.triggers import Triggers
 
-_CALL = "envmill_call"
+_BEGIN, _ROLLBACK = f"begin {MINE}", f"rollback {MINE}"
+_SAVEPOINT, _RELEASE, _UNDO = (f"{words} envmill_call {MINE}" for words in ("savepoint", "release", "rollback to"))
 _KEY_GUARD = "envmill_key"
 
 
@@ -62,7 +63,7 @@ class Database:
             if broken := self._backend.run(f"pragma foreign_key_check {MINE}").rows:
                 raise SchemaFault(f"Row {broken[0][1]} of {broken[0][0]} refers to a row of {broken[0][2]} that is not there.")
             self._base = self._backend.serialize()
-        self._begin()
+            self._begin()
 
     def reset(self) -> None:
         """Back to the loaded rows: rolled back, or put back whole after a restore and where somebody ended the transaction."""
@@ -71,7 +72,7 @@ class Database:
             self._leave_transaction()
             if not kept:
                 self._replace(self._base)
-        self._begin()
+            self._begin()
 
     def run(self, sql: str, parameters: object = ()) -> Ran:
         """One statement of a tool, under guard, inside the savepoint of its call."""
@@ -86,11 +87,13 @@ class Database:
 
     def commit(self) -> None:
         """What the call wrote stays, until the next reset."""
-        self._end_call(f"release {_CALL} {MINE}")
+        if self._in_call:
+            self._end_call(_RELEASE)
 
     def rollback(self) -> None:
         """What the call wrote since its start, or its last commit, is undone."""
-        self._end_call(f"rollback to {_CALL} {MINE}", f"release {_CALL} {MINE}")
+        if self._in_call:
+            self._end_call(_UNDO, _RELEASE)
 
     def changes(self) -> list[RowChange]:
         """What differs from the loaded rows."""
@@ -129,7 +132,7 @@ class Database:
             self._leave_transaction()
             self._replace(base64.b64decode(snapshot["content"]))
             self._base = base64.b64decode(snapshot["base"])
-        self._begin(str(snapshot["seen"]), at_base=False)
+            self._begin(str(snapshot["seen"]), at_base=False)
 
     def close(self) -> None:
         self._backend.close()
@@ -139,24 +142,21 @@ class Database:
 
     def _begin(self, seen: str = "", *, at_base: bool = True) -> None:
         self._in_call, self._at_base, self._memo = False, at_base, (-1, "")
-        self._guard.drain_touched()
-        with self._guard.trust():
-            self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
-            self._backend.run(f"begin {MINE}")
+        self._guard.forget_touched()
+        self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
+        self._backend.run(_BEGIN)
 
     def _leave_transaction(self) -> None:
         self._in_call = False
         if self._backend.in_transaction():
-            self._backend.run(f"rollback {MINE}")
+            self._backend.run(_ROLLBACK)
 
     def _savepoint(self) -> None:
         with self._guard.trust():
-            self._backend.run(f"savepoint {_CALL} {MINE}")
+            self._backend.run(_SAVEPOINT)
         self._in_call = True
 
     def _end_call(self, *statements: str) -> None:
-        if not self._in_call:
-            return
         self._in_call = False
         with self._guard.trust():
             for statement in statements:

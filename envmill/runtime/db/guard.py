@@ -40,11 +40,28 @@ _REMEMBERED = 4096
 """Statements: SQLite asks once while one stays prepared, so what it touches is kept by its text."""
 
 
+class Trust:
+    """The time in which statements are our own; it nests. Not made by `contextmanager`, which takes as long as a statement does."""
+
+    __slots__ = ("_guard",)
+
+    def __init__(self, guard: "Guard") -> None:
+        self._guard = guard
+
+    def __enter__(self) -> None:
+        self._guard.trusted += 1
+
+    def __exit__(self, *error: object) -> None:
+        self._guard.trusted -= 1
+
+
 class Guard:
     """One database's guard; it looks away while the database itself is at work."""
 
     def __init__(self, budget: int = BUDGET) -> None:
-        self.trusted = False
+        self.trusted = 0
+        """How often trust was begun and not ended: 0 while a tool's statement runs."""
+        self._trust = Trust(self)
         self.opening = False
         """The schema is being read."""
         self.refused = ""
@@ -57,8 +74,8 @@ class Guard:
         self._noted = self._rest
 
     def start(self, sql: str = "") -> None:
-        """A new statement: its whole budget, and nothing refused yet."""
-        self._left, self.refused = self._budget, ""
+        """A tool's new statement: its whole budget, nothing refused yet, and no trust, whatever a deadline may have cut short."""
+        self._left, self.refused, self.trusted = self._budget, "", 0
         known = self._known.get(sql)
         if known is None:
             known = self._known.setdefault(sql, set()) if len(self._known) < _REMEMBERED else self._rest
@@ -68,9 +85,13 @@ class Guard:
     def drain_touched(self) -> set[tuple[str, bool]]:
         """Tables that statements touched since this was last asked, and whether they wrote."""
         found = self._rest.union(*(self._known.get(sql, ()) for sql in self._played))
+        self.forget_touched()
+        return found
+
+    def forget_touched(self) -> None:
+        """From here on nothing was touched yet."""
         self._played.clear()
         self._rest.clear()
-        return found
 
     @contextmanager
     def open(self) -> Generator[None]:
@@ -81,14 +102,9 @@ class Guard:
         finally:
             self.opening = False
 
-    @contextmanager
-    def trust(self) -> Generator[None]:
+    def trust(self) -> Trust:
         """Statements of our own are not asked about."""
-        before, self.trusted = self.trusted, True
-        try:
-            yield
-        finally:
-            self.trusted = before
+        return self._trust
 
     def allow(self, action: int, first: str | None, second: str | None, schema: str | None, trigger: str | None) -> int:  # noqa: ARG002
         """SQLite's authorizer."""

@@ -3,7 +3,7 @@
 import base64
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from envmill.runtime.db import clock
 from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, Ran, translate
@@ -17,6 +17,9 @@ _JULIAN_DAY = 86_400_000
 _DATABASE = "main"
 _MOST_DESCRIBED = 512  # tools that write values into their SQL make a new statement each time
 
+Description: TypeAlias = tuple[tuple[str, ...], bool]
+"""What a statement is, for as long as the schema is: its columns, and whether it only reads."""
+_NOTHING: Description = ((), True)
 
 _adopted: list[Any] = []
 
@@ -49,8 +52,9 @@ class Sessions:
 
     def __init__(self, guard: Guard) -> None:
         self._guard, self._apsw = guard, _adopted[0]
-        self._columns: tuple[str, ...] = ()
-        self._described: dict[str, tuple[str, ...]] = {}
+        self._faults = (self._apsw.Error, OverflowError, ValueError, TypeError, KeyError)
+        self._description: Description = _NOTHING
+        self._described: dict[str, Description] = {}
         self._statements = 0
         self._single = False
         self._tables: Mapping[str, Table] = {}
@@ -62,14 +66,26 @@ class Sessions:
         self._connection.set_progress_handler(guard.tick, TICK)
         self._connection.create_scalar_function("random", clock.draw_integer, 0)
         self._connection.create_scalar_function("randomblob", clock.draw_blob, 1)
-        self._connection.exec_trace = self._trace
+        self._cursor = self._connection.cursor()
         with guard.trust():
             self.script(";".join(SETUP))
 
     def run(self, sql: str, parameters: Parameters = ()) -> Ran:
-        if ";" in sql.rstrip().rstrip(";"):
-            return self._run_cautiously(sql, parameters)
-        return self._run(sql, parameters)
+        known = self._described.get(sql)
+        if known is None:
+            return self._run_cautiously(sql, parameters) if ";" in sql.rstrip().rstrip(";") else self._run(sql, parameters)
+        columns, reads = known
+        before = 0 if reads else self._connection.total_changes()
+        try:
+            rows = self._cursor.execute(sql, parameters).fetchall()
+        except BaseException as error:
+            # A deadline may strike while rows are still to come: with the cursor goes what it began.
+            self._cursor.close(True)
+            self._cursor = self._connection.cursor()
+            if isinstance(error, self._faults):
+                raise self._translate(error) from None
+            raise
+        return Ran(columns, rows, 0 if reads else self._count_since(before))
 
     def script(self, sql: str) -> None:
         try:
@@ -84,7 +100,7 @@ class Sessions:
         return self._connection.total_changes()
 
     def watch(self, tables: Mapping[str, Table], seen: str = "") -> None:
-        self._tables, self._earlier = tables, base64.b64decode(seen)
+        self._tables, self._earlier = tables, base64.b64decode(seen) if seen else b""
         if self._session is not None:
             self._session.close()
         self._session = self._apsw.Session(self._connection, _DATABASE)
@@ -133,22 +149,26 @@ class Sessions:
             self._connection.execute(sql)
 
     def _run(self, sql: str, parameters: Parameters) -> Ran:
-        before, self._columns, self._statements = self._connection.total_changes(), (), 0
+        """A statement that is not known yet, in a cursor of its own that is asked what it is."""
+        before, self._description, self._statements = self._connection.total_changes(), _NOTHING, 0
+        cursor = self._connection.cursor()
+        cursor.exec_trace = self._describe
         try:
-            rows = self._connection.execute(sql, parameters).fetchall()
-        except self._apsw.ExecTraceAbort:
-            raise DbError("only one statement at a time") from None
-        except (self._apsw.Error, OverflowError, ValueError, TypeError, KeyError) as error:
+            rows = cursor.execute(sql, parameters).fetchall()
+        except self._faults as error:
             raise self._translate(error) from None
-        return Ran(self._columns, rows, self._connection.changes() if self._connection.total_changes() != before else 0)
+        return Ran(self._description[0], rows, self._count_since(before))
 
-    def _trace(self, cursor: Any, sql: str, parameters: Any) -> bool:  # noqa: ARG002
-        known = self._described.get(sql)
-        if known is None:
-            if len(self._described) >= _MOST_DESCRIBED:
-                self._described.clear()
-            known = self._described[sql] = tuple(column[0] for column in cursor.get_description())
-        self._columns = known
+    def _count_since(self, before: int) -> int:
+        """Rows the last statement changed, where the connection had written so many before it."""
+        return self._connection.changes() if self._connection.total_changes() != before else 0
+
+    def _describe(self, cursor: Any, sql: str, parameters: Any) -> bool:  # noqa: ARG002
+        """Told each statement before it runs, by its own text: what is noted under a text is a single statement."""
+        if len(self._described) >= _MOST_DESCRIBED:
+            self._described.clear()
+        self._description = tuple(column[0] for column in cursor.get_description()), cursor.is_readonly
+        self._described[sql] = self._description
         self._statements += 1
         return not (self._single and self._statements > 1)
 
@@ -177,6 +197,8 @@ class Sessions:
         return {name: value for name, value in zip(table.columns, row or (), strict=False) if value is not untouched}
 
     def _translate(self, error: BaseException) -> DbError:
+        if isinstance(error, self._apsw.ExecTraceAbort):
+            return DbError("only one statement at a time")
         if isinstance(error, self._apsw.BindingsError | KeyError):
             return DbError(WRONG_BINDINGS)
         return translate(self._guard, error, isinstance(error, self._apsw.ConstraintError | self._apsw.MismatchError))

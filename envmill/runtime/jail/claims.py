@@ -26,6 +26,8 @@ def check(claims: Any, reading: Reading) -> list[Message]:
         for claim in claims:
             observation = EMPTY | claim
             observations.append(observation)
+            if not claim:
+                continue
             # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
             if len(claim) == 1 and "parts" in claim and len(parts := claim["parts"]) == 1 and type(parts) is list:
                 # What nearly every call comes to; all else in it is ours.

@@ -21,9 +21,6 @@ _TICK = struct.pack("@ll", 0, round(TICK * 1e6))
 _PATIENCE = struct.pack("@ll", int(HARD), 0)
 
 
-_SLOW = PATIENT | {"settle"}
-
-
 class Died(Exception):
     """The process is gone or was killed. Observations that arrived before are kept."""
 
@@ -136,4 +133,4 @@ class Inmate:
 
 def _wait(following: str) -> float:
     """Seconds until the next frame is late. A session sends what it has before it constructs, so the next step tells."""
-    return HARD + CONSTRUCT if following in _SLOW else HARD
+    return HARD + CONSTRUCT if following in PATIENT else HARD

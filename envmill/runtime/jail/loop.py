@@ -14,7 +14,7 @@ from envmill.runtime.interface import Interface
 from envmill.runtime.jail import diagnosis, soil, wire
 from envmill.runtime.jail.deadline import Deadline, TimeUp
 from envmill.runtime.jail.fragments import make_fragment
-from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, UNBUILT, call, read
+from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, SOILED, call, read
 from envmill.runtime.jail.stock import Stock
 from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, spell
 from envmill.runtime.program import ProgramFault, Source
@@ -85,9 +85,7 @@ class Loop:
         for place, step in enumerate(steps):
             name = step["op"]
             slow = name != "call" and (name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large()))
-            # Settling is waited for as long as a construction is, and need not be told before one.
-            wait = slow and not (place == 1 and steps[0]["op"] == "settle")
-            if self._kept and (wait or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
+            if self._kept and (slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
                 self._send(done=False)
             spelled = self._spell(self._observe(step, each or place == end))
             self._kept.append(spelled)
@@ -145,8 +143,8 @@ class Loop:
 
     def _run(self, step: Message, hashed: bool) -> Message:
         name = step["op"]
-        if name in UNBUILT:
-            return self._settle() if name == "settle" else self._construct(name, step, hashed)
+        if name in CONSTRUCTIVE:
+            return self._construct(name, step, hashed)
         if self._unbuilt is not None:
             return read(self._unbuilt)
         observation = call(self._session, step) if name == "call" else OPERATIONS[name](self._session, step)
@@ -155,6 +153,8 @@ class Loop:
         return observation
 
     def _construct(self, name: str, step: Message, hashed: bool) -> Message:
+        if "settle" in step and (changed := self._settle()):
+            return self._failed(step, SOILED, f"The program changed {changed}.")
         if name == "reset":
             step = step | {"state": self._stock.fetch(step), "checked": hashed}
         observation = OPERATIONS[name](self._session, step)
@@ -164,13 +164,11 @@ class Loop:
             observation["state_hash"] = self._session.state_hash()
         return observation
 
-    def _settle(self) -> Message:
-        """Before a reset in place: whether the interpreter is as it was, apart from the program."""
+    def _settle(self) -> str:
+        """Before a reset in place: what is not as it was in the interpreter, apart from the program."""
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
-        if changed := soil.find_changed():
-            return read(fail("soiled", f"The program changed {changed}."))
-        return {}
+        return soil.find_changed()
 
     def _failed(self, step: Message, code: str, message: str) -> Message:
         reply = fail(code, message)

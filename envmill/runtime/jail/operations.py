@@ -18,10 +18,10 @@ CONSTRUCTIVE = frozenset(("load", "reset", "restore"))
 """They import and construct the program: they may take longer than a call, and `reset` and `restore` begin a session."""
 LOOKS = frozenset(("state", "changes", "snapshot"))
 """They spell the whole state: a large one takes longer than a call may."""
+SOILED = "soiled"
+"""The code with which a used process refuses a construction: its interpreter is not as it was."""
 PATIENT = CONSTRUCTIVE | LOOKS
 """They are given more time than a call."""
-UNBUILT = CONSTRUCTIVE | {"settle"}
-"""They need no constructed program; every other operation does."""
 
 
 def load(session: Session, step: Message) -> Message:  # noqa: ARG001

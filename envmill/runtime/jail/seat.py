@@ -3,8 +3,8 @@
 import time
 
 from envmill.runtime.jail.inmate import Died, Inmate
-from envmill.runtime.jail.ladder import EPISODES, SETTLE, Tape, agree, has_failed
-from envmill.runtime.jail.operations import CONSTRUCTIVE
+from envmill.runtime.jail.ladder import EPISODES, Tape, agree, has_failed, in_place
+from envmill.runtime.jail.operations import CONSTRUCTIVE, SOILED
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Message
 
@@ -67,11 +67,11 @@ class Seat:
             return []
         start = time.monotonic()
         try:
-            settled, *answers = inmate.play([SETTLE, *steps], until, self._hashes)
+            answers = inmate.play(in_place(steps), until, self._hashes)
         except Died:
             self._abandon()
             return []
-        if settled["outcome"] != "ok":
+        if answers[0]["code"] == SOILED:
             self._abandon()
             return []
         # A failure seen in a used process is not believed: the caller plays again.

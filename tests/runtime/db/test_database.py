@@ -75,6 +75,51 @@ def test_statement_is_refused_and_leaves_nothing(database: Database, db: Db, sql
     assert db.query("select count(*) as n from loans") == [{"n": 1}]
 
 
+def test_statement_met_again_is_held_to_the_same(database: Database, db: Db) -> None:
+    add, count = "insert into loans (id, tool, days) values (?, 'axe', ?)", "select id from loans where days > ?"
+    for name in ("b", "c"):
+        assert [db.execute(add, (name, 3)), db.query(count, (9,))] == [1, []]
+        for wrong, fault in (((name, 3), BrokenConstraint), ((f"{name}2", 0), BrokenConstraint), ((name,), DbError)):
+            with pytest.raises(fault):
+                db.execute(add, wrong)
+    assert [row["id"] for row in db.query(count, (2,))] == ["b", "c"]
+    database.reset()
+    assert (db.query(count, (0,)), database.changes()) == ([{"id": "a"}], [])
+
+
+class Cut(BaseException):
+    """What a deadline raises, wherever a statement is."""
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["first", "known"])
+def test_statement_that_is_cut_short_leaves_nothing_open(database: Database, db: Db, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    db.execute("insert into loans (id, tool) values ('b', 'axe')")
+    before, asked = database.state(), "update loans set days = 1 + abs(random()) % 3 returning id"
+    if known:
+        db.query(asked)
+        db.rollback()
+        db.execute("insert into loans (id, tool) values ('b', 'axe')")
+
+    def cut() -> None:
+        raise Cut
+
+    with monkeypatch.context() as patched:
+        patched.setattr(WORLD, "rng", cut)
+        with pytest.raises((Cut, DbError)):
+            db.query(asked)
+    assert (database.state(), len(database.changes())) == (before, 1)
+    database.commit()
+    assert len(db.query(asked)) == 2
+    database.reset()
+    assert (database.changes(), len(database.state()["loans"])) == ([], 1)
+
+
+def test_trust_that_a_deadline_left_open_is_no_tools(database: Database, db: Db) -> None:
+    database._guard.trust().__enter__()  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(DbError, match="PRAGMA"):
+        db.query("pragma foreign_keys = off")
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -98,9 +143,10 @@ def test_parameter_that_sqlite_cannot_store_is_named(db: Db, value: object) -> N
         db.query("select ? as x", [value])
 
 
-def test_two_columns_of_one_name_are_not_lost(db: Db) -> None:
+@pytest.mark.parametrize("more", ["", " where l.id = 'nobody'"], ids=["rows", "none"])
+def test_two_columns_of_one_name_are_not_lost(db: Db, more: str) -> None:
     with pytest.raises(DbError, match="AS"):
-        db.query("select l.id, n.id from loans l join notes n on n.loan = l.id")
+        db.query(f"select l.id, n.id from loans l join notes n on n.loan = l.id{more}")
 
 
 @pytest.mark.parametrize("ending", ["commit", "begin", "rollback", "end"])

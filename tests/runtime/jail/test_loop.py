@@ -6,6 +6,7 @@ import pytest
 
 from envmill.runtime.jail import loop
 from envmill.runtime.jail.loop import Loop
+from envmill.runtime.jail.operations import SOILED
 from envmill.runtime.jail.wire import Channel, Message, decode
 from envmill.runtime.program import Source
 
@@ -77,3 +78,13 @@ def test_slow_calls_go_one_by_one(recorder: Recorder, monkeypatch: pytest.Monkey
 def test_large_replies_go_before_they_fill_a_frame(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "_FRAME", 100)
     assert len(play(recorder, [RESET, *[CALL] * 6])) > 3
+
+
+def test_a_reset_in_place_is_refused_where_the_interpreter_changed(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = RESET | {"settle": True}
+    monkeypatch.setattr(loop.soil, "find_changed", lambda: "json")
+    play(recorder, [again, CALL, RESET, CALL])
+    refused, lost, fresh, called = (one for frame in recorder.frames for one in frame["observations"])
+    assert refused == lost
+    assert (refused["code"], refused["message"]) == (SOILED, "The program changed json.")
+    assert (fresh, len(called["parts"])) == ({"state_hash": fresh["state_hash"]}, 1)
