@@ -130,6 +130,8 @@ class Look:
     until: tuple[tuple[str, ...], ...] = ()
     """Of a terminal, what its look may end with: paths of the state, one of which amiss is all that the asker wants to know. The rest
     is `unasked` then."""
+    known: bool = False
+    """Of a terminal, whether it is enough what a machine showed that began alike and had come to the same files, where nothing runs."""
 
     def message(self) -> dict[str, Json]:
         return {"op": "state"}

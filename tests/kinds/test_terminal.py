@@ -17,6 +17,7 @@ from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks, derive_tables, find_recipe_faults
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Snapshot
 from envmill.sandbox.machines.files import MACHINE, read_machine
+from envmill.sandbox.machines.machine import check_health
 from tests.kinds.terminals import break_system, call, make_environment, make_scenario
 from tests.soak import count
 
@@ -128,6 +129,32 @@ async def test_whoever_looks_briefly_sees_who_loses_and_nobody_else(terminals: S
         said = [(brief.ending.final["health"][name], whole.ending.final["health"][name]) for name in BROKEN.initial_state["health"]]
         assert all(one in ("unasked", other) for one, other in said)
         assert brief.verdict.outcome == "fail" or brief.ending.final == whole.ending.final
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_an_equal_machine_showed_is_not_asked_again(terminals: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever could make it another one has it asked: a time, an attribute, a process, a file in memory or where anything may change."""
+    asked: list[str] = []
+
+    async def count_checks(*given: Any) -> dict[str, str]:
+        asked.append("")
+        return await check_health(*given)
+
+    monkeypatch.setattr("envmill.sandbox.machines.trust.check_health", count_checks)
+
+    async def look(command: str, *, known: bool = True) -> tuple[int, Any]:
+        asked.clear()
+        trial = await try_calls(BROKEN, SHARE, terminals, [call(command)], look=Look(known=known))
+        assert trial.ending is not None
+        return len(asked), trial.ending.final
+
+    assert await look("true", known=False) == (1, BROKEN.initial_state)
+    assert await look("cat /srv/survey/README; cd /tmp; kill $$") == (0, BROKEN.initial_state)
+    assert await look("true", known=False) == (1, BROKEN.initial_state)
+    others = ["echo >/tmp/x", "touch -d @1 /srv/survey/README", "sleep 100 &", "echo >/run/x", "echo >/root/x"]
+    others += ['python3 -c \'import os; os.setxattr("/srv/survey/README", "user.x", b"1")\' || echo >/tmp/x']
+    for command in others[: count(3, len(others))]:
+        assert await look(command) == (1, BROKEN.initial_state), command
 
 
 def test_nothing_is_left_out_where_a_part_of_the_rest_would_be_paid() -> None:

@@ -91,6 +91,7 @@ async def look_five_times(subject: Posed, means: Means) -> Finding:
 
 
 async def look_at_idlers(subject: Posed, means: Means) -> Finding:
+    await play_all(subject, means, [()])  # those that leave it so are known by it
     return await find_paid("S2", "attack_paid", subject, means, IDLERS) or keep("S2", {"attackers": list(IDLERS)})
 
 
@@ -116,7 +117,7 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
     }
     for name, script in _spoil_places(subject):
         try:
-            spoilt = (await play(subject, means, [*steps, script], brief=True)).replies[-1].parts
+            spoilt = (await play(subject, means, [*steps, script], brief=True, known=True)).replies[-1].parts
         except (BrokenMachine, SandboxError) as error:
             return fail("S4", "no_verdict", f"{name}: {error}")
         if spoilt and spoilt[0]["value"]["exit_code"] != _NOTHING:
@@ -151,7 +152,7 @@ async def look_at_collateral(subject: Posed, means: Means) -> Finding:
 async def look_at_other_routes(subject: Posed, means: Means) -> Finding:
     """Other orders, looking around first, a copy beside what is edited, a service restarted once more."""
     routes = list(_list_routes(subject))
-    for (name, commands), trial in zip(routes, await play_all(subject, means, [each for _, each in routes]), strict=True):
+    for (name, commands), trial in zip(routes, await play_all(subject, means, [each for _, each in routes], known=True), strict=True):
         if not isinstance(trial, Trial):
             return fail("S6", "no_verdict", f"{name}: {trial}")
         if trial.verdict.outcome != "pass":

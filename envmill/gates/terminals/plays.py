@@ -38,15 +38,19 @@ class BrokenMachine(Exception):
     """A play came to no verdict: the gate cannot say anything of the candidate."""
 
 
-async def play(subject: Posed, means: Means, commands: Sequence[str], turn: int = 0, *, brief: bool = False) -> Trial:
+async def play(
+    subject: Posed, means: Means, commands: Sequence[str], turn: int = 0, *, brief: bool = False, known: bool = False
+) -> Trial:  # fmt: skip
     """Another `turn` is another machine, the second of them one that was set up for it alone. Of a `brief` one no more may be known
-    than that it lost; what nobody touched is always looked at whole, for others ask about it as well."""
+    than that it lost; what nobody touched is always looked at whole, for others ask about it as well. What a `known` one came to may be
+    judged by the report of an equal machine."""
+    known = known and bool(commands)
     until = list_decisive(subject.scenario.verifier) if brief and commands else ()
     whole = _Key(subject.scenario.id, subject.environment.id, id(means.sandbox), tuple(commands), turn)
     key = whole if whole in _KEPT else whole._replace(until=until)
     if key not in _KEPT:
         calls = [Call(name=SHELL.name, arguments={"command": command}) for command in commands]
-        _KEPT[key] = await try_calls(subject.scenario, subject.environment, means.sandbox, calls, fresh=turn == 1, look=Look(until))
+        _KEPT[key] = await try_calls(subject.scenario, subject.environment, means.sandbox, calls, fresh=turn == 1, look=Look(until, known))
         if len(_KEPT) > _MOST:
             _KEPT.popitem(last=False)
     if _KEPT[key].verdict.outcome == "error":
@@ -74,13 +78,19 @@ def list_decisive(verifier: Verifier) -> tuple[tuple[str, ...], ...]:
 
 
 async def play_all(
-    subject: Posed, means: Means, plays: Iterable[Sequence[str]], turns: Iterable[int] = repeat(0), *, brief: bool = False
+    subject: Posed,
+    means: Means,
+    plays: Iterable[Sequence[str]],
+    turns: Iterable[int] = repeat(0),
+    *,
+    brief: bool = False,
+    known: bool = False,
 ) -> list[Trial | BrokenMachine | SandboxError]:
     """All of these at once; what kept one from being judged stands in its place."""
 
     async def attempt(commands: Sequence[str], turn: int) -> Trial | BrokenMachine | SandboxError:
         try:
-            return await play(subject, means, commands, turn, brief=brief)
+            return await play(subject, means, commands, turn, brief=brief, known=known)
         except (BrokenMachine, SandboxError) as error:
             return error
 
@@ -94,7 +104,7 @@ def list_steps(subject: Posed) -> list[str]:
 
 async def find_paid(gate: str, reason: str, subject: Posed, means: Means, plays: dict[str, Sequence[str]]) -> Finding | None:
     """The first of these that passes or earns anything, or what kept one from being judged."""
-    for (name, commands), trial in zip(plays.items(), await play_all(subject, means, plays.values(), brief=True), strict=True):
+    for (name, commands), trial in zip(plays.items(), await play_all(subject, means, plays.values(), brief=True, known=True), strict=True):
         if not isinstance(trial, Trial):
             return fail(gate, "no_verdict", f"{name}: {trial}")
         verdict = trial.verdict

@@ -37,6 +37,7 @@ _MUCH = 16 << 20
 """Bytes beyond which a command that prints on is read more slowly: the keeper's own time is bounded by nothing else."""
 _BORROWED = 1 << 20
 """Bytes that are taken from background jobs while nobody asks for anything; beyond that they wait."""
+_IN_MEMORY = ("/run", "/run/lock", "/dev/shm")
 _BASH = "/bin/bash"
 _CLEAN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb", "SHELL": _BASH}
 
@@ -263,6 +264,13 @@ class Keeper:
         if self._shell:
             self._leave_shell(self._shell)
         return {"outcome": "done"}, b""
+
+    def _do_still(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
+        """Whether nothing runs but this one and its shell, and the file systems in memory are empty: then files are all there is."""
+        own = {os.getpid(), self._shell.pid if self._shell else 0}
+        runs = any(pid not in own for pid, *_ in _list_processes())
+        kept = {path.name for folder in _IN_MEMORY for path in Path(folder).iterdir()} - {"lock"}
+        return {"outcome": "done", "still": not runs and not kept}, b""
 
     def _do_signal(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
         """To every process but this one."""

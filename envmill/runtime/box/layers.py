@@ -32,6 +32,8 @@ class Entry(NamedTuple):
     """Where a link leads."""
     hides: bool
     """A folder of which nothing below it shows."""
+    marked: bool
+    """Whether it bears attributes of somebody else than the overlay, as finer rights are."""
 
 
 def list_entries(layer: Path) -> Iterator[Entry]:
@@ -56,20 +58,26 @@ def _walk(folder: int, inside: str, left: int) -> Iterator[Entry]:
         for entry in sorted(entries, key=lambda one: one.name):
             path, seen = f"{inside}/{entry.name}", entry.stat(follow_symlinks=False)
             if not stat.S_ISDIR(seen.st_mode):
-                yield Entry(path, seen, os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else "", hides=False)
+                target = os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else ""
+                yield Entry(path, seen, target, False, _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")))
                 continue
             below = os.open(entry.name, _FOLDER, dir_fd=folder)
             try:
-                yield Entry(path, seen, "", _hides(below))
+                attributes = _list_attributes(f"/proc/self/fd/{below}/.")
+                yield Entry(path, seen, "", any(name.endswith("overlay.opaque") for name in attributes), _is_marked(attributes))
                 yield from _walk(below, path, left - 1)
             finally:
                 os.close(below)
 
 
-def _hides(folder: int) -> bool:
+def _list_attributes(path: str) -> list[str]:
     with suppress(OSError):  # no attributes here at all
-        return any(name.endswith("overlay.opaque") for name in os.listxattr(folder))
-    return False
+        return os.listxattr(path, follow_symlinks=False)
+    return []
+
+
+def _is_marked(attributes: list[str]) -> bool:
+    return any(".overlay." not in name for name in attributes)
 
 
 def tell_kind(seen: os.stat_result) -> str:

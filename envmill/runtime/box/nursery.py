@@ -207,11 +207,13 @@ class Nursery:
         told = {"written": found, "mounts": mounts.splitlines()}
         return told if len(json.dumps(told)) < _TOLD else {"too_many": len(found)}
 
-    def _tell(self, entry: Entry) -> tuple[str, str, bool, str, str]:
-        """Its path and kind, whether it hides what is below, rights and owners as they are inside, and what else tells it from another."""
+    def _tell(self, entry: Entry) -> tuple[str, str, bool, bool, int, str, str]:
+        """Its path and kind, whether it hides what is below, whether it is marked, its time, rights and owners as they are inside, and
+        what else tells it from another."""
         seen, kind = entry.seen, tell_kind(entry.seen)
         told = f"{seen.st_size} {seen.st_ctime_ns}" if kind == "file" else entry.target
-        return entry.path, kind, entry.hides, f"{seen.st_mode:o} {self._name(seen.st_uid)}:{self._name(seen.st_gid)}", told
+        owner = f"{seen.st_mode:o} {self._name(seen.st_uid)}:{self._name(seen.st_gid)}"
+        return entry.path, kind, entry.hides, entry.marked, seen.st_mtime_ns, owner, told
 
     def _name(self, owner: int) -> int:
         """A user of the box, as it is called in there."""

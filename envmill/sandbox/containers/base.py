@@ -98,6 +98,10 @@ class Entry(NamedTuple):
     """file, folder, link, removed, other."""
     hides: bool
     """A folder of which nothing below it shows."""
+    marked: bool
+    """Whether it bears attributes, as finer rights are: what they say is not told."""
+    changed: int
+    """When its content was changed, in nanoseconds; a command can set it."""
     owner: str
     """Mode and owners, as they are inside."""
     told: str
@@ -154,6 +158,10 @@ class Container(Protocol):
 
     async def list_written(self) -> Written | None:
         """What `changes` says, and what each of them is, without a program in the container; None where the engine cannot tell."""
+        ...
+
+    async def is_still(self) -> bool:
+        """Whether nothing runs besides its shell and nothing is kept in memory, so that its files are all there is of it."""
         ...
 
     async def quell(self) -> None:

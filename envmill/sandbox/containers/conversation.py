@@ -76,6 +76,10 @@ class Conversation(asyncio.Protocol):
             raise SandboxError(f"Files could not be compared: {answer['reason']}. {_MEND}")
         return {path: Digest(mark, content) for path, (mark, content) in answer["digests"].items()}
 
+    async def is_still(self) -> bool:
+        answer, _ = await self.ask({"op": "still"})
+        return answer["outcome"] == "done" and answer["still"]
+
     async def ask(self, request: dict[str, Any], content: bytes = b"", seconds: float = 0.0) -> tuple[dict[str, Any], bytes]:
         """One request and its reply."""
         async with self._turn:

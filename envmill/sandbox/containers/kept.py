@@ -46,6 +46,9 @@ class Kept(ABC):
     async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
         return await self._talking().digest(paths, known)
 
+    async def is_still(self) -> bool:
+        return await self._talking().is_still()
+
     async def list_written(self) -> Written | None:
         return None
 

@@ -14,6 +14,7 @@ from envmill.sandbox.containers import Container, Digest, Entry, Written
 from envmill.sandbox.machines.healthy import Healthy, quote
 from envmill.sandbox.machines.inside.frame import SKIPPED, spell
 from envmill.sandbox.machines.machine import JUDGE, PROGRAMS, put, run
+from schemas.base import digest
 
 VOLATILE = ("/var/log/services.log", "/var/tmp", "/root", "/home", "/var/cache/ldconfig")
 """What changes on any machine at work."""
@@ -76,16 +77,41 @@ async def list_frame(container: Container, healthy: Healthy, ground: Ground | No
     return Frame(over, ground.frame)
 
 
-async def list_touched(container: Container, healthy: Healthy, before: Frame, ground: Ground) -> list[str]:
-    """Paths that differ, told while everything goes on running, and so never enough; none where the engine cannot tell."""
-    over = await _list_over(container, healthy, ground)
-    return [] if over is None else before.find_changed(Frame(over, ground.frame))
+class Touched(NamedTuple):
+    """What differs from an earlier frame."""
+
+    paths: list[str]
+    name: str
+    """Names all that was written; empty where more was than can be named, or some of it where a frame does not look."""
+
+
+async def list_touched(container: Container, healthy: Healthy, before: Frame, ground: Ground) -> Touched | None:
+    """Told while everything goes on running, and so never enough; None where that is not clear."""
+    if (written := await _find_written(container)) is None or (held := await _read_own(container, healthy, written)) is None:
+        return None
+    paths = before.find_changed(Frame(_write_over(healthy, ground, written, held), ground.frame))
+    return Touched(paths, _name_written(healthy, written, held))
+
+
+def _name_written(healthy: Healthy, written: Written, held: Mapping[str, Digest]) -> str:
+    """Times that a command can set count as well: programs go by them."""
+    for entry in written.entries:
+        passing = entry.path.split("/")[1] in _UNSEEN or not _leave_out(healthy, [(entry.path, "")])
+        if entry.marked or (passing and (entry.kind != "folder" or entry.hides)):
+            return ""
+    told = [[*entry[:-1], held[entry.path].content if entry.path in held else entry.told] for entry in written.entries]
+    return digest([sorted(told), _list_mounts(written)])
 
 
 async def _list_over(container: Container, healthy: Healthy, ground: Ground) -> dict[str, str | None] | None:
     """What was written over the ground; None where that is not clear, or is more than is told."""
-    if (written := await _find_written(container)) is None:
+    if (written := await _find_written(container)) is None or (held := await _read_own(container, healthy, written)) is None:
         return None
+    return _write_over(healthy, ground, written, held)
+
+
+async def _read_own(container: Container, healthy: Healthy, written: Written) -> dict[str, Digest] | None:
+    """What the system's own files hold; None where one is too large to be read, or went meanwhile."""
     own = [entry.path for entry in written.entries if _is_read(healthy, entry)]
     if any(spell(path) != path for path in own):
         return None
@@ -93,8 +119,7 @@ async def _list_over(container: Container, healthy: Healthy, ground: Ground) -> 
         held = await container.digest(own, {}) if own else {}
     except SandboxError:
         return None
-    # A file that is too large to be read, or went meanwhile, has none.
-    return _write_over(healthy, ground, written, held) if all(path in held and len(held[path].content) == _DIGEST for path in own) else None
+    return held if all(path in held and len(held[path].content) == _DIGEST for path in own) else None
 
 
 async def _find_written(container: Container) -> Written | None:
@@ -109,14 +134,18 @@ def _write_over(healthy: Healthy, ground: Ground, written: Written, held: Mappin
     entries = [entry for entry in written.entries if entry.path.split("/")[1] not in _UNSEEN]
     there = {spell(entry.path) for entry in entries if entry.kind != "removed"}
     gone = [path for entry in entries for path in _list_hidden(ground, entry) if path not in there]
-    mounts = [line.split() for line in written.mounts]
-    listed = [(f"mount {place} {source}", kind) for source, place, kind, *_ in mounts]
+    listed = _list_mounts(written)
     listed += [
         (spell(entry.path), spell(f"{entry.owner} {held[entry.path].content if entry.path in held else entry.told}"))
         for entry in entries
         if entry.kind != "removed"
     ]
     return {**{path: None for path in gone if path in ground.frame}, **_leave_out(healthy, listed)}
+
+
+def _list_mounts(written: Written) -> list[tuple[str, str]]:
+    """Without their options, which name the container."""
+    return [(f"mount {place} {source}", kind) for source, place, kind, *_ in map(str.split, written.mounts)]
 
 
 def _list_hidden(ground: Ground, entry: Entry) -> Iterator[str]:

@@ -18,7 +18,7 @@ from envmill.sandbox.machines.frame import Ground, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import run, set_up
 from envmill.sandbox.machines.starting import break_down, make_breaks
-from envmill.sandbox.machines.trust import Reference, take_ground, take_reference
+from envmill.sandbox.machines.trust import Examined, Reference, take_ground, take_reference
 from schemas.base import digest
 from schemas.system import MachineState
 
@@ -45,6 +45,8 @@ class _Stage:
     running: bytes = b""
     """What stood in /run, packed."""
     ground: Ground | None = None
+    reports: dict[str, Examined] = field(default_factory=dict[str, Examined])
+    """What machines that began here came to → what they showed."""
 
 
 Up: TypeAlias = Callable[[Layer | None], Awaitable[Container]]
@@ -91,7 +93,8 @@ class Stages:
             unpack = f"tar -C {RUNNING} -xpf -\n" if stage.running else ""
             # What was broken may well keep a service from starting.
             await run(container, f"{unpack}{SERVICES} start", given=stage.running)
-            return Begun(container, await take_reference(container, healthy, ground))
+            reference = await take_reference(container, healthy, ground)
+            return Begun(container, reference._replace(reports=stage.reports))
         except BaseException:
             await container.down()
             raise

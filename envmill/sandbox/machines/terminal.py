@@ -76,8 +76,8 @@ class Terminal:
                 return await self._reset(step)
             case Invoke(call=call):
                 return await self._call(call)
-            case Look(until=until):
-                return await self._look(until)
+            case Look(until=until, known=known):
+                return await self._look(until, known)
             case Snapshot():
                 return await self._snapshot()
             case Restore(snapshot=snapshot):
@@ -111,10 +111,10 @@ class Terminal:
             return _answer("rejection", "invalid_arguments", str(error))
         return _answer("ok", parts=[{"type": "json", "value": tell(ran)}])
 
-    async def _look(self, until: Sequence[Sequence[str]]) -> Observation:
+    async def _look(self, until: Sequence[Sequence[str]], known: bool) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
-        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until)
+        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until, known)
         state = spell_state(self._healthy, self._begun, found)
         return Observation("ok", [], "", "", digest(state), state)
 
