@@ -65,6 +65,16 @@ def test_how_the_records_stand_is_a_reason_whatever_the_rule_calls_it() -> None:
     assert all(re.search(str(fact.value), "Bastian Roth is inside already.") for fact in facts)
 
 
+def test_a_day_is_a_reason_as_the_records_write_it_and_a_limit_as_the_rule_does() -> None:
+    facts = _list_reasons("blood_bank", "take_donation", "days.")
+    assert facts
+    for fact in facts:
+        (gap,) = re.findall(r"\d+", fact.name)
+        assert re.search(str(fact.value), f"Only {gap} days later.")
+        assert re.search(r"\d{4}-\d\d-\d\d", str(fact.value))
+        assert not re.search(str(fact.value), "Two donors are waiting; I passed it on.")
+
+
 def test_the_name_of_what_is_spoken_of_is_no_reason() -> None:
     colours = load_domain("kindergarten_groups").collections["groups"].attributes["colour"].one_of
     assert not [fact for fact in _list_reasons("kindergarten_groups", "move_carer") if any(each in str(fact.value) for each in colours)]

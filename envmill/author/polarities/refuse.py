@@ -37,6 +37,10 @@ from schemas.scenario import CallPattern, Fact
 FOLDS = {"count", "total", "highest", "some"}
 SHORTEST = 4
 LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|fewer"
+DATED = r"\d+ [A-Z][a-z]+ \d{4} (\d{4}-\d\d-\d\d)"
+"""A day as people write it and as the records do."""
+LEAST_TOLD = 10
+"""A number of the rule that nobody says by chance."""
 COMMON = frozenset(
     re.findall(
         r"\S+",
@@ -47,7 +51,7 @@ COMMON = frozenset(
         "part please possible question reason record records rule rules same says should somebody something sorry stand stands status "
         "still sure take taken takes tell thank thanks than that their them then there these they thing things this those time times "
         "together told under undone used wait were what when where which while whose will wish with within without work works would "
-        "written",
+        "written pass passed passes",
     )
 )
 """Words that a refusal may hold whatever its reason."""
@@ -190,7 +194,12 @@ def _tell_reason(wish: Wish, rule: Rule, world: World) -> str:
 def _tell_decisive(wish: Wish, rule: Rule, world: World) -> str:
     """The same without what only names something: "yellow" is whose carers are too few, not that they are."""
     scope = _bind(wish, world)
-    return fill(rule.says, lambda field: spell_value(world.value(parse_expression(field), scope)) if field in rule.that else "")
+
+    def say(field: str) -> str:
+        value = world.value(parse_expression(field), scope) if field in rule.that else ""
+        return f"{spell_value(value)} {value}" if isinstance(value, str) and spell_value(value) != value else spell_value(value)
+
+    return fill(rule.says, say)
 
 
 def _list_standing(rule: Rule) -> str:
@@ -207,14 +216,22 @@ def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]
     rules = f"{wanted} {world.domain.tell(rule)}"
     others = _list_others(wish.operation, rule, world)
     known = " ".join([request, policy_of(world.domain), _list_said(wish.operation, world), *others]).lower()
-    numbers = [each for each in re.findall(r"(?<![\w.-])\d+(?![\w.-])", seen) if int(each) > 1 and not stands_in(int(each), request)]
-    telling = [each for each in [*_cut_stems(seen), *numbers] if not re.search(_spell_pattern([each]), known)]
+    numbers = [each for each in _list_numbers(re.sub(DATED, " ", seen)) if int(each) > 1 and not stands_in(int(each), request)]
+    days = [each[1] for each in re.finditer(DATED, seen)]
+    telling = [each for each in [*_cut_stems(seen), *days, *numbers] if not re.search(_spell_pattern([each]), known)]
     if not telling:
         # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
         return []
     limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, f"{seen} {rules}") else []
-    more = [each for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits] if not re.search(_spell_pattern([each]), known)]
+    told = [each for each in _list_numbers(rules) if int(each) >= LEAST_TOLD]
+    more = [
+        each for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits, *told] if not re.search(_spell_pattern([each]), known)
+    ]
     return [*dict.fromkeys([*telling, *more])]
+
+
+def _list_numbers(text: str) -> list[str]:
+    return re.findall(r"(?<![\w.-])\d+(?![\w.-])", text)
 
 
 def _list_said(operation: Operation, world: World) -> str:
