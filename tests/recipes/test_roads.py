@@ -1,11 +1,12 @@
 """Errands are judged by what stands there: another honest road is paid, a short cut is not, and what nobody asked for has to stay."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
 
 from envmill.author.errands.base import load_deeds, tell
-from envmill.author.errands.compose import compose_deeds, list_asked
+from envmill.author.errands.compose import Job, compose_deeds, list_asked
 from envmill.author.errands.worlds import WORLDS
 from envmill.drafting.errands.images import read_image
 from envmill.drafting.errands.trying import Trial, try_solution
@@ -48,8 +49,24 @@ async def test_a_road_is_paid_when_it_leads_there(terminals: Sandbox, name: str)
     assert (trial.reason == "") is ROADS[name].holds, trial
 
 
+@pytest.mark.soak(area="terminal")
+@pytest.mark.skipif(count(0, 1) == 0, reason="every deed of every category: make soak AREA=terminal")
+@pytest.mark.parametrize("category", sorted(WORLDS))
+@pytest.mark.asyncio(loop_scope="module")
+async def test_every_deed_holds_alone_and_with_all_others(terminals: Sandbox, category: str) -> None:
+    deeds = load_deeds(category)
+    for chosen in (*((each,) for each in deeds), deeds):
+        job = compose_deeds(of(category).brief, SEED, chosen)
+        trial = await try_commands(job, job.commands, terminals)
+        assert (trial.reason, bool(trial.goals)) == ("", True), ([each.name for each in chosen], trial)
+
+
 async def walk(road: Road, sandbox: Sandbox) -> Trial:
     job = compose_deeds(of(road.category).brief, SEED, [each for each in load_deeds(road.category) if each.name in road.deeds])
-    healthy = read_image(job.image, road.category, "about", "Apache-2.0")
+    return await try_commands(job, [tell(road.command, job.world.values)], sandbox)
+
+
+async def try_commands(job: Job, commands: Sequence[str], sandbox: Sandbox) -> Trial:
+    healthy = read_image(job.image, "errand", "about", "Apache-2.0")
     healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
-    return await try_solution(healthy, job.errand, [tell(road.command, job.world.values)], sandbox, doubted=False)
+    return await try_solution(healthy, job.errand, commands, sandbox, doubted=False)
