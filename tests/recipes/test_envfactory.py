@@ -220,11 +220,11 @@ def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: 
 
 
 def pick_shared(settings: Settings) -> tuple[Scenario, Environment]:
-    """A kept scenario in which the user has to act."""
+    """A scenario in which the user has to act, and that went out."""
     lake = Lake(settings.lake)
     homes = {one.id: one for one in lake.read(Environment, "r1")}
     kept = ask(
-        settings, "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = 'verify' and outcome = 'kept'"
+        settings, "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = 'filter' and outcome = 'kept'"
     )
     one = next(one for one in lake.read(Scenario, "r1") if needs_user(one) and (one.id,) in kept)
     return one, homes[one.environment]

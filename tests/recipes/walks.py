@@ -38,16 +38,22 @@ class Walked:
     chains: bool = False
     """Whether every scenario of it comes with a chain."""
     few: int = 1
-    """Scenarios of an environment under `make test`: with its first seed one recipe begins with those where nothing is to be done."""
+    """Scenarios of an environment under `make test`."""
+    acts: bool = False
+    """Whether under `make test` all have something to be done: which have not hangs on every word of the environment."""
 
 
 WALKS: dict[RecipeName, Walked] = {
     "awm": Walked(27, runs=2),
     "scaleenv": Walked(27, runs=2, chains=True),
-    "envfactory": Walked(35, runs=2, chains=True, few=2),
+    "envfactory": Walked(35, runs=2, chains=True, few=3, acts=True),
     "agentscaler": Walked(72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True),
 }
 """Recipe → its soak."""
+
+
+MIX = RunConfig.model_fields["polarities"].default
+"""Polarities as a run has them that is told nothing."""
 
 
 async def walk_recipe(recipe: RecipeName, folder: Path) -> list[Settings]:
@@ -63,6 +69,7 @@ async def _walk(recipe: RecipeName, settings: Settings, seed: int) -> Settings:
         documents=walked.documents if count(0, 1) else "",
         environments=count(2, walked.environments),
         scenarios=count(walked.few, SCENARIOS),
+        polarities=MIX if count(0, 1) or not walked.acts else {"achieve": 1},
         attempts=2,
         search=count(20, 400),
         seed=seed,
