@@ -84,6 +84,7 @@ class Tables:
     def __init__(self, schema: str, world: World) -> None:
         self._schema, self._world = schema, world
         self._database: Any = None
+        self._make_db: Any = None
         self._loaded: tuple[bytes, int, int] | None = None
         self._after: dict[str, Json] | None = None
 
@@ -109,7 +110,8 @@ class Tables:
         return self._database.state()
 
     def settle(self) -> None:
-        self._database.commit()
+        if self._database.in_call:
+            self._database.commit()
 
     def revert(self) -> None:
         self._database.rollback()
@@ -131,15 +133,13 @@ class Tables:
 
     def _open(self) -> Any:
         if self._database is None:
-            from envmill.runtime.db import Database  # only where it is wanted: SQLite is no part of other sessions' memory
+            from envmill.runtime.db import Database, Db  # only where it is wanted: SQLite is no part of other sessions' memory
 
-            self._database = Database(self._schema)
+            self._database, self._make_db = Database(self._schema), Db
         return self._database
 
     def _give(self) -> Any:
-        from envmill.runtime.db import Db
-
-        return Db(self._database)
+        return self._make_db(self._database)
 
 
 def hold(schema: str, world: World) -> Holding:

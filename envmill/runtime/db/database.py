@@ -36,7 +36,8 @@ class Database:
     def __init__(self, schema: str, backend: MakeBackend | None = None, budget: int = BUDGET) -> None:
         self._guard = Guard(budget)
         self._backend = (backend or pick_backend())(self._guard)
-        self._in_call = False
+        self.in_call = False
+        """Whether the running call has written, so that its savepoint is open."""
         self._memo: tuple[int, str] = (-1, "")
         try:
             with self._guard.open():
@@ -68,9 +69,7 @@ class Database:
     def reset(self) -> None:
         """Back to the loaded rows: rolled back, or put back whole after a restore and where somebody ended the transaction."""
         with self._guard.trust():
-            kept = self._at_base and self._backend.in_transaction()
-            self._leave_transaction()
-            if not kept:
+            if not (self._leave_transaction() and self._at_base):
                 self._replace(self._base)
             self._begin()
 
@@ -80,19 +79,19 @@ class Database:
             spelled: Parameters = spell_parameters(parameters)  # pyright: ignore[reportAssignmentType]
         except ValueError as error:
             raise DbError(str(error)) from None
-        if not self._in_call and sql.lstrip()[:6].lower() != "select":
+        if not self.in_call and sql.lstrip()[:6].lower() != "select":
             self._savepoint()
         self._guard.start(sql)
         return self._backend.run(sql, spelled)
 
     def commit(self) -> None:
         """What the call wrote stays, until the next reset."""
-        if self._in_call:
+        if self.in_call:
             self._end_call(_RELEASE)
 
     def rollback(self) -> None:
         """What the call wrote since its start, or its last commit, is undone."""
-        if self._in_call:
+        if self.in_call:
             self._end_call(_UNDO, _RELEASE)
 
     def changes(self) -> list[RowChange]:
@@ -141,23 +140,25 @@ class Database:
         return self._backend.run(sql).rows
 
     def _begin(self, seen: str = "", *, at_base: bool = True) -> None:
-        self._in_call, self._at_base, self._memo = False, at_base, (-1, "")
+        self.in_call, self._at_base, self._memo = False, at_base, (-1, "")
         self._guard.forget_touched()
         self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
         self._backend.run(_BEGIN)
 
-    def _leave_transaction(self) -> None:
-        self._in_call = False
-        if self._backend.in_transaction():
+    def _leave_transaction(self) -> bool:
+        """Whether there was one to leave."""
+        self.in_call = False
+        if open := self._backend.in_transaction():
             self._backend.run(_ROLLBACK)
+        return open
 
     def _savepoint(self) -> None:
         with self._guard.trust():
             self._backend.run(_SAVEPOINT)
-        self._in_call = True
+        self.in_call = True
 
     def _end_call(self, *statements: str) -> None:
-        self._in_call = False
+        self.in_call = False
         with self._guard.trust():
             for statement in statements:
                 self._backend.run(statement)

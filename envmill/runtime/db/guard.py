@@ -153,8 +153,8 @@ _PLAIN = frozenset((str, float, bytes, type(None)))
 
 def spell_parameters(parameters: object) -> Sequence[object] | Mapping[str, object]:
     """Parameters in the types SQLite stores, or ValueError naming the one that is not."""
-    if type(parameters) is tuple and _PLAIN.issuperset(map(type, row := cast("tuple[object, ...]", parameters))):
-        return row
+    if type(parameters) is tuple and _PLAIN.issuperset(map(type, parameters)):  # pyright: ignore[reportUnknownArgumentType]
+        return parameters  # pyright: ignore[reportUnknownVariableType]
     if isinstance(parameters, dict):
         return {str(name): _spell(f":{name}", value) for name, value in cast("dict[Any, object]", parameters).items()}
     if isinstance(parameters, (list, tuple)):

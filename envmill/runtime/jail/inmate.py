@@ -91,7 +91,9 @@ class Inmate:
 
     def _name_state(self, step: Message) -> Message:
         if self._keys.holds(step["key"]):
-            return {name: value for name, value in step.items() if name != "state"}
+            named = step.copy()
+            named.pop("state", None)
+            return named
         self._keys.put(step["key"], large=step.get("large", False))
         return step
 

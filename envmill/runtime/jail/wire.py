@@ -8,6 +8,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 Message: TypeAlias = dict[str, Any]
@@ -54,20 +55,17 @@ class _Codec:
 _codec: Any = _Codec
 embed: Any = None
 """Makes a value of a message out of JSON that is spelled already, where the codec can copy such."""
-_strict = 0
+spell_strictly: Any = None
+"""Makes bytes of such a part, or TypeError."""
 
 
 def adopt_codec(name: str) -> None:
     """Use a module that has `loads`, and `dumps` to bytes. This folder depends on none, so its user names it."""
-    global _codec, embed, _strict
+    global _codec, embed, spell_strictly
     _codec = importlib.import_module(name)
-    _strict = getattr(_codec, "OPT_STRICT_INTEGER", 0)
-    embed = getattr(_codec, "Fragment", None) if _strict else None
-
-
-def spell_strictly(value: Any) -> bytes:
-    """A part of a payload, or TypeError; only a codec that can embed knows how."""
-    return _codec.dumps(value, option=_strict)
+    strict = getattr(_codec, "OPT_STRICT_INTEGER", 0)
+    embed = getattr(_codec, "Fragment", None) if strict else None
+    spell_strictly = partial(_codec.dumps, option=strict)
 
 
 class Closed(Exception):

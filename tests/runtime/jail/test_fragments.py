@@ -24,10 +24,10 @@ from envmill.runtime.reply import parts_of
 @pytest.fixture(autouse=True)
 def _codec() -> Iterator[None]:
     """As in the factory's own jail; afterwards as it was."""
-    before = wire._codec, wire.embed, wire._strict
+    before = wire._codec, wire.embed, wire.spell_strictly
     wire.adopt_codec("orjson")
     yield
-    wire._codec, wire.embed, wire._strict = before
+    wire._codec, wire.embed, wire.spell_strictly = before
 
 
 class Colour(enum.Enum):
