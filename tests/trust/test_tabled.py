@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from envmill.author.truth import find_truth
 from envmill.gates import w5, w12
-from envmill.gates.base import Built, Finding, Means
-from envmill.sandbox import Sandbox
+from envmill.gates.base import Built, Finding, Means, Posed
+from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import ROOT
 from schemas.run import RecipeName
 from tests.author.questions import SAMPLE, SEED
 from tests.soak import count
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Outcome
-from tests.trust.posing import ANYTHING
+from tests.trust.posing import ANYTHING, Spot
 from tests.trust.recipe_page import write_recipe_page
 from tests.trust.table import Plan, read_outcomes, run, work
-from tests.trust.tabled import LINES, list_kinds, make_faulty
+from tests.trust.tabled import LINES, list_kinds, make_faulty, pose_at
 from tests.trust.test_table import check_outsiders, check_truth
 
 SURE = ("missing_where", "renamed_tool", "leaked_tool")
@@ -82,3 +83,18 @@ async def test_what_only_sql_gets_wrong_is_seen(
     assert isinstance(built, Built)
     finding = await look(built, Means(jail, seed=SEED))
     assert (finding.outcome, finding.reason) == ("dropped", reason)
+
+
+@pytest.mark.parametrize(("theme", "number", "place"), [("laboratory_samples", 4, 0), ("crop_planning", 7, 2)])
+async def test_the_truth_knows_the_end_of_a_right_path_where_columns_spell_numbers_their_way(
+    theme: str, number: int, place: int, jail: Sandbox
+) -> None:
+    posed = await pose_at("awm", Spot(theme, number, place, "achieve"), "scenario", "", jail)
+    assert isinstance(posed, Posed)
+    scenario = posed.scenario
+    reset = Reset(scenario.initial_state, scenario.clock, scenario.seed)
+    *_, end = await jail.play(Program.of(posed.environment), [reset, *map(Invoke, scenario.oracle), Look()])
+    truth = find_truth(scenario, posed.environment, SEED)
+    assert callable(truth)
+    assert truth(end.state)
+    assert not truth(scenario.initial_state)
