@@ -19,6 +19,7 @@ from tests.bench.plane.server import FIND, ORDER, RESET, Server, pin, read_pss
 from tests.bench.plane.timing import Row, Times, row
 
 SESSIONS = 64
+UNKNOWN: Message = {**CALL, "name": "nothing"}
 STARTS = 20
 
 
@@ -44,7 +45,8 @@ def measure() -> list[Row]:
 
 def _measure_calls(template: Template, plain: Plain, server: Server) -> Iterator[Row]:
     seat = _seat(template)
-    works = [_ask(seat, CALL), _ask(seat, WRITE), lambda: server.call(FIND), lambda: server.call(ORDER)]
+    refused = lambda: seat.play([UNKNOWN], soon())  # noqa: E731
+    works = [_ask(seat, CALL), _ask(seat, WRITE), refused, lambda: server.call(FIND), lambda: server.call(ORDER)]
     times, native, native_write = [Times() for _ in works], Times(), Times()
     for _ in range(12):
         for work, taken in zip(works, times, strict=True):
@@ -52,10 +54,12 @@ def _measure_calls(template: Template, plain: Plain, server: Server) -> Iterator
         native.taken += plain.take("call", 150)
         native_write.taken += plain.take("write", 150)
     seat.close()
-    call, write, served, served_write = times
+    call, write, wire, served, served_write = times
     beside = "p50; beside the native interface in a plain child process"
     yield row("call", f"a tool that reads one row by its key, all layers, pinned, {beside}", call.p50, native.p50)
     yield row("call_pinned", f"the same by itself; p99 {call.p99:.0f} µs", call.p50)
+    yield row("call_wire", "of it: the way there and back, as a call of a tool that there is not takes it", wire.p50)
+    yield row("call_child", "of it: the native interface, as the plain child process takes it", native.p50)
     yield row("call_write", f"a tool that writes one row and reads it, {beside}", write.p50, native_write.p50)
     yield row(
         "server_call", "the reading call of a FastAPI+SQLite server over a raw keep-alive socket; beside the jailed", served.p50, call.p50
@@ -86,6 +90,7 @@ def _measure_resets(template: Template, plain: Plain, server: Server) -> Iterato
             taken.p50,
             native.p50,
         )
+    yield row("undo_child", "of it: the same in a plain child process, 8 KB of rows, without wire", native.p50)
     yield row("server_reset", "reset of the server by a copy of its file, 8 KB of rows; beside the jailed", served.p50, undone[8].p50)
 
 
