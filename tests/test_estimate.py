@@ -16,7 +16,7 @@ from envmill.settings import Settings
 from schemas.run import RunConfig
 from tests.test_walk import ask, settings_in, walk_line
 
-CONFIG = RunConfig(environments=1, scenarios=2, attempts=4, search=10, seed=3, mistakes=0.0, probe="careless", teacher="skilled@0.9")
+CONFIG = RunConfig(environments=1, scenarios=2, attempts=4, search=10, seed=5, mistakes=0.0, probe="careless", teacher="skilled@0.9")
 ACTED = CONFIG.model_copy(update={"policy": "openai:m@box"})
 
 

@@ -1,5 +1,6 @@
 """Up, down and what users run into between them, on a real server."""
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,8 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
         (run, "finished"),
         (f"{run}-r2", "finished"),
     ]
-    wait_until(lambda: f"records      all 10 tasks of run {run}" in plant.envmill("up", "--check"), 60)  # it records in its own time
+    recorded = re.compile(rf"records      all \d+ tasks of run {run}")  # in its own time, and as many as there was something to do for
+    wait_until(lambda: recorded.search(plant.envmill("up", "--check")) is not None, 60)
     asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
     again = start_step(plant, "scenarios-generate", run)
     without = start_step(plant, "scenarios-generate", "")

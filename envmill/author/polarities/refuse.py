@@ -37,7 +37,7 @@ from schemas.scenario import CallPattern, Fact
 FOLDS = {"count", "total", "highest", "some"}
 SHORTEST = 4
 LIMITING = r"at most|no more than|more than|less than|at least|no longer|longer|fewer"
-DATED = r"\d+ [A-Z][a-z]+ \d{4} (\d{4}-\d\d-\d\d)"
+DATED = r"(\d+ [A-Z][a-z]+ \d{4}) (\d{4}-\d\d-\d\d)"
 """A day as people write it and as the records do."""
 LEAST_TOLD = 10
 """A number of the rule that nobody says by chance."""
@@ -217,7 +217,7 @@ def _find_words(wish: Wish, rule: Rule, world: World, request: str) -> list[str]
     others = _list_others(wish.operation, rule, world)
     known = " ".join([request, policy_of(world.domain), _list_said(wish.operation, world), *others]).lower()
     numbers = [each for each in _list_numbers(re.sub(DATED, " ", seen)) if int(each) > 1 and not stands_in(int(each), request)]
-    days = [each[1] for each in re.finditer(DATED, seen)]
+    days = [noted for said, noted in re.findall(DATED, seen) if said.lower() not in known]
     telling = [each for each in [*_cut_stems(seen), *days, *numbers] if not re.search(_spell_pattern([each]), known)]
     if not telling:
         # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
