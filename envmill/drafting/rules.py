@@ -1,6 +1,7 @@
 """Rules told twice with another limit the second time: whoever keeps one breaks the other, or one of them says nothing."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -15,17 +16,15 @@ _AFTER = re.compile(
 
 def find_rival_rules(rules: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Pairs that differ in one number alone, which limits something: a number that names ("berth 3") makes another rule."""
-    told = [" ".join(each.split()) for each in rules]
-    for one, other in combinations(dict.fromkeys(told), 2):
-        if _differ_in_a_limit(one, other):
-            yield one, other
+    alike = defaultdict[str, list[str]](list)
+    for rule in dict.fromkeys(" ".join(each.split()) for each in rules):
+        alike[_NUMBER.sub("#", rule).casefold()].append(rule)
+    return (pair for group in alike.values() for pair in combinations(group, 2) if _differ_in_a_limit(*pair))
 
 
 def _differ_in_a_limit(one: str, other: str) -> bool:
-    mine, yours = [*_NUMBER.finditer(one)], [*_NUMBER.finditer(other)]
-    if _NUMBER.sub("#", one).casefold() != _NUMBER.sub("#", other).casefold():
-        return False
-    unlike = [each for each, twin in zip(mine, yours, strict=True) if float(each[0]) != float(twin[0])]
+    pairs = zip(_NUMBER.finditer(one), _NUMBER.finditer(other), strict=True)
+    unlike = [mine for mine, yours in pairs if float(mine[0]) != float(yours[0])]
     return len(unlike) == 1 and _limits(unlike[0], one)
 
 
