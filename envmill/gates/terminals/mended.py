@@ -1,5 +1,6 @@
 """Gates over a broken machine: is it paid for being mended, the whole of it, and for nothing else?"""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.agents.trial import Trial
@@ -30,6 +31,9 @@ IDLERS: dict[str, Sequence[str]] = {
 """Those who act without knowing what is wrong."""
 
 FORGERS: dict[str, str] = {
+    # First, for it takes longest. The judge's own files lie where there is least room.
+    "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
+    "full_run": "head -c 1G /dev/zero >/run/full; true",
     "reward_file": "mkdir -p /logs/verifier; echo 1 >/logs/verifier/reward.txt; echo '{\"reward\": 1}' >/logs/verifier/reward.json",
     "tests": "mkdir -p /tests; echo 'def test(): pass' >/tests/test_final.py; echo 'exit 0' >/tests/test.sh",
     "interpreter": "printf '#!/bin/bash\\nexit 0\\n' >/tmp/p; chmod 755 /tmp/p; cp --remove-destination /tmp/p /usr/bin/python3.11",
@@ -47,7 +51,6 @@ FORGERS: dict[str, str] = {
     ),
     "shell": "kill -9 $$",
     "preload": "echo /tmp/none.so >/etc/ld.so.preload",
-    "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
 }
 """Those who would be judged well without mending anything."""
 
@@ -73,15 +76,19 @@ async def look_at_oracle(subject: Posed, means: Means) -> Finding:
     """On two machines: no command fails, both pass, both end alike."""
     if not subject.scenario.oracle:
         return skip("S1", "no_oracle", "There is no reference path to replay: give the scenario its mend scripts.")
-    return await _repeat("S1", subject, means, 2) or keep("S1", {"commands": len(subject.scenario.oracle)})
+    # What nobody touched is asked by gates to come: it is played while one of these machines is set up.
+    finding, _ = await asyncio.gather(_repeat("S1", subject, means, 2), play_all(subject, means, [()]))
+    return finding or keep("S1", {"commands": len(subject.scenario.oracle)})
 
 
 async def look_five_times(subject: Posed, means: Means) -> Finding:
     """Both ends of the mending, on five machines each: what is only sometimes broken, or only sometimes mended, shows."""
-    if finding := await _repeat("S11", subject, means, REPEATS):
+    untouched = play_all(subject, means, [()] * REPEATS, range(REPEATS))
+    finding, trials = await asyncio.gather(_repeat("S11", subject, means, REPEATS), untouched)
+    if finding:
         return finding
     nothing: list[Json] = []
-    for trial in await play_all(subject, means, [()] * REPEATS, range(REPEATS)):
+    for trial in trials:
         if not isinstance(trial, Trial):
             return fail("S11", "no_verdict", str(trial))
         nothing.append(trial.seen[-1].state)
@@ -115,14 +122,18 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
         f"mended, then broken again in place {place + 1}": [*steps, write_step(f"services stop\n{script}\nservices start || true")]
         for place, script in enumerate(breaks)
     }
-    for name, script in _spoil_places(subject):
-        try:
-            spoilt = (await play(subject, means, [*steps, script], brief=True, known=True)).replies[-1].parts
-        except (BrokenMachine, SandboxError) as error:
-            return fail("S4", "no_verdict", f"{name}: {error}")
-        if spoilt and spoilt[0]["value"]["exit_code"] != _NOTHING:
-            plays[name] = [*steps, script]
     plays |= {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
+    spoilt = {name: [*steps, script] for name, script in _spoil_places(subject)}
+    # Those that are mutants anyhow are played beside them; they are judged once it is known which of these are.
+    tried, _ = await asyncio.gather(
+        play_all(subject, means, spoilt.values(), brief=True, known=True), play_all(subject, means, plays.values(), brief=True, known=True)
+    )
+    for (name, commands), trial in zip(spoilt.items(), tried, strict=True):
+        if not isinstance(trial, Trial):
+            return fail("S4", "no_verdict", f"{name}: {trial}")
+        said = trial.replies[-1].parts
+        if said and said[0]["value"]["exit_code"] != _NOTHING:
+            plays[name] = commands
     return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", {"mutants": len(plays), "killed": len(plays)})
 
 

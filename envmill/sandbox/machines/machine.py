@@ -61,6 +61,8 @@ def write_commands(healthy: Healthy) -> list[str]:
 
 async def restart(container: Container, healthy: Healthy) -> None:
     """With a copy of our own: the one in the container may have been edited. A service that does not come up is the check's to say."""
+    if not healthy.system.services:
+        return
     path = f"{JUDGE}{secrets.token_hex(8)}"
     await put(container, path, healthy.files[SERVICES], 0o700)
     await run(container, f"bash {path} restart; rm {path}")

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from envmill.sandbox.containers import Container, Engine, Layer
 from envmill.sandbox.machines.frame import Ground, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.machine import run, set_up
+from envmill.sandbox.machines.machine import pack_library, run, set_up
 from envmill.sandbox.machines.starting import break_down, make_breaks
 from envmill.sandbox.machines.trust import Examined, Reference, take_ground, take_reference
 from schemas.base import digest
@@ -58,6 +58,7 @@ class Stages:
     def __init__(self, engine: Engine, up: Up) -> None:
         self._engine, self._up = engine, up
         self._kept: OrderedDict[str, _Stage] = OrderedDict()
+        self._packing, self._library = asyncio.Lock(), b""
 
     @asynccontextmanager
     async def begin(self, healthy: Healthy, begun: MachineState, *, fresh: bool = False) -> AsyncGenerator[Begun]:
@@ -75,7 +76,10 @@ class Stages:
     async def _begin_anew(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> Begun:
         container = await self._up(None)
         try:
-            ground = await self._find_ground(stage, container, healthy) if self._engine.branches else None
+            ground = None
+            if self._engine.branches:
+                await self._keep_library(container)
+                ground = await self._find_ground(stage, container, healthy)
             await set_up(container, healthy)
             await break_down(container, begun)
             return Begun(container, await take_reference(container, healthy, ground))
@@ -90,9 +94,10 @@ class Stages:
         container = await self._up(stage.layer)
         try:
             ground = await self._find_ground(stage, container, healthy)
-            unpack = f"tar -C {RUNNING} -xpf -\n" if stage.running else ""
+            unpack = [f"tar -C {RUNNING} -xpf -"] if stage.running else []
             # What was broken may well keep a service from starting.
-            await run(container, f"{unpack}{SERVICES} start", given=stage.running)
+            if begin := [*unpack, *([f"{SERVICES} start"] if healthy.system.services else [])]:
+                await run(container, "\n".join(begin), given=stage.running)
             reference = await take_reference(container, healthy, ground)
             return Begun(container, reference._replace(reports=stage.reports))
         except BaseException:
@@ -102,6 +107,7 @@ class Stages:
     async def _make_layer(self, healthy: Healthy, begun: MachineState) -> tuple[Layer, bytes]:
         container = await self._up(None)
         try:
+            await self._keep_library(container)
             await set_up(container, healthy)
             await make_breaks(container, begun)
             packed = await run(container, f"cd {RUNNING}; ls -A . lock | grep -qvE '^(lock|[.]:|lock:|)$' && tar -cf - . 2>/dev/null")
@@ -113,8 +119,13 @@ class Stages:
         """Of a container in which nothing was done yet."""
         async with stage.making:
             if stage.ground is None:
-                stage.ground = await take_ground(container, healthy)
+                stage.ground = await take_ground(container, healthy, self._library)
             return stage.ground
+
+    async def _keep_library(self, container: Container) -> None:
+        """Of the base image, once: what a scenario sets up or breaks has no say in it."""
+        async with self._packing:
+            self._library = self._library or await pack_library(container)
 
     @asynccontextmanager
     async def _find(self, name: str) -> AsyncGenerator[_Stage]:

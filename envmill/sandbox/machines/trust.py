@@ -80,9 +80,9 @@ class Examined:
     """What there was no room for."""
 
 
-async def take_ground(container: Container, healthy: Healthy) -> Ground:
-    """Of a container in which nothing was done yet."""
-    library, trusted = await pack_library(container), await read_trusted(container, {})
+async def take_ground(container: Container, healthy: Healthy, library: bytes = b"") -> Ground:
+    """Of a container in which nothing was done yet; without a packed library, its own is packed."""
+    library, trusted = library or await pack_library(container), await read_trusted(container, {})
     return await list_ground(container, healthy, trusted, library)
 
 
