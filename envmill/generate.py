@@ -171,7 +171,7 @@ async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, 
     environment, means = place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)
 
     async def judge(changed: ScenarioReply) -> _Pose:
-        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain)):
+        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
             return _Pose(changed, None, f"chain_{refused.code}", refused.words)
         posed = await _execute(changed, place, mill, account)
         if posed.draft is None:

@@ -10,6 +10,8 @@ from schemas.environment import Call
 from schemas.origin import Origin
 
 Polarity = Literal["achieve", "answer", "refuse", "escalate", "clarify"]
+LEFT_ALONE: frozenset[Polarity] = frozenset(("refuse", "escalate", "clarify"))
+"""What is asked for is not done."""
 Split = Literal["train", "validation", "test"]
 
 

@@ -16,6 +16,7 @@ from envmill.gates.wishes import Wishes
 from envmill.verifiers.numbers import find_numbers
 from envmill.verifiers.words import normalise
 from schemas.base import Json
+from schemas.scenario import LEFT_ALONE
 
 GATE = "S10"
 
@@ -50,7 +51,7 @@ async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Kno
         trial = (await Trials.of(subject, means).oracle())[0]
         near.take([read_part(part) for reply in trial.replies for part in reply.parts])
     far.take(scenario.initial_state)
-    if scenario.polarity in ("refuse", "escalate", "clarify"):
+    if scenario.polarity in LEFT_ALONE:
         # A wish that is not carried out may name what never comes to be.
         far.take(list(list_leaves(scenario.user.facts)))
     for text in (subject.environment.policy_document, *subject.environment.rules):

@@ -17,7 +17,7 @@ from envmill.verifiers.pattern import ANY, EXEMPT, NEAR, ROW, TEXT
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.rollout import Verdict
-from schemas.scenario import CallPattern, Check, Predicate, Scenario, Verifier
+from schemas.scenario import LEFT_ALONE, CallPattern, Check, Predicate, Scenario, Verifier
 
 GATE = "S12"
 
@@ -76,7 +76,7 @@ def find_lack(scenario: Scenario) -> tuple[str, str] | None:
         return "no_criterion", "Something is to be achieved, and no goal says what."
     if polarity != "achieve" and not verifier.facts:
         return "no_criterion", f"To {polarity} is right here, and no fact has to be told: saying nothing would do."
-    if polarity in ("refuse", "escalate", "clarify") and not verifier.procedure and not verifier.goals:
+    if polarity in LEFT_ALONE and not verifier.procedure and not verifier.goals:
         return "no_criterion", f"To {polarity} is right here, and nothing has to be looked at first: a guess would do."
     return None
 

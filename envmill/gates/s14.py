@@ -3,8 +3,8 @@
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.trials import Attempt, Trials
 from envmill.verifiers.words import split_words
-from schemas.base import Json
-from schemas.scenario import Scenario
+from schemas.base import Json, canonical_json
+from schemas.scenario import LEFT_ALONE, Scenario
 
 GATE = "S14"
 
@@ -28,7 +28,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     if strange:
         return drop(GATE, "sibling_passes", f"the reference path of {strange[0].id} passes here", [show(one) for one in strange])
     # Where the words are the same as well, F4 says so, which decides over the whole set.
-    reworded = [one for one in repeats if split_words(one.request) != split_words(scenario.request)]
+    reworded = [one for one in repeats if split_words(one.request) != split_words(scenario.request) and not is_elsewhere(scenario, one)]
     if earlier := [one for one in reworded if (one.number, one.id) < (scenario.number, scenario.id)]:
         return drop(GATE, "repeats_sibling", f"{earlier[0].id} asks for the same end from the same start", [show(one) for one in earlier])
     replayed = sum(all(reply.outcome == "ok" for reply in trial.replies) for trial in played)
@@ -39,6 +39,12 @@ async def is_mutual(subject: Posed, sibling: Scenario, means: Means) -> bool:
     """Whether each one's path passes at the other: the same wish twice, of which the first may stay."""
     (trial,) = await Trials.of(Posed(sibling, subject.environment), means).play([Trials.of(subject, means).path()])
     return trial.verdict.outcome == "pass"
+
+
+def is_elsewhere(scenario: Scenario, sibling: Scenario) -> bool:
+    """Whether both leave something alone, and not the same thing: the reason may well be the same, and is all that is asked for."""
+    mine, theirs = ({*map(canonical_json, one.user.facts.values())} for one in (scenario, sibling))
+    return {scenario.polarity, sibling.polarity} <= LEFT_ALONE and bool(mine) and bool(theirs) and not mine & theirs
 
 
 def show(sibling: Scenario) -> Json:

@@ -108,7 +108,7 @@ class EnvFactory(AgentScaler):
         told = tell_place(environment, number, polarity, failure, locked).model_dump()
         inputs = TopologyInput.model_validate(told | {"sampled": draw_for(environment, graph, number)})
         reply = await account.ask(self._topology, inputs, ChainReply)
-        if fault := find_chain_fault(graph, reply.chain):
+        if fault := find_chain_fault(graph, reply.chain, reply.polarity):
             raise BuildError(fault.words, reason=fault.code)
         return reply
 

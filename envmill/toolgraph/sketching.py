@@ -6,7 +6,7 @@ from envmill.toolgraph.parameters import KEY_OF
 from envmill.toolgraph.words import split_name
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
-from schemas.environment import Environment
+from schemas.environment import Environment, Tool
 from schemas.sketch import ToolSketch
 
 _TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
@@ -31,8 +31,8 @@ def sketch_environment(
             service=environment.name,
             entity=_find_entity(tool.outputs, environment.tables),
             effect=tool.effect,
-            inputs=tool.parameters,
-            outputs=_open(tool.outputs or infer_schema(replies.get(tool.name, ()), keys)),
+            inputs=_mark_keys(tool.parameters, tool, environment.tables),
+            outputs=_mark_keys(_open(tool.outputs or infer_schema(replies.get(tool.name, ()), keys)), tool, environment.tables),
             reads=tool.reads,
             writes=tool.writes,
             licence=environment.licence,
@@ -48,6 +48,30 @@ def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
     row = outputs.get("items", outputs)
     names = set(row.get("properties", {}))
     return next(("_".join(split_name(one.name)) for one in tables if names and names == {column.name for column in one.columns}), "")
+
+
+def _mark_keys(schema: Json, tool: Tool, tables: Sequence[Table]) -> Json:
+    """Ids under other names than their table's: of a reviewer who stands in `staff`, of the account that another one pays to."""
+    if is_array(schema):
+        return [_mark_keys(one, tool, tables) for one in schema]
+    if not is_object(schema):
+        return schema
+    marked = {name: _mark_keys(part, tool, tables) for name, part in schema.items()}
+    if is_object(properties := marked.get("properties")):
+        keys = {name: table for name, part in properties.items() if is_object(part) and (table := _find_key(name, tool, tables))}
+        marked["properties"] = properties | {name: properties[name] | {KEY_OF: table} for name, table in keys.items()}
+    return marked
+
+
+def _find_key(name: str, tool: Tool, tables: Sequence[Table]) -> str:
+    """The table whose row it selects: what columns of that name refer to; for what has no table, the only one that the tool touches."""
+    words = split_name(name)
+    if words[-1:] != ("id",) or len(words) == 1 or words[:-1] in {split_name(one.name) for one in tables}:
+        return ""
+    places = {one.references.partition(".")[0] for table in tables for one in table.columns if one.name == name and one.references}
+    touched = {*tool.reads, *tool.writes}
+    found = places or touched
+    return found.pop() if len(found) == 1 else ""
 
 
 def _open(schema: dict[str, Json]) -> dict[str, Json]:

@@ -4,7 +4,7 @@ tools with types ─► graph: names, tables ─► backward sampler ─► the 
 a chain that somebody wrote ──────────────────────────────────► the validator ─► nothing, or why it is refused
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from envmill.toolgraph.drawing import draw_chains
@@ -17,6 +17,7 @@ from envmill.toolgraph.validity import Limits, find_faults
 from envmill.toolgraph.weaving import weave
 from schemas.chain import Chain
 from schemas.environment import Environment
+from schemas.scenario import LEFT_ALONE, Polarity
 
 CHAINS = 12
 """Chains of one environment, taken in turn."""
@@ -65,16 +66,19 @@ def _draw(key: _Key) -> list[Chain]:
     return draw_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
 
 
-async def judge_chain(environment: Environment, chain: Chain) -> Refusal | None:
+async def judge_chain(environment: Environment, chain: Chain, polarity: Polarity = "achieve") -> Refusal | None:
     """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
     if not all(tool.outputs for tool in environment.tools):
         return None
-    return find_chain_fault(await weave_environment(environment), chain)
+    return find_chain_fault(await weave_environment(environment), chain, polarity)
 
 
-def find_chain_fault(graph: ToolGraph, chain: Chain) -> Refusal | None:
-    """The first thing that the one validator finds; nothing for a chain that holds."""
-    faults = find_faults(graph, chain, WRITTEN)
+def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achieve") -> Refusal | None:
+    """The first thing that the one validator finds; nothing for a chain that holds.
+
+    Lookups that show why a wish is left alone may stand apart: what would tie them is the call that must not be made.
+    """
+    faults = find_faults(graph, chain, replace(WRITTEN, apart=polarity in LEFT_ALONE))
     if not faults:
         return None
     told = [f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}" for fault in faults[:5]]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from envmill.recipes.envfactory import EnvFactory
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.toolgraph.topology import draw_for, find_chain_fault, judge_chain, weave_environment
-from schemas.chain import Chain, Reason, Step
+from schemas.chain import Chain, FromUser, Reason, Source, Step
 from schemas.environment import Blueprint, Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
@@ -119,6 +120,18 @@ async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built
         assert drawn is not None
         shared += bool(list_tools(drawn) & list_tools(reply.chain))
     assert shared >= 4
+
+
+async def test_lookups_that_only_the_forbidden_call_would_tie_may_stand_apart(built: Environment) -> None:
+    graph = await weave_environment(built)
+    lookups = [place for place, tool in enumerate(graph.tools) if tool.name.startswith("find_")]
+    tools = next(pair for pair in combinations(lookups, 2) if not graph.is_bound(*pair) and not graph.is_bound(*pair[::-1]))
+    said: dict[str, Source] = {"query": FromUser()}
+    chain = Chain(sampler="author", nodes=[Step(id=f"s{tool}", tool=graph.tools[tool].name, arguments=said) for tool in tools])
+    assert (fault := find_chain_fault(graph, chain)) is not None
+    assert fault.code == "adrift"
+    assert find_chain_fault(graph, chain, "answer") is not None
+    assert find_chain_fault(graph, chain, "clarify") is None
 
 
 def list_tools(chain: Chain) -> set[str]:

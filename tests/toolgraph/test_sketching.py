@@ -12,6 +12,8 @@ from envmill.toolgraph.evidence.tables import Tables
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.sketching import infer_schema, sketch_environment
 from envmill.toolgraph.weaving import weave
+from schemas.database import Column, Table
+from schemas.environment import Tool
 from tests.samples.sql import load, play_oracle
 
 
@@ -45,3 +47,26 @@ async def test_a_sample_is_walked_by_what_it_was_seen_to_reply(jail: Sandbox) ->
 )
 def test_a_schema_is_what_all_values_are(values: list[Any], schema: dict[str, Any]) -> None:
     assert infer_schema(values) == schema
+
+
+def describe(name: str, *ids: str, reads: tuple[str, ...] = ()) -> Tool:
+    parameters = {"type": "object", "properties": {each: {"type": "string"} for each in ids}, "required": list(ids)}
+    return Tool(name=name, description="", parameters=parameters, effect="change", reads=list(reads), writes=[])
+
+
+async def test_an_id_under_another_name_is_known_by_columns_or_by_the_only_table() -> None:
+    """Of a reviewer who stands in `staff`; of the account that another one pays to. Between two tables nobody knows."""
+    staff = Table(name="staff", key=["id"], columns=[Column(name="id"), Column(name="name")])
+    tasks = Table(name="tasks", key=["id"], columns=[Column(name="id"), Column(name="reviewer_id", references="staff.id")])
+    tools = [
+        describe("review_task", "task_id", "reviewer_id", reads=("staff", "tasks")),
+        describe("stand_in", "staff_id", "target_id", reads=("staff",)),
+        describe("hand_over", "owner_id", reads=("staff", "tasks")),
+    ]
+    environment = load("hotel").environment.model_copy(update={"tables": [staff, tasks], "tools": tools})
+    graph = await weave(sketch_environment(environment, {}), [Naming(), Tables()], environment.tables)
+    meant = {f"{tools[one.owner].name}.{one.path}": one.words for side in graph.parameters.inputs for one in side}
+    assert meant["review_task.reviewer_id"] == ("staff", "id")
+    assert meant["stand_in.target_id"] == ("staff", "id")
+    assert meant["review_task.task_id"] == ("task", "id")
+    assert meant["hand_over.owner_id"] == ("owner", "id")

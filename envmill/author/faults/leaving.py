@@ -5,7 +5,7 @@ import random
 from envmill.author.faults.base import Case, Spoilt
 from envmill.author.wording import spell_value
 from schemas.prompts import ScenarioReply
-from schemas.scenario import Fact
+from schemas.scenario import LEFT_ALONE, Fact
 
 ScenarioCase = Case[ScenarioReply]
 
@@ -59,7 +59,7 @@ def say_everything(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  #
 
 def ask_for_common_words(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """What must be said is what anybody says who refuses, whatever the reason."""
-    if case.reply.polarity not in ("refuse", "escalate", "clarify"):
+    if case.reply.polarity not in LEFT_ALONE:
         return None
     words = dice.choice(("sorry", "cannot|can't|unable", "not possible"))
     told = Fact(name="that it is refused", kind="pattern", value=rf"(?i)\b({words})\b")
