@@ -14,10 +14,12 @@ _FEWEST = 2
 
 
 def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
-    """A row is named, and with it every other row of its table comes to hold the same: the condition on the row was left out."""
+    """A row is named, or the row that it belongs to is meant, and every other row of that table comes to hold the same: the condition on
+    the row was left out."""
     for stop in tour.writes():
-        named = {value for value in stop.call.arguments.values() if isinstance(value, str)}
+        called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
         for place, changes in _group(tour.diff(stop)).items():
+            named = called if any(one.path[1] in called for one in changes) else _list_owners(tour.states[stop.before], called)
             told = [one for one in changes if one.path[1] in named]
             others = [one for one in changes if one.path[1] not in named and one.after == changes[0].after]
             if len(told) != 1 or told[0].after != changes[0].after or len(others) < _FEWEST:
@@ -26,8 +28,14 @@ def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa
             if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
                 _refers(rows[one.path[1]], named, place[1]) for one in others
             ):
-                words = f"{stop.call.name} is told of one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
+                words = f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
                 yield Breach("every_row_changed", words, _tell(stop, changes))
+
+
+def _list_owners(state: Json, called: set[str]) -> set[str]:
+    """What rows that are named refer to."""
+    rows = (row for table in state.values() if is_object(table) for key, row in table.items() if key in called and is_object(row))
+    return {value for row in rows for value in row.values() if isinstance(value, str)}
 
 
 def _group(changes: list[Change]) -> Mapping[tuple[str, str], list[Change]]:

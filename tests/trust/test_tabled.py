@@ -72,6 +72,7 @@ def check_caught(planted: Sequence[Outcome], promised: float) -> None:
     [
         ("missing_where", "hotel_booking", w12.look, "every_row_changed"),
         ("missing_where", "funeral_services", w12.look, "every_row_changed"),
+        ("missing_where", "court_calendars", w12.look, "every_row_changed"),
         ("beginnings_only", "beekeeping_cooperative", w12.look, "whole_words_only"),
         ("random_order", "fleet_maintenance", w5.look, "draws_lots"),
     ],
