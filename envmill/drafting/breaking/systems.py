@@ -67,7 +67,7 @@ await() {
     for _ in $(seq 600); do
         eval "$1" && return 0
         [ "$(ps -eo stat= | grep -c '^[RD]')" -gt 1 ] || idle=$((idle + 1))
-        [ $idle -lt 40 ] || return 1
+        [ $idle -lt "${2:-40}" ] || return 1
         sleep 0.05
     done
     return 1
@@ -87,11 +87,16 @@ up() {
     await "seek $1 >/dev/null && listens ${!key}" && return 0
     echo "$1: did not come up" >&2; return 1
 }
+descend() {
+    local each
+    for each in "$@"; do echo "$each"; descend $(pgrep -P "$each"); done
+}
 down() {
     local each
     for each in $(seek "$1"); do kill "$each" 2>/dev/null; done
-    for _ in $(seq 60); do seek "$1" >/dev/null || return 0; sleep 0.05; done
-    for each in $(seek "$1"); do kill -9 "$each" 2>/dev/null; done; return 0
+    await "! seek $1 >/dev/null" 60 && return 0
+    # What it had started would go on without it, and hold its ports.
+    for each in $(descend $(seek "$1")); do kill -9 "$each" 2>/dev/null; done; return 0
 }
 verb=$1; shift; code=0
 for name in ${*:-$all}; do
