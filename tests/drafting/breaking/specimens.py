@@ -122,7 +122,7 @@ def plant(healthy: Healthy) -> dict[str, Planted]:
         "nobody notices": Planted([_make("wrong_mode", "year", plans, "true", "true")], ("silent",)),
         "only one of two is noticed": Planted([shut, _make("wrong_mode", "year", plans, "true", "true")], ("mended_too_soon",)),
         "mended is not as it was": Planted(
-            [_make("wrong_mode", "notice", notice, f"chmod 640 {notice}", f"chmod 664 {notice}")], ("not_the_opposite",)
+            [_make("wrong_mode", "notice", notice, f"chmod 640 {notice}", f"chmod 744 {notice}")], ("not_the_opposite",)
         ),
         "the oracle misses a step": Planted([_make("wrong_mode", "notice", notice, f"chmod 640 {notice}", "true")], ("not_mended",)),
         "the oracle fails": Planted([_make("wrong_mode", "notice", notice, f"chmod 640 {notice}", "chmod 644 /no/such")], ("mend_failed",)),
