@@ -10,6 +10,11 @@ from pathlib import Path
 
 from probing import Values, fetch, find_listeners, probe, read, report, run, want, want_closed
 
+ENDED = ("EXITED", "FATAL", "STOPPED")
+"""States of a program that nobody starts again."""
+GIVEN_UP = 40
+"""Turns after which supervisord has seen that it ended."""
+
 
 def ask(v: Values) -> dict[str, str]:
     status, text = fetch(v["port"])
@@ -42,7 +47,7 @@ def steady(v: Values) -> None:
     want(holders, f"nothing listens on port {v['port']}")
     # What ends before it counts as running is tried again for that reason, whatever the settings say.
     for _ in range(40):
-        if "RUNNING" in run("/usr/bin/supervisorctl", "status", v["job"])[1]:
+        if read_state(v) in ("RUNNING", *ENDED):
             break
         time.sleep(0.3)
     os.kill(holders[0], signal.SIGUSR1)
@@ -52,6 +57,11 @@ def steady(v: Values) -> None:
         want(False, "the worker did not come back within 8 s")
 
 
+def read_state(v: Values) -> str:
+    """As supervisord tells it; empty where it tells nothing."""
+    return (run("/usr/bin/supervisorctl", "status", v["job"])[1].split() + ["", ""])[1]
+
+
 def await_other(v: Values, holders: list[int], seconds: int) -> bool:
     """Whether another process comes to hold the port. Turns in which something works are not counted: a busy machine is slow."""
     idle = 0
@@ -59,7 +69,7 @@ def await_other(v: Values, holders: list[int], seconds: int) -> bool:
         if find_listeners(v["port"]) not in ([], holders):
             return True
         idle += not works()
-        if idle > 20 * seconds:
+        if idle > 20 * seconds or (idle == GIVEN_UP and read_state(v) in ENDED):
             break
         time.sleep(0.05)
     return False
