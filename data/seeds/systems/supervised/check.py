@@ -59,7 +59,8 @@ def steady(v: Values) -> None:
 
 def read_state(v: Values) -> str:
     """As supervisord tells it; empty where it tells nothing."""
-    return (run("/usr/bin/supervisorctl", "status", v["job"])[1].split() + ["", ""])[1]
+    _, state, *_ = (*run("/usr/bin/supervisorctl", "status", v["job"])[1].split(), "", "")
+    return state
 
 
 def await_other(v: Values, holders: list[int], seconds: int) -> bool:
