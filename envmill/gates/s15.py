@@ -19,9 +19,13 @@ from schemas.environment import Call
 
 GATE = "S15"
 
-_EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to", "a", "i")
+_EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to")
+_LETTERS = {"A": r"(?<=[a-z\d] )A\b", "I": r"(?<=[a-z\d] )I(?=[.,;:!?)\n]|$)"}
+"""Where letters that are words as well are none."""
 _DEPTH = 2
 """References followed from a row: `Maya's loan of the sander` speaks of two other rows."""
+_TELLING = "0123456789-"
+"""Letters that a name has rather than a word."""
 _MOST = 40
 """Rivals played."""
 
@@ -131,7 +135,7 @@ def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Kn
 def is_unique(name: str, stock: Stock) -> bool:
     """Whether one row only, of all collections, bears the name; a word that is a status or a day is borne by more, one day."""
     others = sum(name in row.values() for rows in stock.rows.values() for row in rows.values() if is_object(row))
-    return others == 1 and len(name) > 2 and any(letter.isupper() or letter.isdigit() for letter in name) and not read_day(name)
+    return others == 1 and len(name) > 2 and any(letter.isupper() or letter in _TELLING for letter in name) and not read_day(name)
 
 
 def reach(stock: Stock, collection: str, key: str, depth: int) -> Iterator[str]:
@@ -163,10 +167,10 @@ def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str 
 
 def is_said(value: Json, told: Knowledge) -> bool:
     """Whether the user says a value, and not by accident: a yes or no is no description, and a letter is one only as a capital."""
+    if isinstance(value, str) and len(value) == 1 and value.isalpha():
+        return value.isupper() and re.search(_LETTERS.get(value, rf"\b{value}\b"), told.plain) is not None
     if isinstance(value, bool) or value is None or (isinstance(value, str) and value.casefold() in _EMPTY):
         return False
-    if isinstance(value, str) and len(value) == 1 and value.isalpha():
-        return value.isupper() and value not in "AI" and re.search(rf"\b{value}\b", told.plain) is not None
     return told.holds(value)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from envmill.gates import s15
 from envmill.gates.base import Finding
+from envmill.gates.sources import Knowledge
 from schemas.environment import Call
 from tests.gates.cases import FIND, LIST, LOOK_UP, TOP_UP, Case, answer, ask, check, judge_cases
 from tests.gates.specimens import REQUEST, pose
@@ -29,6 +30,10 @@ CASES = {
     "half a name": Case(ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")), "ambiguous_referent"),
     "another class than the one asked for": Case(pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"),
     "a class that is asked for and not booked": Case(ask(f"{REQUEST} She also wants one in Glazing."), "untouched_referent"),
+    "one called in small letters": Case(
+        ask(f"{REQUEST} And cancel for raku-evening.", initial_state=twin("classes", "C2", name="raku-evening", title="raku-evening")),
+        "untouched_referent",
+    ),
     "a class that nobody speaks of": Case(ask("Put 25 on Ada Kern's account and book her one seat."), "ambiguous_referent"),
     "a booking that hers leads to": Case(ask("Put 25 on Ada Kern's account, and cancel what Bo Lind has booked.", oracle=HIS)),
     "as it is": Case(pose()),
@@ -47,3 +52,21 @@ def find_all() -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_s15(name: str) -> None:
     check(find_all()[name], CASES[name])
+
+
+@pytest.mark.parametrize(
+    ("letter", "text", "said"),
+    [
+        ("A", "Give the car a permit for zone A.", True),
+        ("A", "Give the car in zone A a permit.", True),
+        ("A", "A permit for zone D, please.", False),
+        ("A", "Please. A car waits.", False),
+        ("I", "Close zone I, please.", True),
+        ("I", "Close zone I", True),
+        ("I", "Close it as I said.", False),
+        ("D", "A permit for zone D, please.", True),
+        ("a", "Give the car a permit.", False),
+    ],
+)
+def test_a_letter_is_said_where_it_is_no_word(letter: str, text: str, said: bool) -> None:
+    assert s15.is_said(letter, Knowledge.of([text], 2026)) is said
