@@ -1,5 +1,6 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
@@ -7,6 +8,7 @@ from itertools import count, pairwise
 from envmill.drafting.contract import find_contract_fault, make_contract
 from envmill.drafting.database import find_database_faults
 from envmill.drafting.enacting import read_reply
+from envmill.drafting.enlarging import Round, enlarge
 from envmill.drafting.errands.outfitting import pose_errand
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.perturbing import perturb
@@ -161,12 +163,13 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     versions = await strive(write, account)
     builds, last = tell_trouble(place.id, versions), versions[-1]
     if isinstance(last, _Pose) and last.draft is not None:
-        draft, findings = await _reword(last.reply, last.draft, place, mill, account)
-        return Result((draft, *builds), findings)
+        reworded, findings = await _reword(last.reply, last.draft, place, mill, account)
+        draft, larger = await _enlarge(reworded, last.draft, place, mill, account)
+        return Result((draft, *builds), (*findings, *larger))
     return Result(builds, (drop("oracle", *give_up(_last_reason(versions), versions)),))
 
 
-async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, account: Account) -> tuple[Draft, tuple[Finding, ...]]:
+async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, account: Account) -> tuple[_Pose, tuple[Finding, ...]]:
     """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
     environment, means = place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)
 
@@ -185,7 +188,39 @@ async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, 
     tried = pick_operators(mill.recipe.operators, place.number) if reply.polarity == "achieve" else ()
     turns = await reword(reply, tried, ask, judge)
     kept = [turn.judged for turn in turns if turn.judged is not None]
-    return (kept[-1].draft or draft if kept else draft), tuple(map(_tell_turn, turns))
+    return (kept[-1] if kept else _Pose(reply, draft)), tuple(map(_tell_turn, turns))
+
+
+async def _enlarge(
+    posed: _Pose, first: Draft, place: Place, mill: Mill, account: Account
+) -> tuple[Draft, tuple[Finding, ...]]:  # fmt: skip
+    """The draft over the largest tables on which its path does what it did, and a finding for each round that was tried."""
+    stands, tables = posed.draft or first, place.environment.tables
+    larger = _Pose(posed.reply, stands)
+    if not mill.config.enlarge or not tables or posed.reply.polarity != "achieve":
+        return stands, ()
+
+    async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
+        nonlocal larger
+        tried = await _execute(posed.reply.model_copy(update={"initial_state": state}), place, mill, account)
+        if tried.draft is None:
+            return tried.reason, tried.failure
+        if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
+            return "does_otherwise", "on more records the reference path does something else"
+        if fault := await judge_words(tried.draft, place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)):
+            return fault
+        larger = tried
+        return None
+
+    chance = random.Random(f"{mill.config.seed or 0}/{place.environment.id}/{place.number}/enlarge")
+    _, rounds = await enlarge(stands.initial_state, tables, mill.config.enlarge, chance, still_holds)
+    return larger.draft or stands, tuple(_tell_round(number, one) for number, one in enumerate(rounds, 1))
+
+
+def _tell_round(number: int, one: Round) -> Finding:
+    evidence = {"records_before": one.before, "records_after": one.after}
+    gate = f"enlarge_{number}"
+    return replace(pass_by(gate, one.reason, one.detail), evidence=evidence) if one.reason else keep(gate, evidence)
 
 
 def _tell_turn(turn: Turn[_Pose]) -> Finding:

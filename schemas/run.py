@@ -86,6 +86,9 @@ class RunConfig(Contract):
     distractors: int | None = Field(default=None, ge=1, le=5, title="Distractors per record")
     """How many near misses stand beside each record a scenario is about: alike in all but a name, a number or whose they are. Empty
     leaves it to the author."""
+    enlarge: int | None = Field(default=None, ge=1, le=5, title="Rounds of more records")
+    """Over tables: rounds in which every record of a scenario to achieve gets a second one beside it, under another name and with a past of
+    its own. A round is kept where the reference path still does what it did; empty for none."""
     seed: int | None = Field(default=None, title="Seed")
     """Seed of the run; empty means its scheduled date, as a number like 20261121."""
     provider: ProviderName = Field(default="offline", title="Model provider")

@@ -38,6 +38,7 @@ def run(
     whole: Annotated[int | None, typer.Option(help="Tools up to which a program is written in one reply.")] = None,
     rows: Annotated[int | None, typer.Option(help="Records in the state of a scenario, 100 to 100000.")] = None,
     distractors: Annotated[int | None, typer.Option(help="Near misses beside each record a scenario is about, 1 to 5.")] = None,
+    enlarge: Annotated[int | None, typer.Option(help="Over tables: rounds in which records are copied under other names, 1 to 5.")] = None,
     search: Annotated[int | None, typer.Option(help="Sequences of calls by which gate S13 tries to be paid for nothing.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     mistakes: Annotated[float | None, typer.Option(help="Mistake rate of the offline author, 0 to 1.")] = None,
