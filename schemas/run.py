@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
 RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
+_OVER_TABLES = ("awm", "scaleenv", "agentscaler", "envfactory")
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
@@ -166,6 +167,15 @@ class RunConfig(Contract):
         if "train" in shares:
             raise ValueError("what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10")
         return shares
+
+    @field_validator("enlarge")
+    @classmethod
+    def _check_enlarge(cls, rounds: int | None, info: ValidationInfo) -> int | None:
+        if rounds and (recipe := info.data.get("recipe")) not in _OVER_TABLES:
+            raise ValueError(
+                f"recipe {recipe} makes no tables whose records could be copied: take {', '.join(_OVER_TABLES)}, or leave it out"
+            )
+        return rounds
 
     @field_validator("polarities")
     @classmethod

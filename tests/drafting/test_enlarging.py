@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from envmill import author
 from envmill.drafting.enlarging import copy_families, count_rows, enlarge, find_families
@@ -118,6 +119,11 @@ async def test_a_scenario_over_more_records_asks_for_the_same_and_comes_to_the_s
     assert count_rows(larger.initial_state) == kept[-1].evidence["records_after"] > count_rows(plain.initial_state)
     begun, seen = await jail.play(program, [Reset(larger.initial_state, larger.clock, larger.seed), Look()])
     assert (begun.outcome, seen.state) == ("ok", larger.initial_state)
+
+
+def test_a_recipe_without_tables_says_so() -> None:
+    with pytest.raises(ValidationError, match="recipe envscaler makes no tables.*take awm"):
+        RunConfig(enlarge=1)
 
 
 async def test_what_is_not_to_be_achieved_stays_as_it_is(jail: Sandbox) -> None:

@@ -33,7 +33,7 @@ IDLERS: dict[str, Sequence[str]] = {
 FORGERS: dict[str, str] = {
     # First, for it takes longest. The judge's own files lie where there is least room.
     "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
-    "full_run": "head -c 1G /dev/zero >/run/full; true",
+    "full_run": "head -c 64M /dev/zero >/run/full; true",
     "reward_file": "mkdir -p /logs/verifier; echo 1 >/logs/verifier/reward.txt; echo '{\"reward\": 1}' >/logs/verifier/reward.json",
     "tests": "mkdir -p /tests; echo 'def test(): pass' >/tests/test_final.py; echo 'exit 0' >/tests/test.sh",
     "interpreter": "printf '#!/bin/bash\\nexit 0\\n' >/tmp/p; chmod 755 /tmp/p; cp --remove-destination /tmp/p /usr/bin/python3.11",
