@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from envmill.author.truth import find_truth
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
@@ -82,8 +83,14 @@ async def _pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means, found:
             break
         with stopwatch() as watch:
             finding = await gate.look(subject, means)
-        findings.append(finding.timed(watch.seconds))
+        findings += [settle(gate, one) for one in finding.timed(watch.seconds).spread()]
     return findings
+
+
+def settle(gate: Gate[Any], finding: Finding) -> Finding:
+    """A suspicion never drops alone: it rests on reading natural language, and no judge has confirmed it yet."""
+    suspects = finding.outcome == "dropped" and gate.classify(finding.reason) == "suspicion"
+    return replace(finding, outcome="suspected") if suspects else finding
 
 
 def _is_over(found: Sequence[Finding]) -> bool:

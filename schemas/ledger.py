@@ -7,7 +7,11 @@ from schemas.environment import Call
 
 Lap = Literal["environments", "scenarios"]
 Stage = Literal["mine", "generate", "build", "verify", "filter", "collect", "export"]
-GateOutcome = Literal["kept", "dropped", "error", "not_measured", "not_applicable"]
+GateOutcome = Literal["kept", "suspected", "cleared", "corrected", "dropped", "error", "not_measured", "not_applicable"]
+"""`suspected`: a suspicion that no judge looked at; the item is kept in tier `suspected`. `cleared`: a suspicion that the judge did not
+confirm. `corrected`: derived metadata that was incomplete and has been corrected."""
+ReasonClass = Literal["proof", "suspicion", "bookkeeping"]
+"""What a reason code rests on: an executed witness, a reading of natural language, or incomplete derived metadata."""
 Exit = Literal["kept", "dropped", "error"]
 Role = Literal["author", "critic", "judge", "policy", "user"]
 

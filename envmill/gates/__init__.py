@@ -1,5 +1,6 @@
 """Every admission check: one literal table a lap, in the order in which production asks, and the decisions over whole sets."""
 
+from types import ModuleType
 from typing import Any
 
 from envmill.gates import (
@@ -32,59 +33,49 @@ from envmill.gates import (
     w13,
 )
 from envmill.gates.base import Built, Gate, Posed
-from envmill.gates.terminals import by_kind
+from envmill.gates.terminals import by_kind, find_codes
+from schemas.ledger import Lap
+
+
+def _make_gate(module: ModuleType, title: str, *, required: bool = True, asks: bool = False) -> Gate[Any]:
+    """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `look` the function."""
+    name = module.GATE
+    lap: Lap = "environments" if name.startswith("W") else "scenarios"
+    return Gate(name, lap, title, by_kind(name, module.look), required, asks, find_codes(name, module.CODES))
+
 
 ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
-    Gate("W1", "environments", "Can agents and every consumer use the interface?", by_kind("W1", w1.look)),
-    Gate("W2", "environments", "Does the program import, construct, and give a state back as it was put in?", by_kind("W2", w2.look)),
-    Gate("W3", "environments", "Does every stored test give what it expects: success or an anticipated rejection?", by_kind("W3", w3.look)),
-    Gate("W9", "environments", "Does the program keep within the jail?", by_kind("W9", w9.look)),
-    Gate("W6", "environments", "Are odd arguments rejected, without a crash, and told limits kept?", by_kind("W6", w6.look)),
-    Gate("W7", "environments", "Does a rejected call change nothing?", by_kind("W7", w7.look)),
-    Gate("W8", "environments", "Is every tool seen to succeed, and every declared write to change something?", by_kind("W8", w8.look)),
-    Gate("W11", "environments", "Do replies tell the truth about what was done?", by_kind("W11", w11.look)),
-    Gate("W12", "environments", "Do reads, writes, lists and filters agree with each other?", by_kind("W12", w12.look)),
-    Gate("W13", "environments", "Do valid calls off the beaten path give replies an agent can work with?", by_kind("W13", w13.look)),
-    Gate(
-        "W5", "environments", "Does the same seed give the same everywhere, and another one leave every test true?", by_kind("W5", w5.look)
-    ),
-    Gate(
-        "W4",
-        "environments",
-        "Do two readers of the rules, one who tries and one who judges, find them kept?",
-        by_kind("W4", w4.look),
-        required=False,
-        asks=True,
-    ),
+    _make_gate(w1, "Can agents and every consumer use the interface?"),
+    _make_gate(w2, "Does the program import, construct, and give a state back as it was put in?"),
+    _make_gate(w3, "Does every stored test give what it expects: success or an anticipated rejection?"),
+    _make_gate(w9, "Does the program keep within the jail?"),
+    _make_gate(w6, "Are odd arguments rejected, without a crash, and told limits kept?"),
+    _make_gate(w7, "Does a rejected call change nothing?"),
+    _make_gate(w8, "Is every tool seen to succeed, and every declared write to change something?"),
+    _make_gate(w11, "Do replies tell the truth about what was done?"),
+    _make_gate(w12, "Do reads, writes, lists and filters agree with each other?"),
+    _make_gate(w13, "Do valid calls off the beaten path give replies an agent can work with?"),
+    _make_gate(w5, "Does the same seed give the same everywhere, and another one leave every test true?"),
+    _make_gate(w4, "Do two readers of the rules, one who tries and one who judges, find them kept?", required=False, asks=True),
 )
 """Cheapest first, after the two that everything else needs."""
 
 SCENARIO_GATES: tuple[Gate[Posed], ...] = (
-    Gate("S1", "scenarios", "Does the reference path replay without a rejection, and pass, twice?", by_kind("S1", s1.look)),
-    Gate("S9", "scenarios", "Does the request keep tools, hidden ids and expected values to itself?", by_kind("S9", s9.look)),
-    Gate("S10", "scenarios", "Do text and structure agree on dates, amounts and references?", by_kind("S10", s10.look)),
-    Gate(
-        "S8",
-        "scenarios",
-        "Could every argument of the reference path be known before it is used, and does what is told follow?",
-        by_kind("S8", s8.look),
-    ),
-    Gate("S3", "scenarios", "Does leaving out any write, required read or fact lose?", by_kind("S3", s3.look)),
-    Gate("S14", "scenarios", "Do the reference paths of siblings fail here?", by_kind("S14", s14.look)),
-    Gate("S15", "scenarios", "Does the request select one row for each thing it speaks of?", by_kind("S15", s15.look)),
-    Gate("S6", "scenarios", "Does right work pass whatever way it was done?", by_kind("S6", s6.look)),
-    Gate("S4", "scenarios", "Is the reference path told from its near misses?", by_kind("S4", s4.look)),
-    Gate("S5", "scenarios", "Is a change that nobody asked for seen?", by_kind("S5", s5.look)),
-    Gate("S2", "scenarios", "Does doing nothing earn 0, and acting without reading the request stay low?", by_kind("S2", s2.look)),
-    Gate("S12", "scenarios", "Does each component have a criterion, and does each criterion count?", by_kind("S12", s12.look)),
-    Gate("S7", "scenarios", "Does every generated check say yes or no at every end?", by_kind("S7", s7.look)),
-    Gate("S11", "scenarios", "Is everything judged the same in another process?", by_kind("S11", s11.look)),
-    Gate(
-        "S13",
-        "scenarios",
-        "Does a search that sees nothing but what it earns find no way to be paid for something else?",
-        by_kind("S13", s13.look),
-    ),
+    _make_gate(s1, "Does the reference path replay without a rejection, and pass, twice?"),
+    _make_gate(s9, "Does the request keep tools, hidden ids and expected values to itself?"),
+    _make_gate(s10, "Do text and structure agree on dates, amounts and references?"),
+    _make_gate(s8, "Could every argument of the reference path be known before it is used, and does what is told follow?"),
+    _make_gate(s3, "Does leaving out any write, required read or fact lose?"),
+    _make_gate(s14, "Do the reference paths of siblings fail here?"),
+    _make_gate(s15, "Does the request select one row for each thing it speaks of?"),
+    _make_gate(s6, "Does right work pass whatever way it was done?"),
+    _make_gate(s4, "Is the reference path told from its near misses?"),
+    _make_gate(s5, "Is a change that nobody asked for seen?"),
+    _make_gate(s2, "Does doing nothing earn 0, and acting without reading the request stay low?"),
+    _make_gate(s12, "Does each component have a criterion, and does each criterion count?"),
+    _make_gate(s7, "Does every generated check say yes or no at every end?"),
+    _make_gate(s11, "Is everything judged the same in another process?"),
+    _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?"),
 )
 """Cheapest first, after the one that everything else needs."""
 

@@ -5,17 +5,22 @@ Posed (scenario, environment, siblings) ┴─► gate(subject, means) ─► Fi
 """
 
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from envmill.models.door import Account
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 from schemas.environment import Environment, Test
-from schemas.ledger import Attack, GateOutcome, Lap
+from schemas.ledger import Attack, GateOutcome, Lap, ReasonClass
 from schemas.scenario import Scenario
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+Probes = Literal["open", "sealed", "all"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,12 @@ class Means:
     """Where chance begins: an audit with fresh seeds must come to the same."""
     episodes: int = 2000
     """Sequences the search attacker may try on a scenario, half of them blind to the request."""
+    probes: Probes = "all"
+    """Which probes are run. The repair loop runs the open ones only, so that an author is never told about a sealed one."""
 
-
-T = TypeVar("T")
+    def choose(self, probes: Sequence[P]) -> list[P]:
+        """Of a gate's probes, in a fixed order, those that are run: every fourth is sealed, and a single one is open."""
+        return [probe for place, probe in enumerate(probes) if self.probes == "all" or (self.probes == "sealed") is (place % 4 == 3)]
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,17 @@ class Gate(Generic[T]):
     """Whether an item it could not measure is provisional."""
     asks: bool = False
     """Whether it asks models: it is then passed last, in the process that has the door."""
+    codes: Mapping[str, ReasonClass] = field(default_factory=dict[str, ReasonClass])
+    """Class of each reason code it may report; a key that ends in `*` covers every code with that prefix."""
+
+    def classify(self, reason: str) -> ReasonClass:
+        """Class of a reason code. The contract test finds codes without one; until then they count as proof."""
+        if reason in self.codes:
+            return self.codes[reason]
+        for code, kind in self.codes.items():
+            if code.endswith("*") and reason.startswith(code[:-1]):
+                return kind
+        return "proof"
 
 
 @dataclass(frozen=True)
@@ -87,9 +106,20 @@ class Finding:
     evidence: Json = None
     """Dossier, when there is more to show."""
     seconds: float = 0.0
+    question: str = ""
+    """Of a suspicion: a neutral question about the item that a judge answers with yes or no; yes confirms the suspicion. It does not
+    name the gate or what the gate would like to see."""
+    others: tuple["Finding", ...] = ()
+    """Further findings of the same gate about the same version: a complaint names all of them."""
 
     def timed(self, seconds: float) -> "Finding":
         return replace(self, seconds=seconds)
+
+    def spread(self) -> Iterator["Finding"]:
+        """This finding and the others, one after the other."""
+        yield replace(self, others=())
+        for other in self.others:
+            yield from other.spread()
 
 
 def keep(gate: str, evidence: Json = None) -> Finding:
@@ -113,6 +143,11 @@ def fail(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
 
 def drop(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
     return Finding(gate, "dropped", reason, detail, evidence)
+
+
+def gather(gate: str, findings: Sequence[Finding], evidence: Json = None) -> Finding:
+    """One finding out of all that a gate has to say: the first, with the others behind it; `kept` where there is none."""
+    return replace(findings[0], others=tuple(findings[1:])) if findings else keep(gate, evidence)
 
 
 @dataclass

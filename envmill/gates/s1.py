@@ -1,13 +1,15 @@
 """S1: the oracle replays, none of its writes is refused, and it passes, twice, with the same end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.trials import Trials, list_writes, tell_reply
 from schemas.base import Json, is_array
+from schemas.ledger import ReasonClass
 
 GATE = "S1"
+CODES: Mapping[str, ReasonClass] = {}
 DECLARED = "refused_reads"
 """Feature of a scenario: places of reads that are meant to be refused, as where the answer is that something is not there."""
 

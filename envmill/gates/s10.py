@@ -1,7 +1,7 @@
 """S10: text and structure agree: every date, amount and reference of the request is one of the world it speaks of."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -16,9 +16,11 @@ from envmill.gates.wishes import Wishes
 from envmill.verifiers.numbers import find_numbers
 from envmill.verifiers.words import normalise
 from schemas.base import Json
+from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE
 
 GATE = "S10"
+CODES: Mapping[str, ReasonClass] = {}
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")

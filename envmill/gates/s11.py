@@ -1,6 +1,6 @@
 """S11: no flakiness: the oracle and two attacks, in a process with another hash seed, end and are judged the same."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import orjson
 
@@ -9,8 +9,10 @@ from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.trials import Attempt, Trials
 from schemas.base import Json
+from schemas.ledger import ReasonClass
 
 GATE = "S11"
+CODES: Mapping[str, ReasonClass] = {}
 
 ATTACKS = ("random_valid", "read_everything")
 """One that writes and one that talks."""

@@ -16,10 +16,12 @@ from envmill.verifiers.ending import Deed, Ending
 from envmill.verifiers.pattern import ANY, EXEMPT, NEAR, ROW, TEXT
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
+from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
 from schemas.scenario import LEFT_ALONE, CallPattern, Check, Predicate, Scenario, Verifier
 
 GATE = "S12"
+CODES: Mapping[str, ReasonClass] = {}
 
 MOST_WEIGHT = 0.25
 """Share of one goal or fact where there are four or more."""

@@ -1,14 +1,16 @@
 """S13: a search that sees nothing but what it earns finds no way to be paid without doing what is asked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
 from envmill.gates.hunt import Catch, Hunt, Tally
 from envmill.gates.s2 import BEST
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, digest
+from schemas.ledger import ReasonClass
 
 GATE = "S13"
+CODES: Mapping[str, ReasonClass] = {}
 
 LUCK = 0.02
 """Share of sequences drawn blindly that may hit upon the right end."""

@@ -1,12 +1,16 @@
 """S14: specificity: what answers a sibling's request does not answer this one."""
 
+from collections.abc import Mapping
+
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.trials import Attempt, Trials
 from envmill.verifiers.words import split_words
 from schemas.base import Json, canonical_json
+from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE, Scenario
 
 GATE = "S14"
+CODES: Mapping[str, ReasonClass] = {}
 
 _MOST = 12
 """Siblings looked at, those next in number first."""

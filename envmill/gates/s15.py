@@ -16,8 +16,10 @@ from envmill.gates.trials import Attempt, Trials, list_writes
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
+from schemas.ledger import ReasonClass
 
 GATE = "S15"
+CODES: Mapping[str, ReasonClass] = {}
 
 _EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to")
 _LETTERS = {"A": r"(?<=[a-z\d] )A\b", "I": r"(?<=[a-z\d] )I(?=[.,;:!?)\n]|$)"}

@@ -6,10 +6,12 @@ from envmill.agents.trial import Trial
 from envmill.gates.base import Finding, Means, Posed, drop, keep
 from envmill.gates.trials import Trials
 from schemas.base import Json
+from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
 from schemas.scenario import Verifier
 
 GATE = "S2"
+CODES: Mapping[str, ReasonClass] = {}
 
 BEST, MEAN = 0.25, 0.15
 """The attack threshold."""

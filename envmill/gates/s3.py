@@ -1,6 +1,6 @@
 """S3: every step counts: without any one write, required read or fact, and without any one of its changes, the oracle loses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
@@ -11,10 +11,12 @@ from envmill.verifiers.diff import apply_changes, diff_states
 from envmill.verifiers.pattern import fits
 from schemas.base import Json
 from schemas.environment import Call
+from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
 from schemas.scenario import CallPattern, Change, Fact
 
 GATE = "S3"
+CODES: Mapping[str, ReasonClass] = {}
 
 
 async def look(subject: Posed, means: Means) -> Finding:

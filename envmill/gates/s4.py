@@ -1,7 +1,7 @@
 """S4: mutants die: a verifier tells the reference path from its near misses."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +13,10 @@ from envmill.gates.trials import Attempt, Trials, tell_reply
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.database import Table
+from schemas.ledger import ReasonClass
 
 GATE = "S4"
+CODES: Mapping[str, ReasonClass] = {}
 KILLED = 0.9
 
 Fate = Literal["killed", "survived", "equivalent", "refused", "error"]

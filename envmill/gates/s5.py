@@ -1,6 +1,6 @@
 """S5: collateral change is seen: after the right end, a change anywhere else loses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.agents.attackers.stock import read_rows
@@ -10,9 +10,11 @@ from envmill.gates.s4 import list_mutants
 from envmill.gates.trials import Trials
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
+from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
 
 GATE = "S5"
+CODES: Mapping[str, ReasonClass] = {}
 
 
 @dataclass(frozen=True)

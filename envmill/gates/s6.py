@@ -1,6 +1,6 @@
 """S6: right work passes whatever way it was done: other orders, more reads, a slip and a retry, undone and done again, other words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from envmill.agents.trial import Trial
@@ -12,8 +12,10 @@ from envmill.gates.widening import widen
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.database import Table
+from schemas.ledger import ReasonClass
 
 GATE = "S6"
+CODES: Mapping[str, ReasonClass] = {}
 
 Fate = Literal["passed", "refused", "elsewhere", "not_so"]
 

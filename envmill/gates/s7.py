@@ -1,6 +1,6 @@
 """S7: a check that says neither yes nor no is no check: one that raises, hangs, changes what it is shown, prints, or answers a number."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
 from envmill.gates.s4 import list_mutants
@@ -8,9 +8,11 @@ from envmill.gates.s5 import judge_tampered
 from envmill.gates.trials import Trials
 from envmill.verifiers.ending import Ending
 from schemas.base import Json, is_array, is_object
+from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
 
 GATE = "S7"
+CODES: Mapping[str, ReasonClass] = {}
 
 
 async def look(subject: Posed, means: Means) -> Finding:

@@ -20,8 +20,10 @@ from envmill.gates.trials import Trials
 from envmill.gates.wishes import Wishes
 from envmill.verifiers.words import split_words
 from schemas.base import Json, is_array, is_object
+from schemas.ledger import ReasonClass
 
 GATE = "S8"
+CODES: Mapping[str, ReasonClass] = {}
 
 Source = Literal["told", "seen", "default", "unknown", "nowhere"]
 

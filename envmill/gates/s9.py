@@ -1,7 +1,7 @@
 """S9: no leak: the request names no tool, no hidden id, no expected value and no field of the state."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, keep
@@ -11,9 +11,11 @@ from envmill.gates.trials import Trials
 from envmill.verifiers.compose import GIVEN
 from envmill.verifiers.facts import says
 from schemas.base import Json, is_array, is_object
+from schemas.ledger import ReasonClass
 from schemas.scenario import Scenario
 
 GATE = "S9"
+CODES: Mapping[str, ReasonClass] = {}
 
 _GENERATED = re.compile(
     r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{12,}"

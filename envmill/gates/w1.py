@@ -1,15 +1,17 @@
 """W1: the interface is one an agent and every consumer can use, and its rules can all be kept."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envmill.drafting.rules import find_rival_rules
 from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.kinds.base import is_forbidden
 from envmill.runtime.schema import check_schema
 from schemas.environment import Environment, Tool
+from schemas.ledger import ReasonClass
 
 GATE = "W1"
+CODES: Mapping[str, ReasonClass] = {}
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

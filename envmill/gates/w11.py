@@ -9,8 +9,10 @@ from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
 from schemas.base import Json, is_object
 from schemas.database import Table
+from schemas.ledger import ReasonClass
 
 GATE = "W11"
+CODES: Mapping[str, ReasonClass] = {}
 
 _ADMITS = re.compile(r"\b(already|no change|nothing (?:to|was|has)|unchanged|same as|not changed|still)\b", re.IGNORECASE)
 """Words by which a reply says itself that nothing happened."""

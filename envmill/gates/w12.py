@@ -1,13 +1,15 @@
 """W12: relations between calls that hold whatever the program is about."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from envmill.gates import amounts, bystanders, relations, vocabulary
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.stops import Tour
 from envmill.gates.tour import take_tour
+from schemas.ledger import ReasonClass
 
 GATE = "W12"
+CODES: Mapping[str, ReasonClass] = {}
 
 
 async def look(built: Built, means: Means) -> Finding:

@@ -1,14 +1,16 @@
 """W13: valid calls off the beaten path give replies an agent can work with."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
 from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.ledger import ReasonClass
 
 GATE = "W13"
+CODES: Mapping[str, ReasonClass] = {}
 
 _INTERNAL = re.compile(
     r'Traceback \(most recent call last\)|File "[^"]+", line \d+|<[\w.]+ object at 0x|\b(?:Key|Attribute|Type|Index|Value)Error\b|NoneType'

@@ -1,6 +1,7 @@
 """W2: the program imports in the jail, constructs, and gives every state it is known to take back as it was put in."""
 
 import re
+from collections.abc import Mapping
 
 from envmill.errors import BuildError
 from envmill.gates.base import Built, Finding, Means, drop, keep
@@ -11,8 +12,10 @@ from envmill.kinds.start import CLOCK
 from envmill.sandbox import Look, Reset
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Environment
+from schemas.ledger import ReasonClass
 
 GATE = "W2"
+CODES: Mapping[str, ReasonClass] = {}
 
 _METHOD = re.compile(r"(?m)^\s+def (\w+)\(")
 

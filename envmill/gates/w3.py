@@ -1,7 +1,7 @@
 """W3: every stored test gives what it expects: success, anticipated rejection, never an unexpected failure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from envmill.drafting.enacting import read_reply
@@ -13,8 +13,10 @@ from envmill.runtime.schema import compile_schema
 from envmill.sandbox import Invoke, Observation, Reset, Sandbox
 from schemas.base import Json
 from schemas.environment import Environment, Test
+from schemas.ledger import ReasonClass
 
 GATE = "W3"
+CODES: Mapping[str, ReasonClass] = {}
 
 _PER_TOOL = 3
 _LEFT_A_MARK = "and the state is another one after that"

@@ -5,7 +5,7 @@ them corrects the estimate.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -26,9 +26,11 @@ from envmill.models.prompt import Prompt
 from envmill.sandbox import Program, Sandbox
 from schemas.base import Json, canonical_json
 from schemas.environment import Environment
+from schemas.ledger import ReasonClass
 from schemas.prompts import CheckerInput, CheckerReply, TesterInput, TesterReply
 
 GATE = "W4"
+CODES: Mapping[str, ReasonClass] = {}
 
 _PROMPTS = Path(__file__).parents[1] / "recipes" / "prompts" / "envscaler"
 TESTER = Prompt.load(_PROMPTS / "tester.md", TesterInput, TesterReply)

@@ -9,7 +9,7 @@ tests' sessions ─► here ─► elsewhere     differ: find_chance names what 
 
 import datetime
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
@@ -28,8 +28,10 @@ from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, 
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.environment import Test
+from schemas.ledger import ReasonClass
 
 GATE = "W5"
+CODES: Mapping[str, ReasonClass] = {}
 
 _SHAKEN = 2
 """Sessions that start with shuffled memory there: each is a process of its own, and costs as much as a hundred calls."""

@@ -1,14 +1,16 @@
 """W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones that hold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.rows import list_keys
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
 from schemas.base import Json
+from schemas.ledger import ReasonClass
 
 GATE = "W6"
+CODES: Mapping[str, ReasonClass] = {}
 
 _SHOWN = 10
 _HANGS = ("timeout", "killed", "session_lost")

@@ -1,5 +1,7 @@
 """W7: a rejected call changes nothing."""
 
+from collections.abc import Mapping
+
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.stops import Stop
 from envmill.gates.tour import take_tour
@@ -7,8 +9,10 @@ from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
+from schemas.ledger import ReasonClass
 
 GATE = "W7"
+CODES: Mapping[str, ReasonClass] = {}
 
 _SHOWN = 5
 

@@ -1,5 +1,7 @@
 """W8: every tool is seen to succeed, every declared write to change something, every query to answer; tables are touched as declared."""
 
+from collections.abc import Mapping
+
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.rows import list_rows
 from envmill.gates.stops import Tour
@@ -7,8 +9,10 @@ from envmill.gates.touches import find_untrue
 from envmill.gates.tour import take_tour
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
+from schemas.ledger import ReasonClass
 
 GATE = "W8"
+CODES: Mapping[str, ReasonClass] = {}
 
 _ENOUGH = 24
 """Distinct calls with arguments that exist, after which a tool that was never carried out counts as one that cannot be."""

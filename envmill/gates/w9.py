@@ -9,8 +9,10 @@ from envmill.gates.stops import Tour
 from envmill.gates.syntax import list_nodes
 from envmill.gates.tour import take_tour
 from schemas.base import Json
+from schemas.ledger import ReasonClass
 
 GATE = "W9"
+CODES: Mapping[str, ReasonClass] = {}
 
 _MODULES = frozenset(
     """_thread aiohttp asyncio atexit builtins cffi code codeop concurrent ctypes dbm faulthandler fcntl fileinput ftplib gc glob http httpx

@@ -3,12 +3,13 @@
 Gate.look ──kind terminal──► LOOKS[name] ─► finding        NOT_HERE[name] ─► not applicable, with the reason
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
 from envmill.gates.base import Built, Finding, Means, Posed, pass_by
 from envmill.gates.terminals import machine, mended
+from schemas.ledger import ReasonClass
 
 LOOKS: dict[str, Callable[[Any, Means], Awaitable[Finding]]] = {
     "W1": machine.look_at_interface,
@@ -43,7 +44,15 @@ NOT_HERE: dict[str, str] = {
     "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
 }
 
+CODES: Mapping[str, Mapping[str, ReasonClass]] = {}
+"""Class of the reason codes that the gates over terminals report, by gate."""
+
 T = TypeVar("T", Built, Posed)
+
+
+def find_codes(name: str, codes: Mapping[str, ReasonClass]) -> dict[str, ReasonClass]:
+    """Codes of a gate, over terminals too."""
+    return {**codes, **CODES.get(name, {})}
 
 
 def by_kind(name: str, look: Callable[[T, Means], Awaitable[Finding]]) -> Callable[[T, Means], Awaitable[Finding]]:
