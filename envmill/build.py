@@ -5,20 +5,22 @@ write ─► load in the jail ─► tests ─► review, where it is asked for 
   └──── repair of program or tests, twice at most, then once afresh; the best version goes on to the gates
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.drafting.checklist import Checklist, write_checklist
+from envmill.drafting.complaint import Complaint, list_once
 from envmill.drafting.endings import derive_verifier, play_twice
 from envmill.drafting.errands.outfitting import outfit
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
-from envmill.drafting.repair import give_up, strive, tell_builds
+from envmill.drafting.repair import FIRST, Repair, give_up, strive, tell_builds
 from envmill.errors import BadReply, BuildError
+from envmill.gates import w3, w4
 from envmill.gates.base import Built, Finding, Means, drop
 from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests
-from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
 from envmill.kinds.terminal import compose_checks
@@ -50,9 +52,7 @@ class _Version:
     environment: Environment | None = None
     """None where it does not load."""
     tests: tuple[Test, ...] = ()
-    failing: int = 0
-    failure: str = ""
-    """As quoted to the author."""
+    complaints: tuple[Complaint, ...] = ()
     fault: Fault = "code"
     mended: Mended | None = None
     """What comes next, where a debugger was asked."""
@@ -76,49 +76,50 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 
-    async def write(before: _Version | None, asking: Account) -> _Version:
-        version = await _write_version(blueprint, before or _Version(), mill, asking)
-        return version if version.failure or not mill.config.review else await _review(version, mill, account)
+    locks, tried = mill.locks.of(blueprint.id), list[_Version]()
 
-    versions = await strive(write, account)
+    async def write(before: _Version | None, repair: Repair, asking: Account) -> _Version:
+        tried.append(before or _Version())
+        version = await _write_version(blueprint, before or _Version(), repair, mill, asking)
+        return version if version.complaints or not mill.config.review else await _review(version, mill, account)
+
+    versions = await strive(write, account, lambda: locks.tell() if tried else [])
     builds = tell_builds(blueprint.id, versions)
     ran = [version for version in versions if isinstance(version, _Version) and version.environment is not None]
     if not ran:
-        return Result(builds, (drop("build", *give_up("does_not_build", versions)),))
-    best = min(ran, key=lambda version: version.failing)
+        return Result(builds, (drop("build", *give_up(versions)),))
+    best = min(ran, key=lambda version: len(version.complaints))
     assert best.environment is not None
     return Result((*builds, best.environment, *best.tests))
 
 
-async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair, mill: Mill, account: Account) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
-    part = await _write_part(blueprint, before, mill, account)
+    part = await _write_part(blueprint, before, repair, mill, account)
     program, plan = part.program, part.plan
     assert program is not None
     try:
         environment = assemble_environment(blueprint, program, account, part.program_prompt)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return replace(part, failure=error.message, fault="code")
+        return replace(part, complaints=(Complaint("build", "does_not_build", error.message),), fault="code")
     if plan is None:
-        plan = await mill.recipe.write_tests(environment, "", account, blueprint.rows)
+        plan = await mill.recipe.write_tests(environment, None, FIRST, account, blueprint.rows)
         part = replace(part, plan=plan, plan_prompt=account.last_asked)
     tests = store_tests(environment, plan, part.plan_prompt)
     trial = await _run_tests(environment, tests, before, mill)
-    failure = "\n".join(trial.failures[:5])
-    version = replace(part, environment=environment, tests=tests, failing=len(trial.failures), failure=failure, fault=trial.fault)
+    version = replace(part, environment=environment, tests=tests, complaints=trial.complaints, fault=trial.fault)
     if not trial.red or trial.lacking:
         return version
-    locked = mill.locks.of(blueprint.id).tell()
     try:
-        mended = await mill.recipe.debug(environment, program, plan, trial.red, locked, account)
+        mended = await mill.recipe.debug(environment, program, plan, trial.red, repair, account)
     except BadReply:
         # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
         return version
     return replace(version, mended=mended, fault=mended.fault, mended_prompt=account.last_asked) if mended else version
 
 
-async def _write_part(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, mill: Mill, account: Account) -> _Version:
     """Program and tests of the next version, where there are any yet, each with what it was got with."""
     program, plan = before.program, before.plan
     kept = _Version(program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt)
@@ -131,35 +132,36 @@ async def _write_part(blueprint: Blueprint, before: _Version, mill: Mill, accoun
             plan_prompt=kept.plan_prompt if mended.plan == plan else by,
         )
     if before.fault == "test" and before.environment is not None:
-        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
+        plan = await mill.recipe.write_tests(before.environment, plan, repair, account, blueprint.rows)
         return replace(kept, plan=plan, plan_prompt=account.last_asked)
-    locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
-    program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
+    program = await mill.recipe.write_program(blueprint, program, repair, account)
     return replace(kept, program=program, program_prompt=account.last_asked)
 
 
 async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
     assert version.environment is not None
-    finding = await look(Built(version.environment, version.tests), Means(mill.sandbox, account, mill.config.seed or 0))
+    finding = await w4.look(Built(version.environment, version.tests), Means(mill.sandbox, account, mill.config.seed or 0))
     if finding.outcome != "dropped":
         return version
-    failures = [spell_failure(one) for one in finding.evidence["failures"]]
-    return replace(version, failing=len(failures), failure="\n".join([finding.detail, *failures[1:5]]), fault="code")
+    told = [w4.spell_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]
+    return replace(version, complaints=list_once(Complaint(w4.GATE, finding.reason, words) for words in told), fault="code")
 
 
 @dataclass(frozen=True)
 class _Trial:
     """What came of running tests."""
 
-    lacking: list[str]
+    lacking: tuple[Complaint, ...]
     red: dict[int, str]
     """Place of a test → how it ended."""
+    failing: tuple[Complaint, ...] = ()
+    """One for each red test."""
     fault: Fault = "none"
 
     @property
-    def failures(self) -> list[str]:
-        return [*self.lacking, *self.red.values()]
+    def complaints(self) -> tuple[Complaint, ...]:
+        return list_once([*self.lacking, *self.failing])
 
 
 async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: Mill) -> _Trial:
@@ -168,15 +170,29 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
     played = await play_tests(environment, tests, mill.sandbox)
     red = {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
     # What a debugger mended may be there already: a test told twice is one.
-    lacking = find_untested(environment, list({test.id: test for test in tests}.values())) or (
-        [] if red else find_unruled(environment, played)
-    )
-    if not lacking and not red and (untyped := find_untyped(environment, played)):
-        return _Trial(untyped, {}, "code")
+    untested = find_untested(environment, list({test.id: test for test in tests}.values()))
+    lacking = [*_blame_tools(environment, "too_few_tests", untested)]
     if not lacking and not red:
-        return _Trial([], {})
+        lacking = [*_blame_tools(environment, "no_rule_tested", find_unruled(environment, played))]
+    if not lacking and not red and (untyped := find_untyped(environment, played)):
+        return _Trial((*_blame_tools(environment, "untyped_reply", untyped),), {}, fault="code")
+    if not lacking and not red:
+        return _Trial((), {})
+    failing = tuple(_complain_of_test(place, tests[place], fault) for place, fault in red.items())
     unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
-    return _Trial(lacking, red, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
+    return _Trial(tuple(lacking), red, failing, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
+
+
+def _blame_tools(environment: Environment, code: str, faults: Sequence[str]) -> Iterator[Complaint]:
+    """Faults of tests, each under the tool that it names first."""
+    for fault in faults:
+        named = [tool.name for tool in environment.tools if re.search(rf"\b{tool.name}\b", fault)]
+        yield Complaint(w3.GATE, code, fault, tool=min(named, key=fault.index, default=""))
+
+
+def _complain_of_test(place: int, test: Test, fault: str) -> Complaint:
+    """A red test; the words say what it expects and how it ended, and not whether program or test is wrong."""
+    return Complaint(w3.GATE, "test_failed", fault, item="test", index=place, tool=test.call.name, arguments=test.call.arguments)
 
 
 def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account, prompt: Prompt | None = None) -> Environment:
@@ -286,7 +302,7 @@ async def _ask_for_checks(placed: Placed[Draft], composed: Composed, endings: Se
         draft,
         composed.verifier,
         endings,
-        lambda failure, asking: mill.recipe.write_checks(environment, draft, failure, locked.tell(), asking),
+        lambda repair, asking: mill.recipe.write_checks(environment, draft, repair, asking),
         mill.sandbox,
         account,
         locked,

@@ -176,9 +176,19 @@ class Test(Record):
     """Provenance."""
 
 
+class SentBack(Contract):
+    """One kind of complaint about a version."""
+
+    gate: str
+    """Gate or stage that complained."""
+    reason: str
+    """Its reason code."""
+
+
 class Build(Record):
     """One repair attempt: what failed, what was sent back, what changed."""
 
+    schema_version: int = 2
     table: ClassVar[str] = "builds"
     prefix: ClassVar[str] = "bld"
     identity: ClassVar[tuple[str, ...]] = ("subject", "repair")
@@ -195,3 +205,5 @@ class Build(Record):
     """Whom the failure is attributed to; a red test alone does not say whether it or the program is wrong."""
     content_hash: str
     """Hash of the version tried, so that "nothing changed" shows."""
+    sent_back: list[SentBack] = []
+    """Gates and reason codes of its complaints, each once; empty when it ran."""

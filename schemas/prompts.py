@@ -42,10 +42,6 @@ class BlueprintInput(Contract):
 
     brief: Brief
     """What is wanted."""
-    failure: str = ""
-    """What was wrong with the blueprint before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class BlueprintReply(Contract):
@@ -68,12 +64,6 @@ class ProgramInput(Contract):
     collections: dict[str, list[str]]
     rules: list[str]
     tools: list[ToolPlan]
-    failed_source: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """The failing case, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class ProgramReply(Contract):
@@ -115,8 +105,6 @@ class TestsInput(Contract):
     rules: list[str]
     tools: list[Tool]
     source: str
-    failure: str = ""
-    """What was wrong with the tests before, when this is a repair."""
 
 
 class PlannedTest(Contract):
@@ -155,10 +143,6 @@ class ScenarioInput(Contract):
     """Which scenario of this environment; each must differ."""
     polarity: Polarity = "achieve"
     """What success must mean here."""
-    failure: str = ""
-    """What was wrong with the scenario before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class ScenarioReply(Contract):
@@ -202,10 +186,6 @@ class ChecksInput(Contract):
     initial_state: dict[str, Json]
     changes: list[Change]
     """What the reference path changed."""
-    failure: str = ""
-    """What was wrong with the checks before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class WrittenCheck(Contract):

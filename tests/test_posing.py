@@ -43,7 +43,7 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, failure: str, locked: Any, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, account: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 
@@ -51,7 +51,7 @@ class Script:
 class Nobody:
     provider, model, last_asked = "offline", "m", None
 
-    def afresh(self, number: int) -> "Nobody":
+    def afresh(self, number: int, warning: str = "") -> "Nobody":
         return self
 
 

@@ -57,8 +57,8 @@ class Writer:
     async def pose(self, *_: object) -> ScenarioReply:
         return ScenarioReply.model_validate(WISH)
 
-    async def write_checks(self, environment: Any, draft: Any, failure: str, locked: Any, account: Any) -> ChecksReply:
-        self.told.append(failure)
+    async def write_checks(self, environment: Any, draft: Any, repair: Any, account: Any) -> ChecksReply:
+        self.told.append(repair.tell())
         version = self.versions[min(len(self.told), len(self.versions)) - 1]
         if version is None:
             raise BadReply("no JSON in it")

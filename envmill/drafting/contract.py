@@ -1,6 +1,7 @@
 """The user contract of a reply, held to itself: what is hidden is known, untold at first, and no other than what the request says."""
 
 import re
+from collections.abc import Iterator
 from datetime import date
 
 from envmill.verifiers.dates import find_dates, is_same_date, read_date
@@ -27,19 +28,18 @@ def make_contract(reply: ScenarioReply) -> UserContract:
     )
 
 
-def find_contract_fault(reply: ScenarioReply) -> tuple[str, str] | None:
-    """(reason code, words) when the person could not hold a conversation that ends where the request does."""
+def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
+    """(reason code, words) of everything that keeps the person from a conversation that ends where the request does."""
     if unknown := [name for name in reply.hidden if name not in reply.facts]:
-        return "user_lacks_fact", f"`hidden` names {unknown}, which `facts` does not hold: nobody could ever be told"
+        yield "user_lacks_fact", f"`hidden` names {unknown}, which `facts` does not hold: nobody could ever be told"
     if reply.hidden and not reply.opening.strip():
-        return "no_opening", f"`hidden` names {reply.hidden}, and there is no `opening` that leaves them out"
-    for name in reply.hidden:
+        yield "no_opening", f"`hidden` names {reply.hidden}, and there is no `opening` that leaves them out"
+    for name in (name for name in reply.hidden if name in reply.facts):
         value = reply.facts[name]
         if is_told(value, reply.opening):
-            return "opening_tells", f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked"
+            yield "opening_tells", f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked"
         if _is_exact(value) and not is_told(value, reply.request):
-            return "user_contradicts", f"the request does not say {name!r} as {value!r}, which the person would answer when asked"
-    return None
+            yield "user_contradicts", f"the request does not say {name!r} as {value!r}, which the person would answer when asked"
 
 
 def is_told(value: Json, text: str) -> bool:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -116,8 +116,8 @@ async def _learn(config: RunConfig, steps: tuple[str, ...], folder: Path) -> dic
         rendered[_name(self.name, inputs.model_dump(mode="json"))] = name_question(text)
         return text
 
-    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
-        text = author.answer(prompt, inputs, seed, sample, mistakes)
+    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+        text = author.answer(prompt, inputs, seed, sample, mistakes, talk)
         replies[rendered[_name(prompt, inputs)]] = text
         return text
 
