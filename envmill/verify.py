@@ -9,6 +9,7 @@ from envmill.author.truth import find_truth
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Gate, Means, Posed, keep, skip, stopwatch
 from envmill.gates.ends import list_ends
+from envmill.gates.suspicions import asks_judge, rule_on_suspicions
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
 from envmill.verifiers.bounds import bound_errors
@@ -24,17 +25,17 @@ T = TypeVar("T")
 async def verify_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:
     """The environments' gates. Models are asked for opinions only where the run wants that."""
     built = Built(subject.record.environment, subject.record.tests)
-    found = await _look_somewhere("environments", built, mill)
+    found = await _hear_judge(await _look_somewhere("environments", built, mill), built, mill, account)
     asked = account if mill.config.review else None
     opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
     return Result(findings=tuple(await _pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found)))
 
 
-async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
-    """The scenarios' gates."""
+async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
+    """The scenarios' gates. A model is asked about suspicions only."""
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
-    found = await _look_somewhere("scenarios", posed, mill)
+    found = await _hear_judge(await _look_somewhere("scenarios", posed, mill), posed, mill, account)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
 
 
@@ -53,6 +54,13 @@ async def _look_somewhere(lap: Lap, subject: Built | Posed, mill: Mill) -> list[
         return await keepers.look(lap, subject, seed, mill.config.search)
     with keepers.here() if keepers else nullcontext():
         return await look(subject, Means(mill.sandbox, seed=seed, episodes=mill.config.search))
+
+
+async def _hear_judge(found: list[Finding], subject: Built | Posed, mill: Mill, account: Account) -> list[Finding]:
+    """The findings once a judge has read each suspicion, where the run asks one. Of an item that is dropped anyway nobody is asked."""
+    if _is_over(found) or not asks_judge(mill.config.suspicions, account):
+        return found
+    return await rule_on_suspicions(found, subject, account, mill.calibrations)
 
 
 async def measure_bounds(posed: Posed, means: Means) -> Finding:
