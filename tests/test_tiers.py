@@ -65,7 +65,7 @@ def run_line(folder: Path, answering: Any = author.answer, **config: Any) -> tup
 @pytest.fixture(autouse=True)
 def gate(monkeypatch: pytest.MonkeyPatch) -> None:
     suspicious = replace(GATES["S15"], look=suspect_first, codes={"doubt_*": "suspicion"})
-    monkeypatch.setattr("envmill.verify.SCENARIO_GATES", (suspicious,))
+    monkeypatch.setattr("envmill.passing.SCENARIO_GATES", (suspicious,))
 
 
 @pytest.mark.parametrize("tier", ["", "suspected"])
