@@ -17,6 +17,7 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Finding, Gate
 from envmill.gates.f4 import find_repeats
 from envmill.gates.f5 import Probed, find_untrainable
+from envmill.gates.suspicions import PROMPT as SUSPICION
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Result, Subject
@@ -115,11 +116,28 @@ STEPS: tuple[Step, ...] = (
         _decide_seeds,
     ),
     Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review", "whole")),
-    Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
+    Step(
+        "environments",
+        "verify",
+        enter_built,
+        verify_environment,
+        gates=_name(ENVIRONMENT_GATES),
+        settings=("review", "suspicions"),
+        prompts=(SUSPICION,),
+    ),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
     Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
-    Step("scenarios", "verify", enter_scenarios, verify_scenario, ("attacks",), _name(SCENARIO_GATES), ("search",)),
+    Step(
+        "scenarios",
+        "verify",
+        enter_scenarios,
+        verify_scenario,
+        ("attacks",),
+        _name(SCENARIO_GATES),
+        ("search", "suspicions"),
+        prompts=(SUSPICION,),
+    ),
     Step(
         "scenarios",
         "filter",
@@ -142,7 +160,7 @@ STEPS: tuple[Step, ...] = (
         _decide_untrainable,
         (*ROLLOUT_PROMPTS, RULING),
     ),
-    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
+    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "with_tier", "exporters")),
 )
 
 MINE = Step(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from envmill import author
 from envmill.errors import SettingsError
+from envmill.gates.calibrations import read_calibrations
 from envmill.keepers import Keepers
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
@@ -65,7 +66,8 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
         async with Sandbox.open(settings) as sandbox:
             door = Door(cast.author, journal, known, config.seed or 0, cast.others, terms)
             recipe = RECIPES[config.recipe](author.themes(), config.whole)
-            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings, keepers), lake)
+            calibrations = tuple(read_calibrations(settings.calibrations))
+            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings, keepers, calibrations=calibrations), lake)
     finally:
         await keepers.close()
         await cast.close()

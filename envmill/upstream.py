@@ -54,6 +54,12 @@ class Upstream:
         open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row)]
         return {row.subject for row in open_gates if row.try_number == last[row.subject]}
 
+    def suspected(self, step: str) -> set[str]:
+        """Subjects of which the last attempt at a step left a suspicion that no judge decided."""
+        rows = self._lake.read(Attrition, self.run, self._marks[step])
+        last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
+        return {row.subject for row in rows if row.outcome == "suspected" and row.try_number == last[row.subject]}
+
     def _requires(self, row: Attrition) -> bool:
         """What was asked for is required: a review, or protected sets put where they are looked for."""
         if row.gate == "F3":
@@ -197,7 +203,9 @@ def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
-    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional, frozenset(upstream.refused())))] if scenarios else []
+    suspected = frozenset(subject for step in judged for subject in upstream.suspected(step))
+    load = Load(cargo, provisional, frozenset(upstream.refused()), suspected)
+    return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
 
 
 def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:

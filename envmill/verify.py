@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import Built, Finding, Means, Posed, fail
+from envmill.gates.suspicions import asks_judge, rule_on_suspicions
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
-from envmill.passing import look_somewhere, name_content, pass_gates
+from envmill.passing import is_over, look_somewhere, name_content, pass_gates
 from schemas.base import digest
 from schemas.ledger import Attack, GateOutcome, Lap
 from schemas.scenario import Scenario
@@ -20,16 +21,19 @@ async def verify_environment(subject: Subject[Tested], mill: Mill, account: Acco
     """The environments' gates. Models are asked for opinions only where the run wants that."""
     built = Built(subject.record.environment, subject.record.tests)
     found = await _look("environments", built, subject.record.held, mill)
+    found = await hear_judge(found, built, mill, account)
     asked = account if mill.config.review else None
     opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
-    return Result(findings=tuple(await pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found)))
+    reviewed = (await pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found))[len(found) :]
+    return Result(findings=(*found, *await hear_judge(reviewed, built, mill, account)))
 
 
-async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
-    """The scenarios' gates."""
+async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
+    """The scenarios' gates. A model is asked about suspicions only."""
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     found = await _look("scenarios", posed, placed.held, mill)
+    found = await hear_judge(found, posed, mill, account)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
 
 
@@ -43,6 +47,13 @@ async def _look(lap: Lap, subject: Built | Posed, held: Mapping[str, GateOutcome
             return [*repeated, fail("loop", "not_repeated", words)]
     passed = frozenset(gate for gate, outcome in held.items() if outcome == "kept")
     return await look_somewhere(lap, subject, replace(means, held=passed), mill.keepers)
+
+
+async def hear_judge(found: Sequence[Finding], subject: Built | Posed, mill: Mill, account: Account) -> list[Finding]:
+    """The findings once a judge has read each suspicion, where the run asks one. Of an item that is dropped anyway nobody is asked."""
+    if is_over(found) or not asks_judge(mill.config.suspicions, account):
+        return list(found)
+    return await rule_on_suspicions(found, subject, account, mill.calibrations)
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:

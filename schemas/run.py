@@ -144,8 +144,14 @@ class RunConfig(Contract):
     """Most output tokens of a model's rollout, reasoning included; empty for no bound but the model's own."""
     search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
     """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
+    suspicions: Literal["auto", "judge", "keep"] = Field(default="auto", title="Suspicions")
+    """What becomes of suspicions, which rest on reading language: `judge` asks the judge's model about each of them, twice; `keep` asks
+    nobody, and the items stay in tier `suspected`; `auto` asks where the judge is a model. Only a judge that was calibrated for a reason
+    code confirms or clears it."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Whether items go out that a required gate could not measure."""
+    with_tier: Literal["", "suspected"] = Field(default="", title="Export another tier, too")
+    """Tier that is exported beside `clean`: `suspected` adds items with a suspicion that no judge decided. Empty for `clean` alone."""
     exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
     """What leaves: `sft` and `preferences` for trainers that read rollouts, `rl` for those that make their own, `dataset` for
     `datasets.load_dataset`, `bundle` to play and judge with nothing installed, `harbor` for machines as Harbor folders, `atif` for

@@ -21,7 +21,7 @@ from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind,
 from envmill.author.faults.repair import end_repair, find_variant
 from envmill.author.knowledge import themes
 from envmill.author.mining import judge_text, place_text
-from envmill.author.opinions import judge_call, rule_on, write_calls, write_checks
+from envmill.author.opinions import answer_suspicion, judge_call, rule_on, write_calls, write_checks
 from envmill.author.parts import write_methods, write_skeleton
 from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
@@ -46,6 +46,7 @@ from schemas.prompts import (
 )
 from schemas.ruling import RulingInput
 from schemas.seed import Brief
+from schemas.suspicion import SuspicionInput
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import TopologyInput
 
@@ -220,6 +221,10 @@ def _answer_ruling(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> C
     return rule_on(RulingInput.model_validate(inputs))
 
 
+def _answer_suspicion(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return answer_suspicion(SuspicionInput.model_validate(inputs))
+
+
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
@@ -236,6 +241,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "tester": _answer_tester,
     "checker": _answer_checker,
     "ruling": _answer_ruling,
+    "suspicion": _answer_suspicion,
     "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,

@@ -69,6 +69,8 @@ def run(
     embedder: Annotated[str | None, typer.Option(help="What makes texts comparable: lexical, minilm, or openai:model.")] = None,
     exporters: Annotated[str | None, typer.Option(help="What leaves, like sft,bundle; every exporter of the README when left out.")] = None,
     provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
+    suspicions: Annotated[str | None, typer.Option(help="Suspicions of gates: judge, keep, or auto: judge where that is a model.")] = None,
+    with_tier: Annotated[str | None, typer.Option("--with", help="Export tier `suspected` too.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Start nothing; show the config and what the run would ask and cost.")] = False,
     preview: Annotated[

@@ -16,13 +16,28 @@ from envmill.lake.views.pass_rate import PASS_RATE
 from envmill.lake.views.repairs import REPAIRS
 from envmill.lake.views.runs import RUNS
 from envmill.lake.views.spending import SPENDING
+from envmill.lake.views.tiers import TIERS
 from envmill.lake.views.trainability import TRAINABILITY
 from envmill.lake.views.yields import YIELD
 
 __all__ = ["VIEWS", "View", "open_views"]
 
 VIEWS: dict[str, View] = {
-    view.name: view for view in (RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, COST_PER_KEPT, SPENDING, REPAIRS, TRAINABILITY, FAILURES, BOUNDS)
+    view.name: view
+    for view in (
+        RUNS,
+        EXITS,
+        FUNNEL,
+        YIELD,
+        PASS_RATE,
+        COST_PER_KEPT,
+        SPENDING,
+        REPAIRS,
+        TRAINABILITY,
+        FAILURES,
+        BOUNDS,
+        TIERS,
+    )
 }
 
 

@@ -15,6 +15,7 @@ from envmill.settings import ROOT
 from schemas import prompts, table_prompts, tool_prompts, typed_prompts
 from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from schemas.ruling import RulingReply
+from schemas.suspicion import SuspicionReply
 from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
 from tests.author.questions import ask, pose
 
@@ -22,7 +23,7 @@ REPLIES = {
     "blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply, "checks": ChecksReply,
     "skeleton": ProgramReply, "methods": prompts.MethodsReply, "theme": prompts.ThemeReply,
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
-    "ruling": RulingReply,
+    "ruling": RulingReply, "suspicion": SuspicionReply,
     "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
     "toolset": tool_prompts.ToolsetReply, "cases": tool_prompts.CasesReply, "debug": tool_prompts.DebugReply,
     "chain": tool_prompts.ChainReply,

@@ -47,7 +47,10 @@ def _fill_first(lake: Lake) -> None:
     )
     dossier = Evidence(gate="bounds", subject=EASY.id, finding=BOUNDS)
     silent = _row("bounds", HARD.id, outcome="not_measured", reason="no_truth", detail="No model of the domain says which end is right.")
-    judged = [_row("bounds", EASY.id, evidence=dossier.id), silent]
+    fits = "another row fits the words as well"
+    doubt = _row("S15", HARD.id, outcome="suspected", reason="ambiguous_referent", detail=fits)
+    cleared = _row("S15", EASY.id, outcome="cleared", reason="ambiguous_referent", detail=fits)
+    judged = [_row("bounds", EASY.id, evidence=dossier.id), silent, doubt, cleared]
     _publish(lake, FIRST, "scenarios-verify", [dossier], judged)
     probes = [*_play(EASY.id, "careless", "pppp"), *_play(HARD.id, "careless", "pffe"), *_play(NEVER.id, "careless", "ffff")]
     unsolved: dict[str, Any] = {"outcome": "dropped", "reason": "unsolved", "detail": "none of 4 probes passes"}
