@@ -11,22 +11,24 @@ from envmill.drafting.database import find_database_faults
 from envmill.drafting.enacting import read_reply
 from envmill.drafting.enlarging import Round, enlarge
 from envmill.drafting.errands.outfitting import pose_errand
+from envmill.drafting.finishing import finish, prepare
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.rechecking import Seen, find_keys, hold, list_words
-from envmill.drafting.repair import Repair, give_up, strive, tell_trouble
+from envmill.drafting.repair import Repair, Unread, give_up, strive, tell_trouble
 from envmill.drafting.rewording import Turn, ask_words, pick_operators, reword
 from envmill.drafting.tracing import trace
 from envmill.drafting.unfolding import unfold
 from envmill.drafting.walked import list_complaints
 from envmill.errors import BuildError
-from envmill.gates.base import Finding, Means, drop, keep, pass_by
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.wording import judge_words
 from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
+from envmill.rehearsing import UNASKED, Rehearsal, refuse_weakened, rehearse
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
@@ -72,6 +74,8 @@ async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Accoun
         if faults := held.find_faults(rules):
             return _Idea(blueprint, _complain("blueprint", REASON, faults))
         held = locks.within(rules)
+        if weakened := refuse_weakened(before.blueprint if before else None, blueprint, repair.complaints):
+            return _Idea(blueprint, weakened)
         if faults := find_plan_faults(blueprint):
             return _Idea(blueprint, _complain("blueprint", "bad_plan", faults))
         return _Idea(blueprint, _complain("blueprint", "bad_database", await find_database_faults(blueprint, mill.sandbox)))
@@ -117,6 +121,8 @@ class _Pose:
     reply: ScenarioReply
     draft: Draft | None
     complaints: tuple[Complaint, ...] = ()
+    rehearsal: Rehearsal = UNASKED
+    """What the gates found, where it got as far as them."""
 
     @property
     def objection(self) -> tuple[str, str] | None:
@@ -138,7 +144,7 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
     turns = count()
 
-    async def write(_before: _Pose | None, repair: Repair, asking: Account) -> _Pose:
+    async def write(before: _Pose | None, repair: Repair, asking: Account) -> _Pose:
         nonlocal held
         if place.environment.kind == "terminal":
             return await _break_machine(place, mill, account, next(turns))
@@ -150,15 +156,38 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
         if faults := held.find_faults(facts):
             return _Pose(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        return await _execute(reply, place, mill, asking)
+        posed = await _execute(reply, place, mill, asking)
+        return posed if posed.draft is None else await _rehearse(posed, before, repair, place, mill, account)
 
     versions = await strive(write, account, lambda: held.tell())
-    builds, last = tell_trouble(place.id, versions), versions[-1]
-    if isinstance(last, _Pose) and last.draft is not None:
-        reworded, findings = await _reword(last.reply, last.draft, place, mill, account)
-        draft, larger = await _enlarge(reworded, last.draft, place, mill, account)
-        return Result((draft, *builds), (*findings, *larger))
-    return Result(builds, (drop("oracle", *give_up(versions)),))
+    builds, best = tell_trouble(place.id, versions), _pick_best(versions)
+    if best is None or best.draft is None:
+        return Result(builds, (drop("oracle", *give_up(versions)),))
+    reworded, findings = await _reword(best.reply, best.draft, place, mill, account)
+    draft, larger = await _enlarge(reworded, best.draft, place, mill, account)
+    return Result((draft, *builds), (*best.rehearsal.tell(), *findings, *larger))
+
+
+async def _rehearse(posed: _Pose, before: _Pose | None, repair: Repair, place: Place, mill: Mill, account: Account) -> _Pose:
+    """A draft that runs, finished for a moment and put to the gates. A machine's scenario was composed: no author could mend it."""
+    assert posed.draft is not None
+    if place.environment.kind == "terminal":
+        return posed
+    if weakened := refuse_weakened(before.reply if before else None, posed.reply, repair.complaints):
+        return replace(posed, draft=None, complaints=weakened)
+    try:
+        prepared = await prepare(posed.draft, place.environment, mill.sandbox)
+        scenario = await finish(prepared, mill.config.reward, mill.sandbox)
+    except BuildError as error:
+        return replace(posed, draft=None, complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),))
+    rehearsal = await rehearse(Posed(scenario, place.environment), mill, account)
+    return replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
+
+
+def _pick_best(versions: Sequence[_Pose | Unread]) -> _Pose | None:
+    """The last version with the fewest complaints among those that run; the gates of verify have the last word about it."""
+    ran = [version for version in versions if isinstance(version, _Pose) and version.draft is not None]
+    return min(reversed(ran), key=lambda version: len(version.complaints), default=None)
 
 
 async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, account: Account) -> tuple[_Pose, tuple[Finding, ...]]:

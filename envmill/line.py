@@ -102,6 +102,7 @@ def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
 
 _WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
 _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
+_LOOP = ("rehearse", "suspicions")
 _PLAYED = ("form", "person", "steps", "turns", "tokens")
 
 STEPS: tuple[Step, ...] = (
@@ -115,7 +116,15 @@ STEPS: tuple[Step, ...] = (
         (*_WANTED, *_ASKED),
         _decide_seeds,
     ),
-    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review", "whole")),
+    Step(
+        "environments",
+        "build",
+        enter_blueprints,
+        build_environment,
+        ("environments", "builds", "tests"),
+        settings=("review", "whole", *_LOOP),
+        prompts=(SUSPICION,),
+    ),
     Step(
         "environments",
         "verify",
@@ -126,7 +135,15 @@ STEPS: tuple[Step, ...] = (
         prompts=(SUSPICION,),
     ),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
-    Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),
+    Step(
+        "scenarios",
+        "generate",
+        enter_places,
+        generate_draft,
+        ("drafts", "builds"),
+        settings=("scenarios", "polarities", "reward", *_LOOP),
+        prompts=(SUSPICION,),
+    ),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
     Step(
         "scenarios",

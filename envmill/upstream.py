@@ -9,10 +9,13 @@ from envmill.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.errors import SettingsError
 from envmill.exporters.base import Cargo, StepCount
 from envmill.gates import GATES
+from envmill.gates.base import Built
 from envmill.gates.w10 import Seen, read_seen
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
+from envmill.passing import name_content
 from envmill.recipes.base import Recipe
+from envmill.rehearsing import read_held
 from envmill.review import latest_judgements
 from envmill.sandbox.machines.files import ERRAND
 from envmill.splits import assign_splits
@@ -131,7 +134,13 @@ def enter_blueprints(upstream: Upstream) -> list[Subject[Blueprint]]:
 
 
 def enter_built(upstream: Upstream) -> list[Subject[Tested]]:
-    return _with_tests(upstream, upstream.made(Environment, "environments-build"))
+    held = read_held(upstream.made(Evidence, "environments-build"))
+    tested = _with_tests(upstream, upstream.made(Environment, "environments-build"))
+    return [replace(each, record=replace(each.record, held=held.get(name_content(_show(each.record)), {}))) for each in tested]
+
+
+def _show(tested: Tested) -> Built:
+    return Built(tested.environment, tested.tests)
 
 
 def enter_verified(upstream: Upstream) -> list[Subject[Tested]]:
@@ -165,10 +174,12 @@ def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
     homes: dict[str, list[Scenario]] = defaultdict(list)
     for one in scenarios:
         homes[one.environment].append(one)
-    return [
-        replace(subject, record=replace(subject.record, siblings=tuple(homes[subject.record.environment.id])))
-        for subject in _place(upstream, scenarios)
-    ]
+    held = read_held(upstream.made(Evidence, "scenarios-generate"))
+
+    def know(placed: Placed[Scenario]) -> Placed[Scenario]:
+        return replace(placed, siblings=tuple(homes[placed.environment.id]), held=held.get(placed.record.id, {}))
+
+    return [replace(subject, record=know(subject.record)) for subject in _place(upstream, scenarios)]
 
 
 def enter_sound(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:

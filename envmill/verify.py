@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import Built, Finding, Means, Posed, fail
-from envmill.gates.suspicions import asks_judge, rule_on_suspicions
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
 from envmill.passing import is_over, look_somewhere, name_content, pass_gates
+from envmill.rehearsing import LOOP, hear_judge
 from schemas.base import digest
 from schemas.ledger import Attack, GateOutcome, Lap
 from schemas.scenario import Scenario
@@ -21,7 +21,8 @@ async def verify_environment(subject: Subject[Tested], mill: Mill, account: Acco
     """The environments' gates. Models are asked for opinions only where the run wants that."""
     built = Built(subject.record.environment, subject.record.tests)
     found = await _look("environments", built, subject.record.held, mill)
-    found = await hear_judge(found, built, mill, account)
+    if not is_over(found):  # of an item that is dropped anyway the judge is asked nothing
+        found = await hear_judge(found, built, mill, account)
     asked = account if mill.config.review else None
     opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
     reviewed = (await pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found))[len(found) :]
@@ -33,7 +34,8 @@ async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     found = await _look("scenarios", posed, placed.held, mill)
-    found = await hear_judge(found, posed, mill, account)
+    if not is_over(found):
+        found = await hear_judge(found, posed, mill, account)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
 
 
@@ -44,16 +46,9 @@ async def _look(lap: Lap, subject: Built | Posed, held: Mapping[str, GateOutcome
         repeated = await look_somewhere(lap, subject, replace(means, probes="open"), mill.keepers)
         if differing := sorted({one.gate for one in repeated if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")}):
             words = f"{', '.join(differing)} held in the repair loop and does not hold for the same content now"
-            return [*repeated, fail("loop", "not_repeated", words)]
+            return [*repeated, fail(LOOP, "not_repeated", words)]
     passed = frozenset(gate for gate, outcome in held.items() if outcome == "kept")
     return await look_somewhere(lap, subject, replace(means, held=passed), mill.keepers)
-
-
-async def hear_judge(found: Sequence[Finding], subject: Built | Posed, mill: Mill, account: Account) -> list[Finding]:
-    """The findings once a judge has read each suspicion, where the run asks one. Of an item that is dropped anyway nobody is asked."""
-    if is_over(found) or not asks_judge(mill.config.suspicions, account):
-        return list(found)
-    return await rule_on_suspicions(found, subject, account, mill.calibrations)
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:

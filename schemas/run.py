@@ -144,6 +144,9 @@ class RunConfig(Contract):
     """Most output tokens of a model's rollout, reasoning included; empty for no bound but the model's own."""
     search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
     """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
+    rehearse: bool = Field(default=True, title="Gates in the repair loop")
+    """Whether versions are put to the gates while they are written, and what the gates find is sent back to the author. Without it,
+    gates are asked in verify only, and drop."""
     suspicions: Literal["auto", "judge", "keep"] = Field(default="auto", title="Suspicions")
     """What becomes of suspicions, which rest on reading language: `judge` asks the judge's model about each of them, twice; `keep` asks
     nobody, and the items stay in tier `suspected`; `auto` asks where the judge is a model. Only a judge that was calibrated for a reason

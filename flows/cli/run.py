@@ -69,6 +69,7 @@ def run(
     embedder: Annotated[str | None, typer.Option(help="What makes texts comparable: lexical, minilm, or openai:model.")] = None,
     exporters: Annotated[str | None, typer.Option(help="What leaves, like sft,bundle; every exporter of the README when left out.")] = None,
     provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
+    rehearse: Annotated[bool | None, typer.Option(help="Ask the gates inside the repair loop, and send back what they find.")] = None,
     suspicions: Annotated[str | None, typer.Option(help="Suspicions of gates: judge, keep, or auto: judge where that is a model.")] = None,
     with_tier: Annotated[str | None, typer.Option("--with", help="Export tier `suspected` too.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
