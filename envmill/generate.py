@@ -72,13 +72,13 @@ async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Accoun
         blueprint = await mill.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
         rules = spell_rules(blueprint.rules)
         if faults := held.find_faults(rules):
-            return _Idea(blueprint, _complain("blueprint", REASON, faults))
+            return _Idea(blueprint, _complain("plan", REASON, faults))
         held = locks.within(rules)
         if weakened := refuse_weakened(before.blueprint if before else None, blueprint, repair.complaints):
             return _Idea(blueprint, weakened)
         if faults := find_plan_faults(blueprint):
-            return _Idea(blueprint, _complain("blueprint", "bad_plan", faults))
-        return _Idea(blueprint, _complain("blueprint", "bad_database", await find_database_faults(blueprint, mill.sandbox)))
+            return _Idea(blueprint, _complain("plan", "bad_plan", faults))
+        return _Idea(blueprint, _complain("database", "bad_database", await find_database_faults(blueprint, mill.sandbox)))
 
     versions = await strive(write, account, lambda: held.tell())
     builds, last = tell_trouble(seed.id, versions), versions[-1]

@@ -30,6 +30,7 @@ def list_complaints(reply: ScenarioReply, begun: Observation, kept: Observation,
     complaints = [Complaint(SOURCE, code, words) for code, words in state]
     complaints += _list_broken(reply, seen)
     complaints += [Complaint(SOURCE, code, words) for code, words in _list_words(reply)]
+    complaints += [Complaint("contract", code, words) for code, words in find_contract_faults(reply)]
     if not state and not any(step.outcome != "ok" for step in (kept, *seen)):
         complaints += [Complaint(SOURCE, code, words) for code, words in _list_idle(reply, kept, seen)]
     return tuple(complaints)
@@ -67,7 +68,6 @@ def _list_words(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
             continue
         if (shortfall := find_shortfall(fact, [reply.say])) is not None:
             yield "oracle_silent", f"the last words do not communicate {fact.name!r} ({fact.kind} {fact.value!r}): {shortfall}"
-    yield from find_contract_faults(reply)
 
 
 def _list_idle(reply: ScenarioReply, kept: Observation, seen: Sequence[Observation]) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ tools with conditions ─► tables (derived, nobody is asked) ─► rows ─�
         └── tools that disagree, or that no table bears ───────┴─────────────┘ the part at fault is written anew
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -191,10 +192,11 @@ def blames_rows(repair: Repair) -> bool:
 
 def _sort_tests(plan: TestsReply | None) -> dict[str, list[MatchedTest]]:
     """Tool → its tests as they are."""
-    sorted_ = dict[str, list[MatchedTest]]()
-    for place, test in enumerate(plan.tests if plan else ()):
-        sorted_.setdefault(test.call.name, []).append(take_test(plan, place))
-    return sorted_
+    found = defaultdict[str, list[MatchedTest]](list)
+    if plan is not None:
+        for place, test in enumerate(plan.tests):
+            found[test.call.name].append(take_test(plan, place))
+    return dict(found)
 
 
 def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> PlannedTool:
