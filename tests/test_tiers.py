@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 from envmill import author
+from envmill.estimate import estimate
 from envmill.gates import GATES
 from envmill.gates.base import Finding, Means, Posed, drop, gather, keep, merge_findings, skip
+from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
+from envmill.models.prices import Prices
 from envmill.opening import open_walk
+from envmill.recipes import RECIPES
 from envmill.review import list_queue
 from envmill.settings import Settings
 from schemas.base import Json
@@ -94,6 +98,15 @@ def test_a_judge_decides(tmp_path: Path, verdict: str, outcome: str, exits: Any)
     assert ("suspected" in str(found["gates"]), found["gates"][0][0]) == (False, outcome)
     assert found["exits"] == exits
     assert ("scenarios", "suspected", 1) not in found["tiers"]
+
+
+@pytest.mark.parametrize(("config", "calls"), [({}, []), ({"suspicions": "judge"}, [1]), ({"judge": "openai:judge-1"}, [1])])
+def test_an_estimate_counts_two_readings_of_each_suspicion(tmp_path: Path, config: dict[str, str], calls: list[int]) -> None:
+    lake, _ = run_line(tmp_path)
+    note(lake, "r1", "finished", [])
+    wanted = CONFIG.model_copy(update={**config, "scenarios": 1})
+    found = asyncio.run(estimate(lake, wanted, RECIPES[CONFIG.recipe](author.themes()), Prices()))
+    assert [(one.step, one.calls) for one in found if one.prompt == "suspicion"] == [("scenarios-verify", one) for one in calls]
 
 
 def test_a_run_that_keeps_suspicions_asks_nobody(tmp_path: Path) -> None:

@@ -104,8 +104,8 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence
 
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
-    """What is asked about; before there is a brief, the place a text comes from, or any."""
-    if prompt in ("theme", "names", "label"):
+    """What is asked about; before there is a brief the place a text comes from, or any, as for questions about texts alone."""
+    if prompt in ("theme", "names", "label", "suspicion"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
 

@@ -91,3 +91,10 @@ DECISIONS: dict[str, str] = {
     "F5": "Would a group of attempts hold passes and failures?",
 }
 """Gates of the filters, which look at a set or at rollouts: name and what they ask."""
+
+WHEN: dict[str, When] = {
+    **{name: gate.when for name, gate in GATES.items()},
+    **dict.fromkeys(("W10", "F4"), "set"),
+    **dict.fromkeys(("F1", "F2", "F3", "F5"), "late"),
+}
+"""When each gate is asked: in the repair loop and again in verify, over a whole set, or after the loop. Only the loop sends back."""
