@@ -82,6 +82,8 @@ def refuse_weakened(before: Contract | None, after: Contract, complaints: Sequen
 
 def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]]:
     """Who mends an environment next, program or tests, and what that author is told: the program comes first."""
+    if not complaints:
+        return "none", ()
     of_tests = tuple(one for one in complaints if (one.source, one.code) in _TESTS)
     of_program = tuple(one for one in complaints if one not in of_tests)
     return ("code", of_program) if of_program else ("test", of_tests)

@@ -55,8 +55,21 @@ class Nobody:
         return self
 
 
+def make_config(**config: Any) -> RunConfig:
+    """The gates are not asked inside the loop: `tests/test_rehearsing.py` has those."""
+    return RunConfig(**{"seed": 3, "rehearse": False, **config})
+
+
 def make_mill(sandbox: Sandbox, recipe: Any = None, **config: Any) -> Mill:
-    return Mill("r", RunConfig(seed=3, **config), cast(Any, None), cast(Any, recipe), cast(Any, None), sandbox, cast(Any, None))
+    return Mill(
+        "r",
+        make_config(**config),
+        cast(Any, None),
+        cast(Any, recipe),
+        cast(Any, None),
+        sandbox,
+        cast(Any, None),
+    )
 
 
 async def generate(sandbox: Sandbox, **changes: Any) -> Result:

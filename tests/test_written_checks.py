@@ -66,7 +66,15 @@ class Writer:
 
 
 async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
-    mill = Mill("r", RunConfig(seed=3, checks="written"), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox, cast(Any, None))
+    mill = Mill(
+        "r",
+        RunConfig(seed=3, checks="written", rehearse=False),
+        cast(Any, None),
+        cast(Any, writer),
+        cast(Any, None),
+        sandbox,
+        cast(Any, None),
+    )
     (draft,) = (await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), mill, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
     return await build_scenario(Subject(draft.id, "y", "t", Placed(draft, SHED)), mill, cast(Any, Nobody())), draft

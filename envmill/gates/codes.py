@@ -36,6 +36,8 @@ _PROOFS: dict[str, tuple[str, ...]] = {
         *("oracle_unstable", "no_verifier", "bad_reply", "checks_do_not_hold", "locked"),
         *("oracle_misjudged", "do_nothing_misjudged", "words_alone_misjudged"),
     ),
+    "reply": ("bad_reply",),
+    "loop": ("weakened", "not_repeated"),
     "review": ("rejected", "locked"),
     "licence": ("nothing_to_export",),
     "provisional": ("nothing_to_export",),

@@ -102,7 +102,7 @@ class Playback:
         return await self.account.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
     def mill(self, jail: Sandbox, recipe: EnvScaler = RECIPE, **config: Any) -> Mill:
-        return Mill("r", RunConfig(seed=3, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None))
+        return Mill("r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None))
 
 
 @pytest.fixture
