@@ -244,7 +244,7 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
         return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
     ending, elsewhere = endings
     try:
-        composed = _compose(draft, environment, ending, elsewhere)
+        composed = await _compose(draft, environment, ending, elsewhere, mill)
     except BuildError as error:
         return Result(findings=(drop("verifier", "no_verifier", error.message),))
     checklist = Checklist(composed.verifier, ())
@@ -262,11 +262,11 @@ async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: A
     return Result((_make_scenario(subject.record, composed, rewards), *checklist.builds))
 
 
-def _compose(draft: Draft, environment: Environment, ending: Ending, elsewhere: Ending) -> Composed:
+async def _compose(draft: Draft, environment: Environment, ending: Ending, elsewhere: Ending, mill: Mill) -> Composed:
     """Of a machine by its probes; of anything else by what the reference path changed."""
     if environment.kind == "terminal":
         return Composed(balance(compose_checks(draft.initial_state)), ())
-    return derive_verifier(draft, environment, ending, elsewhere)
+    return await derive_verifier(draft, environment, ending, elsewhere, mill.sandbox)
 
 
 def _pay(verifier: Verifier, reward: Reward) -> Verifier:
@@ -339,6 +339,8 @@ def find_features(draft: Draft, environment: Environment, composed: Composed) ->
         "distractors": sum(rows.values()) - sum(place[0] in rows for place in changed),
         "facts": len(composed.verifier.facts),
         "facts_refused": list(composed.refused),
+        **({"free": composed.verifier.free} if composed.verifier.free else {}),
+        **({"worded": composed.verifier.worded} if composed.verifier.worded else {}),
         "polarity": draft.polarity,
         "request_length": len(draft.request),
     }
