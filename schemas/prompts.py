@@ -172,6 +172,8 @@ class ScenarioReply(Contract):
     """What those words must hold."""
     avoid: list[CallPattern] = []
     """Calls that would be wrong to make."""
+    wordings: dict[str, list[str]] = {}
+    """Text that the path writes → other wordings that are as good."""
 
 
 class ChecksInput(Contract):

@@ -117,10 +117,11 @@ class Draft(Record):
         "say",
         "tell",
         "avoid",
+        "wordings",
     )
-    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid")
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "wordings")
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -152,6 +153,8 @@ class Draft(Record):
     """What the user must be told."""
     avoid: list[CallPattern] = []
     """Calls that must never be made."""
+    wordings: dict[str, list[str]] = {}
+    """Text that the reference path writes → other wordings of it that are as good."""
     origin: Origin
     """Provenance."""
 
@@ -197,10 +200,14 @@ class Verifier(Contract):
     """What the user must be told."""
     harm: list[Predicate] = []
     """What must never happen on the way."""
+    free: list[str] = []
+    """Columns (`table.column`) whose text is not compared in rows that may change: optional texts that nobody asked for."""
+    worded: list[str] = []
+    """Columns that must hold some text in rows that may change: texts that nobody dictated."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "procedure", "facts", "harm")
+        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded")
 
 
 class Bounds(Contract):

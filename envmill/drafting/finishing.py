@@ -39,7 +39,7 @@ async def prepare(draft: Draft, environment: Environment, sandbox: Sandbox) -> P
     if environment.kind == "terminal":
         return Prepared(draft, environment, endings, Composed(balance(compose_checks(draft.initial_state)), ()))
     try:
-        composed = derive_verifier(draft, environment, *endings)
+        composed = await derive_verifier(draft, environment, *endings, sandbox)
     except BuildError as error:
         raise BuildError(error.message, reason="no_verifier") from error
     return Prepared(draft, environment, endings, composed)
@@ -106,6 +106,8 @@ def find_features(draft: Draft, environment: Environment, composed: Composed) ->
         "distractors": sum(rows.values()) - sum(place[0] in rows for place in changed),
         "facts": len(composed.verifier.facts),
         "facts_refused": list(composed.refused),
+        **({"free": composed.verifier.free} if composed.verifier.free else {}),
+        **({"worded": composed.verifier.worded} if composed.verifier.worded else {}),
         "polarity": draft.polarity,
         "request_length": len(draft.request),
     }

@@ -102,7 +102,9 @@ async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[tu
     attempt = Attempt("as asked", (*reads, *(oracle[place] for place in asked)), trials.last_words())
     (trial,) = await trials.once("as_asked", lambda: trials.play([attempt]))
     right = (await trials.oracle())[0].ending
-    if trial.ending is None or right is None or is_same_end(right.initial, trial.ending.final, right.final, subject.environment.tables):
+    if trial.ending is None or right is None:
+        return []
+    if is_same_end(right.initial, trial.ending.final, right.final, subject.environment.tables, subject.scenario.verifier):
         return []
     names = ", ".join(oracle[place].name for place in asked)
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]
