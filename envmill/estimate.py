@@ -66,7 +66,8 @@ _SUSPICIONS = f"""{_RUNS},
     met as (select run, lap, count(*) as suspicions from attrition
             where stage = 'verify' and outcome in ('suspected', 'cleared') group by run, lap),
     texts as (select run, avg(length(tools) + length(policy_document) + length(rules)) as known from environments group by run)
-    select lap, count(distinct run)::bigint, sum(suspicions) / sum(case when lap = 'scenarios' then scenarios else environments end), avg(known)
+    select lap, count(distinct run)::bigint, sum(suspicions) / sum(case when lap = 'scenarios' then scenarios else environments end),
+           avg(known)
     from met join past using (run) join texts using (run) group by lap order by lap"""
 
 _TOKENS = """

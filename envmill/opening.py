@@ -59,14 +59,13 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
     for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
         if isinstance(provider, Batch):
             provider.bind(terms.budget, lambda request, sample: (request, sample) in known)
-    journal = Journal(folder)
+    journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
     embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
     keepers = Keepers(settings)
     try:
         async with Sandbox.open(settings) as sandbox:
             door = Door(cast.author, journal, known, config.seed or 0, cast.others, terms)
             recipe = RECIPES[config.recipe](author.themes(), config.whole)
-            calibrations = tuple(read_calibrations(settings.calibrations))
             yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings, keepers, calibrations=calibrations), lake)
     finally:
         await keepers.close()
@@ -91,7 +90,7 @@ async def open_judge(spec: str, settings: Settings, answer: Author = author.answ
     cast = open_cast(config, settings, {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)})
     journal = Journal(folder)
     try:
-        yield Door(cast.author, journal, known, 0, cast.others, hold_calls(settings)).account("calibrate-judge", "cases")
+        yield Door(cast.author, journal, known, 0, cast.others, hold_calls(settings)).account("calibrate", "cases")
     finally:
         await cast.close()
         await journal.close()

@@ -75,7 +75,7 @@ def _read_line(line: str, place: str) -> JudgeCalibration:
     try:
         read = JudgeCalibration.model_validate_json(line)
     except ValidationError as error:
-        raise SettingsError(f"{place} is no calibration: {error}. Make it by `envmill calibrate-judge`.") from error
+        raise SettingsError(f"{place} is no calibration: {error}. Make it by `envmill calibrate`.") from error
     if _ANY in (read.gate, read.reason) and read.model != "offline":
         raise SettingsError(f"{place} calibrates {read.model} for every code. Only the embedded judge, a test double, may have that.")
     return read

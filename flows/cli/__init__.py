@@ -62,7 +62,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     rollout.rollout,
     rescore.rescore,
     audit.audit,
-    calibration.calibrate_judge,
+    calibration.calibrate,
     review.review,
     export.export,
     report.report,

@@ -1,4 +1,4 @@
-"""`calibrate-judge`: how often a judge of suspicions is right, counted on cases whose truth is known."""
+"""`calibrate`: how often a judge of suspicions is right, counted on cases whose truth is known."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 COLUMNS = ["gate", "reason", "model", "planted", "caught", "honest", "kept", "say"]
 
 
-def calibrate_judge(
+def calibrate(
     context: typer.Context,
     cases: Annotated[Path | None, typer.Argument(help="JSON lines of cases; the calibrations that are known when left out.")] = None,
     judge: Annotated[str, typer.Option(help="Model that judges, as provider:model.")] = "offline",
@@ -36,11 +36,11 @@ def calibrate_judge(
 
 
 async def _calibrate(home: Home, cases: "list[SuspicionCase]", judge: str) -> "list[JudgeCalibration]":
-    from envmill.gates.calibrations import calibrate
+    from envmill.gates import calibrations
     from envmill.opening import open_judge
 
     async with open_judge(judge, home.settings) as account:
-        return await calibrate(cases, account)
+        return await calibrations.calibrate(cases, account)
 
 
 def _show(found: "Sequence[JudgeCalibration]") -> None:

@@ -1,4 +1,4 @@
-"""`calibrate-judge` counts what a judge says of known cases, keeps it as data, and lists it."""
+"""`calibrate` counts what a judge says of known cases, keeps it as data, and lists it."""
 
 from pathlib import Path
 
@@ -21,20 +21,20 @@ def test_a_calibration_is_counted_stored_and_listed(home: Home, tmp_path: Path) 
     folder = tmp_path / "calibrations"
     cases = tmp_path / "cases.jsonl"
     cases.write_text("".join(f"{make_case(number, planted).model_dump_json()}\n" for number in range(3) for planted in (True, False)))
-    result = invoke(home, "calibrate-judge", str(cases), folder=folder)
+    result = invoke(home, "calibrate", str(cases), folder=folder)
     assert result.exit_code == 0, result.exception
     assert "S15\tambiguous_referent\toffline\t3\t0\t3\t3\t3 planted and 3 honest cases were read" in result.stdout
-    assert invoke(home, "calibrate-judge", folder=folder).stdout == result.stdout
-    assert invoke(home, "calibrate-judge", str(cases), folder=folder).stdout == result.stdout
+    assert invoke(home, "calibrate", folder=folder).stdout == result.stdout
+    assert invoke(home, "calibrate", str(cases), folder=folder).stdout == result.stdout
     assert len((folder / "offline.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize("text", ["{}", "nothing"])
 def test_what_is_no_case_is_refused(home: Home, tmp_path: Path, text: str) -> None:
     (tmp_path / "cases.jsonl").write_text(text)
-    error = invoke(home, "calibrate-judge", str(tmp_path / "cases.jsonl")).exception
+    error = invoke(home, "calibrate", str(tmp_path / "cases.jsonl")).exception
     assert isinstance(error, SettingsError)
 
 
 def test_what_is_shipped_is_listed(home: Home) -> None:
-    assert "*\t*\toffline\t30\t30\t30\t30\tyes" in invoke(home, "calibrate-judge").stdout
+    assert "*\t*\toffline\t30\t30\t30\t30\tyes" in invoke(home, "calibrate").stdout

@@ -1,7 +1,7 @@
 """Every reason code that the source can report has a class, and the pages say which."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def list_reports(text: str, path: str) -> Iterator[Report]:
             yield from ((HELPERS[path], code) for code in _read_codes(node.value.elts[0]))
 
 
-def _read_call(name: str, args: list[ast.expr], constants: dict[str, object]) -> Iterator[Report]:
+def _read_call(name: str, args: list[ast.expr], constants: Mapping[str, object]) -> Iterator[Report]:
     if name == "drop" and len(args) > 1:
         gate = args[0].value if isinstance(args[0], ast.Constant) else constants.get(getattr(args[0], "id", ""), "*")
         yield from ((str(gate), code) for code in _read_codes(args[1]))

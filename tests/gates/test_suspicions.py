@@ -165,7 +165,7 @@ def test_a_quote_may_come_from_any_part_of_the_item() -> None:
 )
 async def test_who_has_a_say(changed: dict[str, Any], why: str) -> None:
     calibration = GOOD.model_copy(update=changed)
-    found = find_objection(find_calibration([calibration], *CODE.values(), "judge-1"))
+    found = find_objection(find_calibration([calibration], CODE["gate"], CODE["reason"], "judge-1"))
     assert why in found
     assert bool(why) is bool(found)
     judge = Judge(say("yes"))
