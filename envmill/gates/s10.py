@@ -20,7 +20,16 @@ from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE
 
 GATE = "S10"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "unknown_amount": "suspicion",
+    "unknown_date": "suspicion",
+    "unknown_reference": "suspicion",
+    "wrong_weekday": "suspicion",
+    "wrong_count": "suspicion",
+    "wrong_order": "suspicion",
+    "another_amount": "suspicion",
+    "unasked_change": "suspicion",
+}
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")

@@ -21,7 +21,15 @@ from schemas.rollout import Verdict
 from schemas.scenario import LEFT_ALONE, CallPattern, Check, Predicate, Scenario, Verifier
 
 GATE = "S12"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "no_goal": "proof",
+    "no_criterion": "proof",
+    "unknown_tool": "proof",
+    "unasked_column": "proof",
+    "vacuous_criterion": "proof",
+    "exempt_wish": "suspicion",
+    "weighs_too_much": "suspicion",
+}
 
 MOST_WEIGHT = 0.25
 """Share of one goal or fact where there are four or more."""

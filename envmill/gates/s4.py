@@ -16,7 +16,10 @@ from schemas.database import Table
 from schemas.ledger import ReasonClass
 
 GATE = "S4"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "not_judged": "proof",
+    "mutants_survive": "proof",
+}
 KILLED = 0.9
 
 Fate = Literal["killed", "survived", "equivalent", "refused", "error"]

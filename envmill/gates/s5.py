@@ -14,7 +14,10 @@ from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
 
 GATE = "S5"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "not_judged": "proof",
+    "collateral_unseen": "proof",
+}
 
 
 @dataclass(frozen=True)
