@@ -40,7 +40,7 @@ _RELATIVE = re.compile(
     r"\b(?:as (?:early|late|soon|long|many|much|few|little) as|more|less|fewer|another|extra|additional(?:ly)?|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|add\w*|up by|down by|on top"
     r"|than|longer|shorter|later|earlier|again|same|as (?:many|much)|just as|each|apiece|every|per|times|twice|double\w*|half|quarter"
     r"|third|percent|per cent|all|both|everything|rest|remain\w*|left|total|sum|difference|whatever|whole|equal\w*|split|share"
-    r"|(?:days?|weeks?|months?|years?|nights?)'|(?:day|week|month|year|night)'s|next|after|instead of|discount|deposit)\b|%|(?<=s)' "
+    r"|(?:days?|weeks?|months?|years?|nights?)'|(?:day|week|month|year|night)'s|next|after|instead of|discount)\b|%|(?<=s)' "
 )
 """Words by which an amount is worked out from what is there."""
 
@@ -93,7 +93,9 @@ def list_spoken(normal: str) -> set[Decimal]:
     found = [(place, _COUNTS[word]) for place, word in enumerate(words) if word in _COUNTS]
     tens = {place: number for place, number in found if number in range(20, 100, 10)}
     units = dict(zip("one two three four five six seven eight nine".split(), map(Decimal, range(1, 10)), strict=True))
-    joined = {number + units[words[place + 1]] for place, number in tens.items() if words[place + 1 : place + 2] and words[place + 1] in units}
+    joined = {
+        number + units[words[place + 1]] for place, number in tens.items() if words[place + 1 : place + 2] and words[place + 1] in units
+    }
     digits = {Decimal(one) for one in re.findall(r"\b(\d+)(?:st|nd|rd|th)\b", normal)}
     return {number for _, number in found} | joined | digits
 

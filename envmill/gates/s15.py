@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Finding, Means, Posed, drop, gather, pass_by
+from envmill.gates.distinguishing import tell_apart
 from envmill.gates.near_misses import find_targets
 from envmill.gates.sources import Knowledge, list_leaves, list_told, read_day
 from envmill.gates.trials import Attempt, Trials, list_writes
@@ -70,6 +71,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     stock, told = read_world(subject)
     rivals = [rival for target in targets for rival in find_rivals(target, targets, stock, told)]
     rivals += [rival for target in targets for rival in find_strangers(target, targets, subject, stock, told)]
+    rivals = leave_out_distinct(rivals, stock, told)
     taken = await find_taken(subject, means, rivals)
     forgotten = find_forgotten(targets, subject, stock, told)
     found = [suspect(ours, stock) for target in targets if (ours := [rival for rival in taken if rival.target is target])]
@@ -93,13 +95,32 @@ def suspect(rivals: Sequence[Rival], stock: Stock) -> Finding:
 
 
 def suspect_forgotten(row: str, said: str, forgotten: Sequence[tuple[str, str]]) -> Finding:
-    finding = drop(GATE, "untouched_referent", f"the request speaks of {row} ({said}), and no change is about it", [list(one) for one in forgotten])
+    finding = drop(
+        GATE, "untouched_referent", f"the request speaks of {row} ({said}), and no change is about it", [list(one) for one in forgotten]
+    )
     return replace(finding, question=f"Does the request ask for a change of, or with, {said!r} ({row})?")
 
 
 def tell_row(stock: Stock, collection: str, key: str) -> str:
     """What a reader sees of a row, in a line."""
-    return ", ".join(f"{name} {value}" for name, value in describe_row(stock, collection, key, 1) if name != "key" and value not in ("", None))[:300]
+    return ", ".join(
+        f"{name} {value}" for name, value in describe_row(stock, collection, key, 1) if name != "key" and value not in ("", None)
+    )[:300]
+
+
+def leave_out_distinct(rivals: Sequence[Rival], stock: Stock, told: Knowledge) -> list[Rival]:
+    """Without those that a superlative, a negation or a word of a longer text tells from their target."""
+
+    def read(collection: str, key: str) -> dict[str, Json]:
+        return dict(describe_row(stock, collection, key, _DEPTH))
+
+    kept: list[Rival] = []
+    for rival in rivals:
+        target = rival.target
+        alike = [read(target.collection, one.key) for one in rivals if one.target is target]
+        if not tell_apart(read(target.collection, target.key), read(target.collection, rival.key), alike, told.normal):
+            kept.append(rival)
+    return kept
 
 
 def list_targets(subject: Posed) -> list[Target]:
@@ -119,6 +140,9 @@ def read_world(subject: Posed) -> tuple[Stock, Knowledge]:
 def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowledge) -> Iterator[Rival]:
     """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
     meant = {each.key for each in targets}
+    # What is said of a row that another change is about by a reference is said for that change; with nothing said of this one, all of it.
+    elsewhere = [] if target.said else [each for each in targets if each.place != target.place]
+    meant |= {key for each in elsewhere for key in reach(stock, each.collection, each.key, _DEPTH)}
     for key in stock.rows[target.collection]:
         if key not in meant:
             said = find_said(stock, target.collection, key, told)
@@ -149,7 +173,13 @@ def is_led_to(target: Target, targets: list[Target], subject: Posed, stock: Stoc
 def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> list[tuple[str, str]]:
     """Rows that the user calls by a name no other row bears, that lie beside the targets, and that no write leads to."""
     reached = {key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)}
-    used = {str(leaf) for place in list_writes(subject) for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
+    writes = list_writes(subject)
+    looked = {
+        str(leaf) for place, call in enumerate(subject.scenario.oracle) if place not in writes for leaf in list_leaves(call.arguments)
+    }
+    # Who is spoken of since a record of theirs is looked up is not forgotten.
+    reached |= {key for one in looked if (home := stock.find_home(one)) for key in list(reach(stock, home, one, _DEPTH))[1:]}
+    used = {str(leaf) for place in writes for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
     spoken = normalise("\n".join(str(value) for each in targets for _, value in describe_row(stock, each.collection, each.key, _DEPTH)))
     forgotten: list[tuple[str, str]] = []
     for collection in sorted({target.collection for target in targets}):

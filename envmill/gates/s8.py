@@ -66,7 +66,9 @@ async def look(subject: Posed, means: Means) -> Finding:
     hidden = [each for each in lost if keys.find_home(each.value) and not is_hinted(each.value, said)]
     evidence: Json = {"nowhere": [tell(each) for each in lost], "unknown": unknown}
     found = [drop(GATE, "unseen_id", describe(each), evidence) for each in hidden]
-    found += [replace(drop(GATE, "underivable_argument", describe(each), evidence), question=ask(each)) for each in lost if each not in hidden]
+    found += [
+        replace(drop(GATE, "underivable_argument", describe(each), evidence), question=ask(each)) for each in lost if each not in hidden
+    ]
     answers = await judge_answers(subject, means)
     told: list[Json] = [each.tell() for each in answers]
     reasons = {"outdone": "wrong_answer", "underivable": "underivable_answer"}
@@ -94,9 +96,7 @@ async def find_narrowing(subject: Posed, means: Means, arguments: Sequence[Argum
 
 
 def describe(argument: Argument) -> str:
-    return (
-        f"call {argument.place + 1}, {argument.tool}: nobody said {argument.name} = {argument.value!r}, and no reply before it shows it"
-    )
+    return f"call {argument.place + 1}, {argument.tool}: nobody said {argument.name} = {argument.value!r}, and no reply before it shows it"
 
 
 def ask(argument: Argument) -> str:
