@@ -16,9 +16,9 @@ from schemas.environment import Tool
 
 _EXAMPLES = re.compile(r"(?i)\b(?:such as|for example|for instance|e\.g\.|like|say)\b[^.;)]*|\((?:e\.g\.|such as|for example)[^)]*\)")
 """What a description names as an example it does not list."""
-_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
-_TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+_TEENS = ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _COUNTS: Mapping[str, Decimal] = {
     **{word: Decimal(place) for place, word in enumerate(_ORDINALS)},
     **{word: Decimal(13 + place) for place, word in enumerate(_TEENS)},
@@ -50,7 +50,7 @@ def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
     schema: Json = tool.parameters if tool else {}
     for name in path.split("."):
         schema = _unwrap(schema)
-        properties = schema.get("properties", {}) if is_object(schema) else {}
+        properties: Json = schema.get("properties", {}) if is_object(schema) else {}
         schema = properties.get(name, {}) if is_object(properties) else {}
     listed = list(_list_choices(schema))
     described = str(schema.get("description", "")) if is_object(schema) else ""
@@ -92,7 +92,7 @@ def list_spoken(normal: str) -> set[Decimal]:
     words = re.findall(r"[a-z]+", normal)
     found = [(place, _COUNTS[word]) for place, word in enumerate(words) if word in _COUNTS]
     tens = {place: number for place, number in found if number in range(20, 100, 10)}
-    units = dict(zip("one two three four five six seven eight nine".split(), map(Decimal, range(1, 10)), strict=True))
+    units = dict(zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], map(Decimal, range(1, 10)), strict=True))
     joined = {
         number + units[words[place + 1]] for place, number in tens.items() if words[place + 1 : place + 2] and words[place + 1] in units
     }
@@ -149,7 +149,7 @@ def is_written_otherwise(value: str, told: Knowledge, seen: Knowledge) -> bool:
     return bool(words) and all(stem(word) in known for word in words)
 
 
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _SOON = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|day after|weekend)\b")
 _FEWEST_DIGITS = 6
 """Digits of a telephone or account number."""
