@@ -200,7 +200,7 @@ def read_reply(seen: Observation) -> Json:
 
 
 def _put(arguments: dict[str, Json], path: str, value: Json) -> None:
-    """`order_ids` and `order_ids[]` are one place; `lines[].product_id` is one of each object of a list, and what is single is put into all."""
+    """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list; one value is put into all."""
     head, _, rest = path.partition(".")
     name = head.removesuffix("[]")
     if not rest:

@@ -61,7 +61,7 @@ def _is_turned(text: str, span: tuple[int, int]) -> bool:
 
 def is_extreme(target: Row, others: Sequence[Row], text: str) -> bool:
     """Whether the text asks for the most or the least of something, and of the rows that it fits the target alone has that."""
-    fields = [name for name, value in target.items() if _is_measure(name, value)]
+    fields = [name for name, value in target.items() if _is_measure(value)]
     # A field that is named counts alone: the lowest mileage says nothing of prices.
     named = [name for name in fields if any(find_words(text, word) for word in cut_name(name))]
     for name in named or fields:
@@ -97,7 +97,7 @@ def _list_stems(text: str) -> set[str]:
     return {stem(word) for word in split_words(normalise(text)) if len(word) >= _SHORTEST and word not in EMPTY}
 
 
-def _is_measure(name: str, value: Json) -> bool:
+def _is_measure(value: Json) -> bool:
     return _is_number(value) or bool(read_day(value))
 
 

@@ -37,7 +37,8 @@ _UNITS = re.compile(
     r"|weeks?|months?|years?|eur\w*|usd|gbp|dollars?|pounds?|dozens?|percent|per cent|k)\b|[$€£]\s?\d|\d\s?[€£%]"
 )
 _RELATIVE = re.compile(
-    r"\b(?:as (?:early|late|soon|long|many|much|few|little) as|more|less|fewer|another|extra|additional(?:ly)?|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|add\w*|up by|down by|on top"
+    r"\b(?:as (?:early|late|soon|long|many|much|few|little) as|more|less|fewer|another|extra|additional(?:ly)?"
+    r"|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|add\w*|up by|down by|on top"
     r"|than|longer|shorter|later|earlier|again|same|as (?:many|much)|just as|each|apiece|every|per|times|twice|double\w*|half|quarter"
     r"|third|percent|per cent|all|both|everything|rest|remain\w*|left|total|sum|difference|whatever|whole|equal\w*|split|share"
     r"|(?:days?|weeks?|months?|years?|nights?)'|(?:day|week|month|year|night)'s|next|after|instead of|discount)\b|%|(?<=s)' "
@@ -158,8 +159,10 @@ _FEWEST_DIGITS = 6
 def _says_time(normal: str) -> bool:
     return (
         re.search(
-            r"\b\d{1,2}(?:[.:h]\d\d)?\s?(?:[ap]\.?m\b|o'clock|h\b|hrs?\b|hours?\b|uhr\b)|\b(?:noon|midday|midnight|half past|quarter (?:past|to)"
-            r"|o'clock|same (?:time|hour)|hours? (?:later|earlier)|at (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))\b"
+            r"\b\d{1,2}(?:[.:h]\d\d)?\s?(?:[ap]\.?m\b|o'clock|h\b|hrs?\b|hours?\b|uhr\b)|\b(?:noon|midday|midnight"
+            r"|half past|quarter (?:past|to)"
+            r"|o'clock|same (?:time|hour)|hours? (?:later|earlier)|at (?:one|two|three|four|five|six|seven|eight|nine|ten"
+            r"|eleven|twelve))\b"
             r"|\b\d{4}\s?(?:h|hrs?|hours)\b|\bat \d{1,2}\b",
             normal,
         )

@@ -27,13 +27,16 @@ _GOES_FIRST = re.compile(
 )
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
 _DEMANDS = re.compile(
-    r"\b(?:then|first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)|followed by|finally|lastly|subsequently|thereafter"
-    r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|they)|as soon as|in (?:this|that|the following) order"
+    r"\b(?:then|first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)"
+    r"|followed by|finally|lastly|subsequently|thereafter"
+    r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|they)|as soon as"
+    r"|in (?:this|that|the following) order"
     r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
 )
 """Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none."""
 _JOINS = re.compile(
-    r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter"
+    r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon"
+    r"|furthermore|subsequently|thereafter"
     r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b"
     r"(?: (?:then|also|after that|afterwards|next)\b)?|[;+](?=.*\w)"
 )

@@ -37,13 +37,16 @@ _ARITHMETIC = re.compile(
 )
 """Signs of a calculation of more than one step."""
 _WISHED = re.compile(
-    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|makes?|marks?|sets?|puts?|(?:should|must|ought to"
-    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or|but|for|from|until|till|by"
+    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|makes?|marks?|sets?"
+    r"|puts?|(?:should|must|ought to"
+    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or"
+    r"|but|for|from|until|till|by"
     r"|before|at|as|because|since|so|now|today|right|again|please)\b))"
 )
 """A wish for a state, which follows what it is wished of."""
 _ASKS = re.compile(
-    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|how (?:many|much|long|often|old)|which|who|whose"
+    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|how (?:many|much"
+    r"|long|often|old)|which|who|whose"
     r"|(?:want|need|like) to know|what)\b"
 )
 """Words by which a sentence of an errand asks for an answer."""

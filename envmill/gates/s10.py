@@ -43,12 +43,14 @@ _ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
 _QUANTITY = re.compile(r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|KWH|GB|MB|TB)")
 """Amounts, hours and ordinals in capitals, which name nothing."""
 _BEFORE = re.compile(
-    r"\b(?:at (?:least|most)|(?:no|not) (?:more|less|fewer|later|earlier) than|(?:more|less|fewer|under|over|above|below|older|younger) than"
+    r"\b(?:at (?:least|most)|(?:no|not) (?:more|less|fewer|later|earlier) than|(?:more|less|fewer|under|over|above"
+    r"|below|older|younger) than"
     r"|under|over|above|below|up to|between|about|around|roughly|approximately|some|within|until|till|since|from|by|than)\s[$€£]?$"
     r"|\d\s?(?:to|and|or|–|-)\s?[$€£]?$"
 )
 _AFTER = re.compile(
-    r"^[$€£]?[\d.,]+\s?(?:[ap]\.?m\b|o'clock|hrs\b|(?:to|or|–|-)\s?\d|(?:\w+ )?(?:more|less|fewer|extra|additional|further|times|or so|ago|years old)\b"
+    r"^[$€£]?[\d.,]+\s?(?:[ap]\.?m\b|o'clock|hrs\b|(?:to|or|–|-)\s?\d|(?:\w+ )?(?:more|less|fewer|extra|additional"
+    r"|further|times|or so|ago|years old)\b"
     r"|(?:minutes?|hours?|days?|weeks?|months?|years?|nights?)(?:'|\b))"
 )
 _BESIDE = 24
@@ -113,9 +115,10 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
                     f"the request says {number}, which nothing in the world or on the reference path is{instead}",
                     question,
                 )
-        elif unsaid and not described.holds(float(number)) and not _is_part(number, described):
-            if not _explains(number, unsaid, request, near):
-                yield "unknown_amount", f"the request says {number}, which nothing that is acted on has{instead}", question
+            continue
+        is_described = not unsaid or described.holds(float(number)) or _is_part(number, described)
+        if number in far.numbers and not is_described and not _explains(number, unsaid, request, near):
+            yield "unknown_amount", f"the request says {number}, which nothing that is acted on has{instead}", question
     for day in read_dates(request):
         said = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
         question = f"Does the request ask for something on {said} that was done for another date?"

@@ -90,7 +90,8 @@ def suspect(rivals: Sequence[Rival], stock: Stock) -> Finding:
     rows = "; ".join(f"{key} ({tell_row(stock, target.collection, key)})" for key in sorted(keys))
     question = f"Does the request leave open which of these {target.collection} is meant where {target.argument} is needed: {rows}?"
     if worst.better:
-        question = f"Of these {target.collection}, is any meant by the request rather than {target.key}, where {target.argument} is needed: {rows}?"
+        start = f"Of these {target.collection}, is any meant by the request rather than {target.key}"
+        question = f"{start}, where {target.argument} is needed: {rows}?"
     return replace(finding, question=question)
 
 
