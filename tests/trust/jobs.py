@@ -15,8 +15,8 @@ from envmill.errors import EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Gate, Means, Posed
 from envmill.gates.ends import list_ends
+from envmill.passing import settle
 from envmill.sandbox import Sandbox
-from envmill.verify import settle
 from schemas.base import Contract
 from schemas.run import RecipeName
 from tests.author.questions import SEED
@@ -242,7 +242,7 @@ async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int
 
 
 async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: Means) -> Outcome:
-    """Gates in the order of production up to the first drop, which a suspicion is not; where that is no right name of a planted fault, all of them."""
+    """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
     drops, unmeasured = list[tuple[str, str, str]](), list[str]()
     known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:

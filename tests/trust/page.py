@@ -42,7 +42,8 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
     yield (
         "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
-        "drops nothing until a judge confirms it. *Caught* elsewhere on this page means reported. W4, which asks models, is asked where it says so, and here the offline author "
+        "drops nothing until a judge confirms it. *Caught* elsewhere on this page means reported. "
+        "W4, which asks models, is asked where it says so, and here the offline author "
         f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
     )
     yield (

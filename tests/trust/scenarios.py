@@ -20,9 +20,9 @@ from scipy.stats import beta
 from envmill.author.faults import KINDS
 from envmill.gates import SCENARIO_GATES
 from envmill.gates.base import Means, Posed
+from envmill.passing import settle
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from envmill.verify import settle
 from tests.author.questions import THEMES
 from tests.trust.posing import ANYTHING, Spot, choose_polarities, pose_at
 
