@@ -20,8 +20,8 @@ _LEAST = ("lowest", "first")
 _FURTHER: Mapping[str, str] = {
     "highest": r"|fastest|heaviest|nicest|strongest|furthest|fullest|busiest|bigger|larger|higher|older|longer|dearer",
     "lowest": r"|nearest|closest|emptiest|slowest|lightest|quietest|smaller|lower|shorter|cheaper|fewer|youngest|younger",
-    "first": r"|earlier|before",
-    "last": r"|later|after|newer",
+    "first": r"|older|oldest",
+    "last": r"|newer",
 }
 _YES, _NO = frozenset(["1", "true", "yes"]), frozenset(["0", "false", "no"])
 _SHORTEST = 3
@@ -88,7 +88,8 @@ def has_own_word(target: Row, rival: Row, text: str) -> bool:
         theirs = rival.get(name)
         if isinstance(ours, str) and isinstance(theirs, str) and " " in ours.strip() and ours != theirs:
             mine, other = _list_stems(ours), _list_stems(theirs)
-            if said & (mine - other) and not said & (other - mine):
+            # What both texts share is said too, or the word stands for something else.
+            if said & (mine - other) and said & mine & other and not said & (other - mine):
                 return True
     return False
 

@@ -36,14 +36,21 @@ _UNITS = re.compile(
     r"(?i)\d\s*(?:kg|km|kilo\w*|g|grams?|t|tonnes?|tons?|m|metres?|meters?|cm|mm|l|lit\w+|ml|h|hrs?|hours?|min\w*|s|secs?|seconds?|days?"
     r"|weeks?|months?|years?|eur\w*|usd|gbp|dollars?|pounds?|dozens?|percent|per cent|k)\b|[$€£]\s?\d|\d\s?[€£%]"
 )
-_RELATIVE = re.compile(
-    r"\b(?:as (?:early|late|soon|long|many|much|few|little) as|more|less|fewer|another|extra|additional(?:ly)?"
-    r"|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|add\w*|up by|down by|on top"
-    r"|than|longer|shorter|later|earlier|again|same|as (?:many|much)|just as|each|apiece|every|per|times|twice|double\w*|half|quarter"
-    r"|third|percent|per cent|all|both|everything|rest|remain\w*|left|total|sum|difference|whatever|whole|equal\w*|split|share"
-    r"|(?:days?|weeks?|months?|years?|nights?)'|(?:day|week|month|year|night)'s|next|after|instead of|discount)\b|%|(?<=s)' "
+_STEP = re.compile(
+    r"\b(?:more|less|fewer|another|extra|additional|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|up by|down by"
+    r"|on top|than|longer|shorter"
+    r"|later|earlier|plus|minus|off|discount)\b"
 )
-"""Words by which an amount is worked out from what is there."""
+_SHARE = re.compile(
+    r"\b(?:as many|as much|just as|each|apiece|every|per|times|twice|double\w*|triple\w*|half|quarter|percent"
+    r"|per cent|same|equal\w*|split|share"
+    r"|(?:day|week|month|year|night)(?:s'|'s))|%"
+)
+_WHOLE = re.compile(
+    r"\b(?:both|everything|remain\w*|left|total|sum|difference|whatever|whole|as (?:early|late|soon|long|few|little"
+    r"|far)|earliest|latest)\b"
+)
+"""Words by which an amount is worked out from what is there: by adding to it, by a share of it, or of all of it."""
 
 
 def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
@@ -98,7 +105,9 @@ def list_spoken(normal: str) -> set[Decimal]:
         number + units[words[place + 1]] for place, number in tens.items() if words[place + 1 : place + 2] and words[place + 1] in units
     }
     digits = {Decimal(one) for one in re.findall(r"\b(\d+)(?:st|nd|rd|th)\b", normal)}
-    return {number for _, number in found} | joined | digits
+    times = re.findall(r"\b(\d{1,2})(?:[:.h](\d\d))?\s?(p\.?m|a\.?m|o'clock|uhr)?\b", normal)
+    hours = {Decimal(int(hour) + 12 * (half.startswith("p") and int(hour) < 12)) for hour, minute, half in times if minute or half}
+    return {number for _, number in found} | joined | digits | hours
 
 
 def amounts_to(number: Decimal, told: Knowledge, there: set[Decimal]) -> bool:
@@ -108,23 +117,29 @@ def amounts_to(number: Decimal, told: Knowledge, there: set[Decimal]) -> bool:
         return True
     if _UNITS.search(told.plain) and any(number in (said * factor, said / factor) for said in told.numbers for factor in _FACTORS):
         return True
-    return bool(_RELATIVE.search(told.normal)) and is_combined(number, told.numbers | spoken, there)
+    return is_combined(number, told.normal, told.numbers | spoken, there)
 
 
-def is_combined(number: Decimal, said: set[Decimal], there: set[Decimal]) -> bool:
-    """Whether it is made of one number that was said and one that is there, or of two that are there."""
-    if any(number in (one + other, other - one) for one in said for other in there):
+def is_combined(number: Decimal, normal: str, said: set[Decimal], there: set[Decimal]) -> bool:
+    """Whether the words make it of a number that was said and one that is there, or of those that are there."""
+    pairs = [(one, other) for one in said for other in there]
+    if _STEP.search(normal) and any(
+        number in (one + other, other - one, other + one * other / 100, other - one * other / 100) for one, other in pairs
+    ):
         return True
-    factors = said - {Decimal(0), Decimal(1)}
-    if any(number in (one * other, one * other / 100, other / one, other + one * other / 100, other - one * other / 100)
-           for one in factors for other in there):  # fmt: skip
+    factors = [(one, other) for one, other in pairs if one not in (0, 1)]
+    if _SHARE.search(normal) and (
+        number in there or any(number in (one * other, one * other / 100, other / one, other - one * other / 100) for one, other in factors)
+    ):
         return True
-    return any(number in (one + other, one - other) for one in there for other in there)
+    if not _WHOLE.search(normal):
+        return False
+    return number in there or any(number in (one + other, one - other) for one in there for other in there)
 
 
 def is_relative(normal: str) -> bool:
     """Whether a text speaks of an amount by what is there."""
-    return _RELATIVE.search(normal) is not None
+    return any(words.search(normal) for words in (_STEP, _SHARE, _WHOLE))
 
 
 def has_units(text: str) -> bool:

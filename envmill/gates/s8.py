@@ -142,7 +142,9 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else Knowledge(year)) else "nowhere"
-            if source == "nowhere" and not counted and is_listed(value, tools.get(call.name), name):
+            # What is listed is known; which of it a change is to have, somebody must say.
+            looks = call.name in tools and tools[call.name].effect == "query"
+            if source == "nowhere" and looks and not counted and is_listed(value, tools.get(call.name), name):
                 source = "listed"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
         reply = trial.replies[place] if place < len(trial.replies) else None
