@@ -27,11 +27,11 @@ GATE = "S12"
 CODES: Mapping[str, ReasonClass] = {
     "no_goal": "proof",
     "no_criterion": "proof",
-    "weighs_too_much": "proof",
     "unknown_tool": "proof",
-    "exempt_wish": "proof",
     "unasked_column": "proof",
     "vacuous_criterion": "proof",
+    "exempt_wish": "suspicion",
+    "weighs_too_much": "suspicion",
     "undemanded_fact": "suspicion",
 }
 

@@ -16,7 +16,10 @@ from schemas.rollout import Verdict
 from schemas.scenario import CallPattern, Change, Fact
 
 GATE = "S3"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "superfluous_*": "proof",
+    "unseen_change": "proof",
+}
 
 
 async def look(subject: Posed, means: Means) -> Finding:

@@ -17,7 +17,10 @@ from schemas.ledger import ReasonClass
 from schemas.scenario import Verifier
 
 GATE = "S4"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "not_judged": "proof",
+    "mutants_survive": "proof",
+}
 KILLED = 0.9
 
 Fate = Literal["killed", "survived", "equivalent", "refused", "error"]

@@ -15,7 +15,10 @@ from schemas.rollout import Verdict
 from schemas.scenario import Verifier
 
 GATE = "S5"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "not_judged": "proof",
+    "collateral_unseen": "proof",
+}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ from schemas.base import Json
 from schemas.ledger import ReasonClass
 
 GATE = "S6"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "refuses_*": "proof",
+    "oracle_rests_on_chance": "proof",
+}
 
 Fate = Literal["passed", "refused", "elsewhere", "not_so"]
 

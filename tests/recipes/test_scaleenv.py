@@ -183,7 +183,6 @@ async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built
         ("recited_key", "not_said"),
         ("step_left_out", "not_there_yet"),
         ("unknown_tool", "refused"),
-        ("idle_expansion", "idle|no_new_tool"),
     ],
 )
 async def test_a_chain_that_cannot_stand_is_sent_back_and_then_dropped_by_its_reason(

@@ -314,7 +314,6 @@ CHAIN: dict[str, Plant[ChainReply]] = {
     "nobody_picked": chaining.pick_nobody,
     "recited_key": chaining.recite_key,
     "step_left_out": chaining.forget_step,
-    "idle_expansion": chaining.read_in_vain,
     "unknown_tool": chaining.call_unknown_tool,
 }
 
