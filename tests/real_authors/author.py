@@ -58,7 +58,7 @@ class Author:
         return reply
 
 
-@dataclass(frozen=True)
+@dataclass
 class Desk:
     """Stands where the door stands: every role is the author's, and nothing is journalled."""
 
