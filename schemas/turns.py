@@ -21,6 +21,8 @@ class UserInput(Contract):
     """What they have said or may say at once."""
     hidden: dict[str, Json]
     """What they tell only when asked."""
+    wordings: dict[str, list[str]] = {}
+    """Questions that ask for what is hidden, by its name."""
     deeds: list[str]
     """What they can do themselves when asked to, and nobody for them."""
     fallbacks: dict[str, str]
