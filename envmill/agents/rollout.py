@@ -15,8 +15,10 @@ from envmill.agents.scene import MASKED, End, Scene
 from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
 from envmill.agents.users import USERS, Knowledge, Person
+from envmill.agents.users.base import Line
 from envmill.agents.users.doing import needs_user
-from envmill.errors import SettingsError
+from envmill.agents.users.umpire import find_user_fault
+from envmill.errors import Outage, SettingsError
 from envmill.models.account import Account
 from envmill.sandbox import Observation, Sandbox
 from envmill.verifiers.court import decide
@@ -63,11 +65,15 @@ async def play_on(
     user: str = "scripted",
     limits: Limits = Limits(),  # noqa: B008  frozen
     bench: Bench | None = None,
+    umpire: bool = False,
 ) -> Rollout:
-    """The same for those who make many attempts on one ground; with a bench, what passes is ruled on by a model, too."""
+    """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
+    judge is asked of each conversation that failed whether its user is to blame."""
     show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
+    if umpire and account and form == "conversation" and verdict.outcome == "fail":
+        end, verdict = await _blame_user(Knowledge.of(ground.scenario), scene, end, verdict, account, attempt)
     if ruling and ruling.outcome == "unreached":
         end = replace(end, termination="outage", detail=verdict.reason)
     return Rollout(
@@ -90,6 +96,20 @@ async def play_on(
         limits=limits.tell(),
         **_tell(ground, scene.tape, end, seen),
     )
+
+
+async def _blame_user(
+    knowledge: Knowledge, scene: Scene, end: End, verdict: Verdict, account: Account, attempt: int
+) -> tuple[End, Verdict]:
+    """An error where the user is shown to be at fault; the agent's failure otherwise."""
+    left = [Line("user", end.detail)] if end.termination in ("user_stopped", "user_gave_up") and end.detail else []
+    try:
+        fault = await find_user_fault(knowledge, [*scene.dialogue, *left], account, attempt)
+    except Outage as error:
+        return End("outage", error.message), make_error(MASKED["outage"])
+    if fault is None:
+        return end, verdict
+    return End("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"])
 
 
 @dataclass(frozen=True)
