@@ -72,10 +72,7 @@ async def play_on(
     show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
-    if umpire and account and form == "conversation" and verdict.outcome == "fail":
-        end, verdict = await _blame_user(Knowledge.of(ground.scenario), scene, end, verdict, account, attempt)
-    if ruling and ruling.outcome == "unreached":
-        end = replace(end, termination="outage", detail=verdict.reason)
+    end, verdict = await _settle(show, scene, end, verdict, ruling, umpire)
     return Rollout(
         scenario=ground.scenario.id,
         environment=ground.environment.id,
@@ -98,13 +95,15 @@ async def play_on(
     )
 
 
-async def _blame_user(
-    knowledge: Knowledge, scene: Scene, end: End, verdict: Verdict, account: Account, attempt: int
-) -> tuple[End, Verdict]:
-    """An error where the user is shown to be at fault; the agent's failure otherwise."""
+async def _settle(show: "_Show", scene: Scene, end: End, verdict: Verdict, ruling: Ruling | None, umpire: bool) -> tuple[End, Verdict]:
+    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error."""
+    if ruling and ruling.outcome == "unreached":
+        return replace(end, termination="outage", detail=verdict.reason), verdict
+    if not umpire or show.account is None or show.form == "single" or verdict.outcome != "fail":
+        return end, verdict
     left = [Line("user", end.detail)] if end.termination in ("user_stopped", "user_gave_up") and end.detail else []
     try:
-        fault = await find_user_fault(knowledge, [*scene.dialogue, *left], account, attempt)
+        fault = await find_user_fault(Knowledge.of(show.ground.scenario), [*scene.dialogue, *left], show.account, show.attempt)
     except Outage as error:
         return End("outage", error.message), make_error(MASKED["outage"])
     if fault is None:

@@ -95,7 +95,7 @@ async def test_a_conversation_that_its_user_spoilt_is_an_error_and_no_failure(um
     assert judge.asked == umpire
 
 
-def test_nobody_gains_by_spoiling_conversations() -> None:
+async def test_nobody_gains_by_spoiling_conversations() -> None:
     honest, spoiler = Tally.of(make_probes("ppff")), Tally.of(make_probes("ppuu"))
     assert honest.rate == spoiler.rate == 0.5
     assert Tally.of(make_probes("ppee")).rate == 1.0
