@@ -312,7 +312,7 @@ def _make_draft(place: Place, reply: ScenarioReply, chain: Chain | None, end: Ob
         say=reply.say,
         tell=reply.tell,
         avoid=reply.avoid,
-        wordings=reply.wordings,
+        variants=reply.variants,
         clock=CLOCK,
         seed=seed,
         changes=diff_states(reply.initial_state, end.state),

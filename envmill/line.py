@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.agents import ROLLOUT_PROMPTS
+from envmill.agents import FAULT_PROMPT, ROLLOUT_PROMPTS
 from envmill.build import build_environment, build_scenario
 from envmill.collect import collect_trajectories
 from envmill.export import export_bundles
@@ -164,7 +164,7 @@ STEPS: tuple[Step, ...] = (
         ("F4", "F3", "S13", "F1", "F2"),
         ("attempts", "probe", "weak", "trivial", "judged", *_PLAYED),
         _decide_repeats,
-        (*ROLLOUT_PROMPTS, RULING),
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
     Step(
         "scenarios",
@@ -175,7 +175,7 @@ STEPS: tuple[Step, ...] = (
         ("F5",),
         ("teacher", "keep", "pairs", "judged"),
         _decide_untrainable,
-        (*ROLLOUT_PROMPTS, RULING),
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
     Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "with_tier", "exporters")),
 )

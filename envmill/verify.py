@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.gates import ENVIRONMENT_GATES
+from envmill.gates import ENVIRONMENT_GATES, GATES, s17
 from envmill.gates.base import Built, Finding, Means, Posed, fail
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
@@ -30,13 +30,23 @@ async def verify_environment(subject: Subject[Tested], mill: Mill, account: Acco
 
 
 async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:
-    """The scenarios' gates. A model is asked about suspicions only."""
+    """The scenarios' gates. A model is asked about suspicions, and where one plays the user."""
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     found = await _look("scenarios", posed, placed.held, mill)
     if not is_over(found):
         found = await hear_judge(found, posed, mill, account)
+    if mill.config.person == "model" and mill.config.form != "single" and not is_over(found):
+        found = await _ask_user(posed, mill, account, found)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
+
+
+async def _ask_user(posed: Posed, mill: Mill, account: Account, found: Sequence[Finding]) -> list[Finding]:
+    """What the scripted user tells is said of exports that carry it; what the model tells is said of this run's conversations."""
+    means = Means(mill.sandbox, account, mill.config.seed or 0)
+    others = [one for one in found if one.gate != s17.GATE or one.outcome == "suspected"]
+    asked = await pass_gates([GATES[s17.GATE]], posed, means, [])
+    return [*others, *(one for one in asked if one.outcome != "suspected")]
 
 
 async def _look(lap: Lap, subject: Built | Posed, held: Mapping[str, GateOutcome], mill: Mill) -> list[Finding]:

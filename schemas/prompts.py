@@ -166,13 +166,15 @@ class ScenarioReply(Contract):
     """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
     stop: str = ""
     """When they are content."""
+    wordings: dict[str, list[str]] = {}
+    """At least five questions for each hidden fact, as different agents might ask for it."""
     say: str = ""
     """Last words of the reference path, where the user must be told something."""
     tell: list[Fact] = []
     """What those words must hold."""
     avoid: list[CallPattern] = []
     """Calls that would be wrong to make."""
-    wordings: dict[str, list[str]] = {}
+    variants: dict[str, list[str]] = {}
     """Text that the path writes → other wordings that are as good."""
 
 

@@ -13,6 +13,8 @@ ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", 
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
+_NO_USERS = ("offline", "replay", "batch-lines")
+"""Providers that no conversation is held with: an author made for tests, a recording, a folder of files."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
@@ -134,8 +136,10 @@ class RunConfig(Contract):
     form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")
     """How the policy is asked: everything in one request, bit by bit in a conversation with a simulated user, or both in turn. A scenario
     whose user has nothing to tell later is always asked at once."""
-    person: Literal["scripted", "model"] = Field(default="scripted", title="Simulated user")
-    """Who plays the user of a conversation: a script over the user contract, or the model that `user` names."""
+    person: Literal["auto", "scripted", "model"] = Field(default="auto", validate_default=True, title="Simulated user")
+    """Who plays the user of a conversation: the model that `user` names (the author's where it names none), or a script over the user
+    contract, which is for plumbing. `auto` becomes `model` when the run is opened with such a model, and `scripted` when that model is
+    the offline author, a recording, or a batch of files."""
     steps: int = Field(default=40, ge=1, le=1_000, title="Tool calls per rollout")
     """Most tool calls of a rollout."""
     turns: int = Field(default=16, ge=1, le=200, title="Messages to the user per rollout")
@@ -169,6 +173,15 @@ class RunConfig(Contract):
     @classmethod
     def _read_mix(cls, given: Json) -> Json:
         return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
+
+    @field_validator("person")
+    @classmethod
+    def _choose_person(cls, person: str, info: ValidationInfo) -> str:
+        if person != "auto":
+            return person
+        author = info.data.get("provider", "offline")
+        player = str(info.data.get("user") or author).partition(":")[0]
+        return "scripted" if player in _NO_USERS or author == "replay" else "model"
 
     @field_validator("holdout")
     @classmethod

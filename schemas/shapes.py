@@ -156,7 +156,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("environments", 1): _add(tables=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
-    ("drafts", 3): _add(wordings={}),
+    ("drafts", 3): _add(variants={}),
     ("scenarios", 1): _add(say=""),
     ("builds", 1): _add(sent_back=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),

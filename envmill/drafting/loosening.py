@@ -137,7 +137,7 @@ def _is_prose(environment: Environment, path: Path) -> bool:
 
 def _choose_hole(draft: Draft, value: str) -> Mapping[str, Json]:
     """Wordings where the request gives the text or the author lists some; otherwise any words."""
-    listed = draft.wordings.get(value, [])
+    listed = draft.variants.get(value, [])
     if listed or find_words(normalise(draft.request), value):
         return {WORDS: [value, *listed]}
     return {FILLED: True}

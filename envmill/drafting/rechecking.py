@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.drafting.contract import is_told
+from envmill.drafting.telling import is_told
 from envmill.errors import BuildError
 from envmill.toolgraph.evidence.naming import Naming
 from envmill.toolgraph.evidence.tables import Tables

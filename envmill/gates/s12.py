@@ -52,13 +52,19 @@ Criterion = tuple[str, str]
 async def look(subject: Posed, means: Means) -> Finding:
     """What can be read off the verifier first, then the ends."""
     scenario = subject.scenario
-    if fault := find_lack(scenario) or find_weight(scenario.verifier) or find_stranger(subject):
-        parts: Json = scenario.verifier.model_dump(exclude={"frame"})
+    parts: Json = scenario.verifier.model_dump(exclude={"frame"})
+    if fault := find_lack(scenario) or find_stranger(subject):
         return drop(GATE, *fault, {"polarity": scenario.polarity, "verifier": parts})
+    suspicions = [
+        replace(drop(GATE, *fault, {"verifier": parts}), question=f"Is it wrong that so much of the reward rests on one part: {fault[1]}?")
+        for fault in [find_weight(scenario.verifier)]
+        if fault
+    ]
     tables = subject.environment.tables
     right = (await Trials.of(subject, means).oracle())[0].ending if tables and scenario.oracle else None
     if right and (fault := find_exempt_wish(tables, scenario, right)):
-        return drop(GATE, *fault, [table.model_dump() for table in tables])
+        asked = f"Does the request ask for this, so that another value would be wrong: {fault[1]}?"
+        suspicions.append(replace(drop(GATE, *fault, [table.model_dump() for table in tables]), question=asked))
     if right and (place := await find_unasked(subject, means, right)):
         return drop(GATE, "unasked_column", f"it passes although {place} is another value than the reference path wrote", place)
     wanted = list_criteria(scenario.verifier)
@@ -72,7 +78,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     evidence: Json = {"vacuous": vacuous, "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())}}
     if chance := list_chance(tables, scenario.verifier):
         evidence["hard_by_chance"] = chance
-    found = list(list_undemanded(subject))
+    found = [*suspicions, *list_undemanded(subject)]
     if vacuous:
         words = f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played"
         found.insert(0, drop(GATE, "vacuous_criterion", words, evidence))

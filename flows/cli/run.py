@@ -56,7 +56,7 @@ def run(
     ] = None,
     teacher: Annotated[str | None, typer.Option(help="Whose rollouts become training data, named alike.")] = None,
     form: Annotated[str | None, typer.Option(help="How policies are asked: single, conversation, or mixed.")] = None,
-    person: Annotated[str | None, typer.Option(help="Who plays the user of a conversation: scripted, or model.")] = None,
+    person: Annotated[str | None, typer.Option(help="Who plays the user of a conversation: auto, scripted, or model.")] = None,
     steps: Annotated[int | None, typer.Option(help="Most tool calls of a rollout.")] = None,
     turns: Annotated[int | None, typer.Option(help="Most messages to the user of a conversation.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Most output tokens of a model's rollout.")] = None,

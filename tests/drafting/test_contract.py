@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from envmill import author
-from envmill.drafting.contract import find_contract_faults, is_told, make_contract
+from envmill.drafting.contract import find_contract_faults, make_contract
+from envmill.drafting.telling import is_told
 from schemas.prompts import ScenarioReply
 from tests.author.questions import SAMPLE, SEED, ask_scenario, pose
 

@@ -179,7 +179,7 @@ QUOTED = f"{BEES['request']} Put down \u201cThanks for the winter\u201d beside i
 async def test_a_text_that_the_path_writes(request_: str, wordings: Any, reason: str, outcome: str, sandbox: Sandbox) -> None:
     environment = make_bees()
     path = [LEND, INSPECT, HARVEST, widen(SHARE, reason="Thanks for the winter")]
-    draft = make_draft(environment, path, request_, wordings=wordings)
+    draft = make_draft(environment, path, request_, variants=wordings)
     calls = [LEND, INSPECT, HARVEST, widen(SHARE, reason=reason)]
     assert (await rule(environment, draft, calls, sandbox)).outcome == outcome
     assert (await derive(environment, draft, sandbox)).worded == ([] if request_ == QUOTED else ["honey_shares.reason"])
@@ -223,7 +223,7 @@ async def test_gates_know_what_is_left_open(sandbox: Sandbox) -> None:
     environment = make_bees()
     path = [LEND, INSPECT, HARVEST, widen(SHARE, reason="Thanks for the winter")]
     draft = make_draft(environment, path)
-    kept = draft.model_dump(exclude={"id", "schema_version", "chain", "changes", "gold_hash", "tell", "avoid", "wordings"})
+    kept = draft.model_dump(exclude={"id", "schema_version", "chain", "changes", "gold_hash", "tell", "avoid", "variants"})
     rest = {"draft": draft.id, "features": {}, "split": "train", "oracle_reward": 1.0, "do_nothing_reward": 0.0}
     scenario = Scenario.model_validate(kept | rest | {"verifier": await derive(environment, draft, sandbox)})
     assert (scenario.verifier.free, scenario.verifier.worded) == (["inspections.note"], ["honey_shares.reason"])
