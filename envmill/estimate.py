@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from envmill.agents import ROLLOUT_PROMPTS
 from envmill.corpus import Text, read_corpus
+from envmill.drafting.repair import FIRST
 from envmill.errors import EnvMillError
 from envmill.gates.suspicions import PROMPT as SUSPICION
 from envmill.gates.w4 import CHECKER, TESTER
@@ -199,7 +200,7 @@ async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
     grown = [] if texts else [recipe.grow(text, Account(ruler, "environments-mine", text)) for text in recipe.pick_texts(config)]
     # Where themes are grown first, those of the factory stand for them: they are as long.
     seeds = [] if texts else recipe.pick_seeds(config)
-    for asking in (*texts, *grown, *(recipe.think_up(seed, "", (), Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
+    for asking in (*texts, *grown, *(recipe.think_up(seed, FIRST, Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
         with suppress(_Measured):
             await asking
     calls = ruler.requests

@@ -188,11 +188,12 @@ class SentBack(Contract):
 class Build(Record):
     """One repair attempt: what failed, what was sent back, what changed."""
 
-    schema_version: int = 2
     table: ClassVar[str] = "builds"
     prefix: ClassVar[str] = "bld"
     identity: ClassVar[tuple[str, ...]] = ("subject", "repair")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     subject: str
     """What is worked on: a blueprint or draft being built, a seed being thought about, a place being filled."""
     repair: int
