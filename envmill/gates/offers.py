@@ -21,8 +21,14 @@ NOBODY = "nobody_00000000"
 """An id that no state holds."""
 
 _RANGE = re.compile(r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE)
+_PLAIN_RANGE = re.compile(
+    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) -?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])", re.IGNORECASE
+)
+"""A range that a sentence, or the part after a comma, says alone."""
 _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
+_EXACT = re.compile(r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b", re.IGNORECASE)
+"""Words of a parameter that is given whole, though its tool speaks of parts."""
 _STATES = 8
 """States whose rows are at hand."""
 _MOST = 24
@@ -45,6 +51,8 @@ class Limit:
 
     low: float
     high: float
+    plain: bool = True
+    """Whether a sentence says nothing else."""
 
 
 class Offers:
@@ -98,7 +106,7 @@ class Offers:
         for name, schema in _properties(tool).items():
             told = _RANGE.search(schema.get("description", ""))
             if told and _first_type(schema) in ("integer", "number"):
-                found[name] = Limit(float(told[1]), float(told[2]))
+                found[name] = Limit(float(told[1]), float(told[2]), bool(_PLAIN_RANGE.search(schema["description"])))
         return found
 
     def points(self, tool: str, parameter: str) -> str:
@@ -129,9 +137,16 @@ class Offers:
             if (
                 _first_type(schema) == "string"
                 and "enum" not in schema
-                and _SEARCH.search(f"{tool.description} {schema.get('description')}")
+                and self._takes_parts(tool, name, str(schema.get("description", "")))
             ):
                 yield name
+
+    @staticmethod
+    def _takes_parts(tool: Tool, name: str, said: str) -> bool:
+        """By its own words, or by the tool's unless it is exact, an id, a number or a code by its name or its words."""
+        if _SEARCH.search(said):
+            return not re.search(r"\bexact", said, re.IGNORECASE)
+        return bool(_SEARCH.search(tool.description)) and not _EXACT.search(f"{name.replace('_', ' ')} {said}")
 
     def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """What might be given for a parameter, likeliest first; never empty."""

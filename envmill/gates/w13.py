@@ -3,14 +3,25 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, gather, skip
+from envmill.gates.rows import list_scalars
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.ledger import ReasonClass
 
 GATE = "W13"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = dict.fromkeys(
+    # What an agent can work with is judged by words and by a convention: no rule says what a reply has to hold.
+    ("empty_reply", "empty_refusal", "internal_text", "constant_reply"),
+    "suspicion",
+)
+_ASKED = {
+    "empty_reply": "Does the caller need to be told something of what the call did?",
+    "empty_refusal": "Does the message leave the caller without any reason for the refusal?",
+    "internal_text": "Does the text speak of the code of the program, instead of the caller's call or records?",
+    "constant_reply": "Should some of these calls be answered otherwise than the others?",
+}
 
 _INTERNAL = re.compile(
     r'Traceback \(most recent call last\)|File "[^"]+", line \d+|<[\w.]+ object at 0x|\b(?:Key|Attribute|Type|Index|Value)Error\b|NoneType'
@@ -29,11 +40,17 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
+    firsts: dict[tuple[str, str], Finding] = {}
     for reason, stop, words in (*_find_poor(tour), *_find_constant(tour)):
-        return drop(
-            GATE, reason, f"{stop.call.name} {words}", {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
-        )
-    return keep(GATE, {"replies": len(tour.stops)})
+        firsts.setdefault((reason, stop.call.name), _judge(reason, stop, words))
+    return gather(GATE, list(firsts.values()), {"replies": len(tour.stops)})
+
+
+def _judge(reason: str, stop: Stop, words: str) -> Finding:
+    told = f"{stop.call.name} {words}"
+    evidence: Json = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
+    said = stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
+    return doubt(GATE, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
 
 
 def _quote(stop: Stop) -> dict[str, Json]:
@@ -43,15 +60,24 @@ def _quote(stop: Stop) -> dict[str, Json]:
 def _find_poor(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
     for stop in tour.stops:
         if stop.seen.outcome == "rejection":
-            if _INTERNAL.search(stop.seen.message):
+            if _tells_insides(stop.seen.message, stop, tour):
                 yield "internal_text", stop, f"is refused with the program's insides: {stop.seen.message[:120]!r}"
             elif not _names_a_reason(stop):
                 yield "empty_refusal", stop, f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}"
         elif stop.seen.outcome == "ok":
             if poor := _find_emptiness(stop, tour):
                 yield "empty_reply", stop, f"is carried out and answers {poor}"
-            elif any(_INTERNAL.search(part.get("text", "")) for part in stop.seen.parts):
+            elif any(_tells_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts):
                 yield "internal_text", stop, "answers with the program's insides"
+
+
+def _tells_insides(text: str, stop: Stop, tour: Tour) -> bool:
+    """Words of a program's insides that neither the caller nor a record has said: a ticket may well be about a KeyError."""
+    found = _INTERNAL.search(text)
+    if found is None:
+        return False
+    known = [str(value) for value in list_scalars([stop.call.arguments, tour.states.get(stop.before, stop.start)])]
+    return not any(found[0] in value for value in known)
 
 
 def _names_a_reason(stop: Stop) -> bool:

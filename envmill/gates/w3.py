@@ -16,7 +16,13 @@ from schemas.environment import Environment, Test
 from schemas.ledger import ReasonClass
 
 GATE = "W3"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "unknown_tool": "proof",
+    "too_few_tests": "proof",
+    "test_failed": "proof",
+    "untyped_reply": "proof",
+    "no_rule_tested": "proof",
+}
 
 _PER_TOOL = 3
 _LEFT_A_MARK = "and the state is another one after that"

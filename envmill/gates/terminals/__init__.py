@@ -44,7 +44,12 @@ NOT_HERE: dict[str, str] = {
     "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
 }
 
-CODES: Mapping[str, Mapping[str, ReasonClass]] = {}
+CODES: Mapping[str, Mapping[str, ReasonClass]] = {
+    "W1": {"interface": "proof"},
+    "W2": {**dict.fromkeys(("no_machine", "does_not_construct", "unhealthy", "not_lasting", "changes_by_itself"), "proof")},
+    "W5": {"flaky": "proof"},
+    "W6": {"not_rejected": "proof", "rejection_changes": "proof"},
+}
 """Class of the reason codes that the gates over terminals report, by gate."""
 
 T = TypeVar("T", Built, Posed)
