@@ -111,6 +111,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
         "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json"
     ),
+    ("tests", 1): _read(
+        "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -150,6 +153,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
     ("scenarios", 1): _add(say=""),
+    ("tests", 1): _add(reply=None, after={}),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),

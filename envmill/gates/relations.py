@@ -25,7 +25,7 @@ ASKED: Mapping[str, str] = {
     "row_left_out": "Should this search, given a text that two rows hold, tell of both rows?",
     "whole_words_only": "Should this search find rows by a part of that text?",
     "case_sensitive": "Should this search find rows whatever the case of the letters?",
-    "every_row_changed": "Is only one of these rows meant to be changed by this call?",
+    "rows_changed_alike": "Is only one of these rows meant to be changed by this call?",
     "misspelt_attribute": "Are the two attributes meant to be the same one?",
     "unknown_value": "Is the value that was set another spelling of one of the known values?",
     "transition_missing": "Do the rules demand that some tool sets this value?",

@@ -109,23 +109,28 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
                 if value.get(flag) is False and flag not in attributes:
                     return f"{flag}: false"
             for name in _ERRORS:
-                if value.get(name) and name not in attributes:
+                if value.get(name) and name not in attributes and not is_array(value[name]):
                     return f"{name}: {str(value[name])[:80]}"
     return ""
 
 
 def _find_failing_words(stop: Stop, tour: Tour) -> str:
-    """A text that begins like a refusal; what a query reads from the state is the state's."""
+    """A text that begins like a refusal, or a list of errors, which may be the report of a call that did the rest; what a query reads from
+    the state is the state's."""
+    values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
+    reports = [f"errors: {value['errors']}" for value in values if is_array(value.get("errors")) and value["errors"]]
     texts = [part.get("text", "") for part in stop.seen.parts]
     held = () if stop.before not in tour.states else tour.words(stop.before)
-    return next((text[:80] for text in texts if isinstance(text, str) and _FAILED.match(text) and text not in held), "")
+    return next(iter(reports), "")[:80] or next(
+        (text[:80] for text in texts if isinstance(text, str) and _FAILED.match(text) and text not in held), ""
+    )
 
 
 async def _find_idle(tour: Tour, built: Built, means: Means) -> list[tuple[str, Stop, str]]:
     """Changes that answered ok and left all as it was, though a value was asked for that nothing holds. An update to what is there
     already asks for nothing, and most services answer ok."""
     idle = [stop for stop in tour.stops if stop.seen.outcome == "ok" and stop.before and not stop.moved and _is_change(stop, tour)]
-    idle = [stop for stop in idle if stop.call.arguments and not _admits(stop)]
+    idle = [stop for stop in idle if stop.call.arguments and not _admits(stop) and not _find_failing_words(stop, tour)]
     unseen = [stop for stop in idle if stop.before not in tour.states]
     plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in unseen]
     for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox), strict=True):

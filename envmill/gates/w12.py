@@ -16,6 +16,8 @@ CODES: Mapping[str, ReasonClass] = {
     "row_missed": "proof",
     "hidden_link": "proof",
     "row_overwritten": "proof",
+    # The statement that says of no row which one is meant stands in the program.
+    "every_row_changed": "proof",
     # Conventions of ours, or relations that are read from names and words: a program may be right and do otherwise.
     **dict.fromkeys(relations.ASKED, "suspicion"),
 }

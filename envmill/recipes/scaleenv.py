@@ -24,7 +24,7 @@ from schemas.environment import Blueprint, Environment
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.scenario import Polarity
 from schemas.seed import Seed
-from schemas.table_prompts import CodeInput, PlannedTool, RowsInput, RowsReply
+from schemas.table_prompts import CodedTool, CodeInput, RowsInput, RowsReply
 from schemas.tool_prompts import (
     CasesInput,
     CasesReply,
@@ -192,9 +192,9 @@ def _tell_failure(tool: str, failure: str) -> str:
     return sum_up("\n".join(line for line in failure.splitlines() if re.search(rf"\b{tool}\b", line)))
 
 
-def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> PlannedTool:
+def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> CodedTool:
     conditions = [
         f"{word}: {'; '.join(said)}." for word, said in (("Requires", tool.requires), ("Ensures", tool.ensures)) if said
     ]  # fmt: skip
     told = {"name": tool.name, "effect": tool.effect, "description": " ".join([tool.description, *conditions])}
-    return PlannedTool.model_validate(told | blueprint.touches[tool.name].model_dump())
+    return CodedTool.model_validate(told | blueprint.touches[tool.name].model_dump())
