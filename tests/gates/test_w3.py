@@ -142,7 +142,7 @@ async def test_expected_parts_are_held_against_what_is_there() -> None:
         "entry": ([{"name": "Glaze"}], {}, ['reply/0: expected an entry with {"name":"Glaze"}, and none of 1 has that']),
         "empty": ([], {}, ["reply: expected nothing, and saw 1 entries"]),
         "truth": (None, {"members": {"M1": {"on": 1}}}, ["after/members/M1/on: expected 1, saw true"]),
-        "there": (None, {"members": {"M1": None, "*": None}}, ["no such row", "no such row"]),
+        "there": (None, {"members": {"M1": None, "*": None}}, ["no such row"]),
         "gone": (None, {"members": {"M2": {}}}, ["after/members/M2: expected a row, and there is none"]),
         "value": (None, {"members": {"M1": {"name": "Ada"}}}, ['after/members/M1/name: expected "Ada", and there is no such value']),
     }
