@@ -132,21 +132,17 @@ class Offers:
         return kept[1]
 
     def searches(self, tool: Tool) -> Iterator[str]:
-        """Parameters that take a part of a text, by their own words."""
-        for name, schema in _properties(tool).items():
-            if (
-                _first_type(schema) == "string"
-                and "enum" not in schema
-                and self._takes_parts(tool, name, str(schema.get("description", "")))
-            ):
-                yield name
-
-    @staticmethod
-    def _takes_parts(tool: Tool, name: str, said: str) -> bool:
-        """By its own words, or by the tool's unless it is exact, an id, a number or a code by its name or its words."""
-        if _SEARCH.search(said):
-            return not re.search(r"\bexact", said, re.IGNORECASE)
-        return bool(_SEARCH.search(tool.description)) and not _EXACT.search(f"{name.replace('_', ' ')} {said}")
+        """Parameters that take a part of a text, by their own words; where none has such words, by those of their tool."""
+        texts = {
+            name: str(schema.get("description", ""))
+            for name, schema in _properties(tool).items()
+            if _first_type(schema) == "string" and "enum" not in schema and not _read_options(schema)
+        }
+        own = [name for name, said in texts.items() if _SEARCH.search(said)]
+        if own or not _SEARCH.search(tool.description):
+            yield from (name for name in own if not re.search(r"\bexact", texts[name], re.IGNORECASE))
+        else:
+            yield from (name for name, said in texts.items() if not _EXACT.search(f"{name.replace('_', ' ')} {said}"))
 
     def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """What might be given for a parameter, likeliest first; never empty."""

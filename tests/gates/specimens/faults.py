@@ -283,6 +283,15 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             "a name that has to be exact, and says so",
             ((FOUND, FOUND.replace("wanted in", "wanted ==")), ("query: Name, or a part of it.", "query: The exact name of the member.")),
         ),
+        (
+            "a name by parts and a status by its word",
+            (
+                ("def find_members(self, query: str)", 'def find_members(self, query: str = "", status: str = "")'),
+                ("query: Name, or a part of it.", "query: Name, or a part of it.\n            status: active or suspended."),
+                (FOUND, f'{FOUND}\n        found = [row for row in found if status in ("", row["status"])]'),
+                ("        if not wanted or not found:", "        if not found:"),
+            ),
+        ),
         ("a list that is sorted", ((LIST, f"return sorted({LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
         ("the first that is found, as it says", (("Find members", "Find the first members"), (FOUND, f"{FOUND}[:1]"))),
         (
