@@ -17,8 +17,8 @@ from envmill.errors import BuildError, SandboxError
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import Built, Finding, Means
 from envmill.kinds.start import start_test
+from envmill.passing import settle
 from envmill.sandbox import Invoke, Observation, Program, Sandbox
-from envmill.verify import settle
 from schemas.base import Json
 from schemas.environment import Call, Environment
 from tests.real_authors.making import EPISODES, SEED, Made

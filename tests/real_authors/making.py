@@ -9,9 +9,10 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Means, Posed
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Place, Placed, Result, Subject, Tested
+from envmill.passing import settle
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
-from envmill.verify import settle, verify_environment, verify_scenario
+from envmill.verify import verify_environment, verify_scenario
 from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
