@@ -8,10 +8,10 @@ import sys
 
 from envmill.gates.base import Means
 from envmill.keepers import FINDINGS, LINE, SUBJECTS, spell, tell_error
+from envmill.passing import look
 from envmill.runtime.jail.layers import die_with_parent
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from envmill.verify import look
 from schemas.base import Json
 
 
@@ -26,7 +26,8 @@ async def serve(host: socket.socket, settings: Settings) -> None:
 
 async def answer(question: Json, sandbox: Sandbox) -> Json:
     """Findings, or the error they ended with."""
-    means = Means(sandbox, seed=question["seed"], episodes=question["episodes"])
+    told = question["means"]
+    means = Means(sandbox, seed=told["seed"], episodes=told["episodes"], probes=told["probes"], held=frozenset(told["held"]))
     try:
         subject = SUBJECTS[question["lap"]].validate_python(question["subject"])
         return {"findings": FINDINGS.dump_python(await look(subject, means), mode="json")}

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from envmill import errors
 from envmill.errors import EnvMillError, SandboxError
-from envmill.gates.base import Built, Finding, Posed
+from envmill.gates.base import Built, Finding, Means, Posed
 from envmill.sandbox.launch import pick_cores
 from envmill.settings import ROOT, Settings
 from schemas.base import Json
@@ -88,11 +88,10 @@ class Keepers:
         finally:
             self._here -= 1
 
-    async def look(self, lap: Lap, subject: Built | Posed, seed: int, episodes: int) -> list[Finding]:
-        """What the gates of a lap find, and the errors they end with."""
-        reply = await self._ask(
-            lambda: {"lap": lap, "subject": SUBJECTS[lap].dump_python(subject, mode="json"), "seed": seed, "episodes": episodes}
-        )
+    async def look(self, lap: Lap, subject: Built | Posed, means: Means) -> list[Finding]:
+        """What the gates of a lap find, and the errors they end with. Of the means, all but the sandbox and the account travel."""
+        told: Json = {"seed": means.seed, "episodes": means.episodes, "probes": means.probes, "held": sorted(means.held)}
+        reply = await self._ask(lambda: {"lap": lap, "subject": SUBJECTS[lap].dump_python(subject, mode="json"), "means": told})
         if error := reply.get("error"):
             raise read_error(error)
         return FINDINGS.validate_python(reply["findings"])

@@ -1,5 +1,6 @@
 """The mill: what every step works with, the subject it works on, and the result it gives."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -15,7 +16,7 @@ from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.base import Record
 from schemas.environment import Environment, Test
-from schemas.ledger import Attack
+from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Scenario, Split
@@ -58,6 +59,8 @@ class Tested:
     tests: tuple[Test, ...]
     seen: tuple[Seen, ...] = ()
     """What runs before this one kept, where that matters."""
+    held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
+    """Gate → what its open probes said of this content in the repair loop."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class Placed(Generic[R_co]):
     """What a search was paid for on any scenario of the environment."""
     split: Split = "train"
     """Split of the environment's cluster."""
+    held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
+    """Gate → what its open probes said of this content in the repair loop."""
 
 
 @dataclass(frozen=True)

@@ -1,67 +1,48 @@
 """Verify: the gates of a lap's table, cheapest first, stopping at the first drop."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
 
-from envmill.author.truth import find_truth
-from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import Built, Finding, Gate, Means, Posed, keep, skip, stopwatch
-from envmill.gates.ends import list_ends
+from envmill.gates import ENVIRONMENT_GATES
+from envmill.gates.base import Built, Finding, Means, Posed, fail
 from envmill.mill import Mill, Placed, Result, Subject, Tested
 from envmill.models.door import Account
-from envmill.verifiers.bounds import bound_errors
-from schemas.ledger import Attack, Lap
+from envmill.passing import look_somewhere, name_content, pass_gates
+from schemas.base import digest
+from schemas.ledger import Attack, GateOutcome, Lap
 from schemas.scenario import Scenario
 
-BOUNDS = "bounds"
-"""Under which the ledger has them: they are no gate, and stop nobody."""
-
-T = TypeVar("T")
+AGAIN = 10
+"""Of so many items one is put to all probes again, and must come to what the loop found."""
 
 
 async def verify_environment(subject: Subject[Tested], mill: Mill, account: Account) -> Result:
     """The environments' gates. Models are asked for opinions only where the run wants that."""
     built = Built(subject.record.environment, subject.record.tests)
-    found = await _look_somewhere("environments", built, mill)
+    found = await _look("environments", built, subject.record.held, mill)
     asked = account if mill.config.review else None
     opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
-    return Result(findings=tuple(await _pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found)))
+    return Result(findings=tuple(await pass_gates(opinions, built, Means(mill.sandbox, asked, mill.config.seed or 0), found)))
 
 
 async def verify_scenario(subject: Subject[Placed[Scenario]], mill: Mill, account: Account) -> Result:  # noqa: ARG001  no model is asked
     """The scenarios' gates."""
     placed = subject.record
     posed = Posed(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
-    found = await _look_somewhere("scenarios", posed, mill)
+    found = await _look("scenarios", posed, placed.held, mill)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
 
 
-async def look(subject: Built | Posed, means: Means) -> list[Finding]:
-    """A lap's gates that ask no model; of a scenario that passes them, the bounds."""
-    if isinstance(subject, Built):
-        return await _pass_gates([gate for gate in ENVIRONMENT_GATES if not gate.asks], subject, means, [])
-    found = await _pass_gates(SCENARIO_GATES, subject, means, [])
-    return found if _is_over(found) else [*found, await measure_bounds(subject, means)]
-
-
-async def _look_somewhere(lap: Lap, subject: Built | Posed, mill: Mill) -> list[Finding]:
-    """Here, or in another process where many wait."""
-    seed, keepers = mill.config.seed or 0, mill.keepers
-    if keepers and keepers.busy():
-        return await keepers.look(lap, subject, seed, mill.config.search)
-    with keepers.here() if keepers else nullcontext():
-        return await look(subject, Means(mill.sandbox, seed=seed, episodes=mill.config.search))
-
-
-async def measure_bounds(posed: Posed, means: Means) -> Finding:
-    """How often the verifier may be wrong, as far as an independent truth about its ends is known."""
-    truth = find_truth(posed.scenario, posed.environment, means.seed)
-    if isinstance(truth, str):
-        return skip(BOUNDS, "no_truth", truth)
-    ends = await list_ends(posed, means)
-    return keep(BOUNDS, bound_errors((truth(ending.final), accepted) for ending, accepted in ends).model_dump())
+async def _look(lap: Lap, subject: Built | Posed, held: Mapping[str, GateOutcome], mill: Mill) -> list[Finding]:
+    """Judged again in a fresh process. What held in the loop is put to the sealed probes; of one item in ten the loop is repeated."""
+    means = Means(mill.sandbox, seed=mill.config.seed or 0, episodes=mill.config.search)
+    if held and int(digest(name_content(subject), 8), 16) % AGAIN == 0:
+        repeated = await look_somewhere(lap, subject, replace(means, probes="open"), mill.keepers)
+        if differing := sorted({one.gate for one in repeated if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")}):
+            words = f"{', '.join(differing)} held in the repair loop and does not hold for the same content now"
+            return [*repeated, fail("loop", "not_repeated", words)]
+    passed = frozenset(gate for gate, outcome in held.items() if outcome == "kept")
+    return await look_somewhere(lap, subject, replace(means, held=passed), mill.keepers)
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:
@@ -73,25 +54,3 @@ def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[At
         one = Attack.model_validate({"environment": scenario.environment, "scenario": scenario.id} | told)
         found.setdefault(one.id, one)
     yield from found.values()
-
-
-async def _pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means, found: Sequence[Finding]) -> list[Finding]:
-    """What was found before, and what these find until one says no."""
-    findings = list(found)
-    for gate in gates:
-        if _is_over(findings):
-            break
-        with stopwatch() as watch:
-            finding = await gate.look(subject, means)
-        findings += [settle(gate, one) for one in finding.timed(watch.seconds).spread()]
-    return findings
-
-
-def settle(gate: Gate[Any], finding: Finding) -> Finding:
-    """A suspicion never drops alone: it rests on reading natural language, and no judge has confirmed it yet."""
-    suspects = finding.outcome == "dropped" and gate.classify(finding.reason) == "suspicion"
-    return replace(finding, outcome="suspected") if suspects else finding
-
-
-def _is_over(found: Sequence[Finding]) -> bool:
-    return any(one.outcome in ("dropped", "error") for one in found)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import TypeAdapter
@@ -20,22 +20,25 @@ from envmill import keepers as keeping
 from envmill.errors import BuildError, SandboxError
 from envmill.gates.base import Built, Finding, Means
 from envmill.keepers import SUBJECTS, Keepers, read_error, spell, tell_error
+from envmill.passing import look
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
-from envmill.verify import look
 from tests.gates.specimens import pose
 from tests.specimens import make_environment, make_tests
 
 SEARCH = 60
+ASKED = Means(cast(Sandbox, None), seed=3, episodes=SEARCH)
+"""What travels to another process: everything but the sandbox, which it has of its own."""
 HOUSE = Built(make_environment(), tuple(make_tests(make_environment())))
 
 _ASKER = """
 import asyncio
+from envmill.gates.base import Means
 from envmill.keepers import Keepers
 from envmill.settings import Settings
 from tests.gates.specimens import pose
 
-asyncio.run(Keepers(Settings.read({})).look("scenarios", pose(), 0, 10**9))
+asyncio.run(Keepers(Settings.read({})).look("scenarios", pose(), Means(None, episodes=10**9)))
 """
 
 
@@ -56,15 +59,15 @@ def untimed(findings: Sequence[Finding]) -> list[Finding]:
 async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_is_replaced(settings: Settings, sandbox: Sandbox) -> None:
     keepers, scenario = Keepers(settings), pose()
     try:
-        elsewhere = await keepers.look("scenarios", scenario, 3, SEARCH)
+        elsewhere = await keepers.look("scenarios", scenario, ASKED)
         (first,) = list_keepers(os.getpid())
         os.kill(first, signal.SIGSTOP)
-        asked = asyncio.create_task(keepers.look("environments", HOUSE, 3, SEARCH))
+        asked = asyncio.create_task(keepers.look("environments", HOUSE, ASKED))
         await asyncio.sleep(0.1)
         os.kill(first, signal.SIGKILL)
         with pytest.raises(SandboxError, match="retry"):
             await asked
-        house = await keepers.look("environments", HOUSE, 3, SEARCH)
+        house = await keepers.look("environments", HOUSE, ASKED)
         (second,) = list_keepers(os.getpid())
         assert second != first
     finally:
@@ -94,12 +97,12 @@ async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch
     monkeypatch.setattr("envmill.keepers.pick_cores", lambda: [cores[0], cores[-1]])
     keepers = Keepers(settings)
     try:
-        await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)))
+        await asyncio.gather(*(keepers.look("environments", HOUSE, ASKED) for _ in range(2)))
         both = list_keepers(os.getpid())
         assert sorted((os.sched_getaffinity(one) for one in both), key=min) == [{cores[0]}, {cores[-1]}]
         os.kill(both[0], signal.SIGKILL)
-        await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)), return_exceptions=True)
-        await asyncio.gather(*(keepers.look("environments", HOUSE, 3, SEARCH) for _ in range(2)))
+        await asyncio.gather(*(keepers.look("environments", HOUSE, ASKED) for _ in range(2)), return_exceptions=True)
+        await asyncio.gather(*(keepers.look("environments", HOUSE, ASKED) for _ in range(2)))
         assert sorted((os.sched_getaffinity(one) for one in list_keepers(os.getpid())), key=min) == [{cores[0]}, {cores[-1]}]
     finally:
         await keepers.close()
@@ -117,7 +120,7 @@ async def test_who_waits_for_a_keeper_is_not_told_yet(settings: Settings, monkey
     monkeypatch.setitem(SUBJECTS, "environments", Counting())
     monkeypatch.setattr("envmill.keepers.pick_cores", lambda: sorted(os.sched_getaffinity(0))[:1])
     keepers = Keepers(settings)
-    waiting = [asyncio.create_task(keepers.look("environments", HOUSE, 3, SEARCH)) for _ in range(20)]
+    waiting = [asyncio.create_task(keepers.look("environments", HOUSE, ASKED)) for _ in range(20)]
     try:
         await asyncio.wait(waiting, return_when="FIRST_COMPLETED")
         assert len(told) <= 2

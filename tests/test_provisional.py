@@ -44,7 +44,8 @@ def run_line(folder: Path, provisional: bool) -> tuple[Settings, dict[str, list[
 
 @pytest.mark.parametrize("provisional", [False, True])
 def test_it_goes_on_marked_and_leaves_only_when_asked_for(tmp_path: Path, provisional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("envmill.verify.ENVIRONMENT_GATES", (replace(GATES["W3"], look=look_blindly),))
+    for module in ("passing", "verify"):
+        monkeypatch.setattr(f"envmill.{module}.ENVIRONMENT_GATES", (replace(GATES["W3"], look=look_blindly),))
     _, found = run_line(tmp_path, provisional)
     assert found["gates"] == [("W3", "not_measured", "no_tests"), ("exit", "kept", "")]
     assert found["collected"][0][0] > 0

@@ -32,16 +32,16 @@ from envmill.gates import (
     w12,
     w13,
 )
-from envmill.gates.base import Built, Gate, Posed
+from envmill.gates.base import Built, Gate, Posed, When
 from envmill.gates.terminals import by_kind, find_codes
 from schemas.ledger import Lap
 
 
-def _make_gate(module: ModuleType, title: str, *, required: bool = True, asks: bool = False) -> Gate[Any]:
+def _make_gate(module: ModuleType, title: str, *, required: bool = True, asks: bool = False, when: When = "loop") -> Gate[Any]:
     """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `look` the function."""
     name = module.GATE
     lap: Lap = "environments" if name.startswith("W") else "scenarios"
-    return Gate(name, lap, title, by_kind(name, module.look), required, asks, find_codes(name, module.CODES))
+    return Gate(name, lap, title, by_kind(name, module.look), required, asks, when, find_codes(name, module.CODES))
 
 
 ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
@@ -66,7 +66,7 @@ SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     _make_gate(s10, "Do text and structure agree on dates, amounts and references?"),
     _make_gate(s8, "Could every argument of the reference path be known before it is used, and does what is told follow?"),
     _make_gate(s3, "Does leaving out any write, required read or fact lose?"),
-    _make_gate(s14, "Do the reference paths of siblings fail here?"),
+    _make_gate(s14, "Do the reference paths of siblings fail here?", when="set"),
     _make_gate(s15, "Does the request select one row for each thing it speaks of?"),
     _make_gate(s6, "Does right work pass whatever way it was done?"),
     _make_gate(s4, "Is the reference path told from its near misses?"),
@@ -75,7 +75,7 @@ SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     _make_gate(s12, "Does each component have a criterion, and does each criterion count?"),
     _make_gate(s7, "Does every generated check say yes or no at every end?"),
     _make_gate(s11, "Is everything judged the same in another process?"),
-    _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?"),
+    _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?", when="late"),
 )
 """Cheapest first, after the one that everything else needs."""
 

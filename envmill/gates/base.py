@@ -21,6 +21,8 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 Probes = Literal["open", "sealed", "all"]
+When = Literal["loop", "set", "late"]
+"""In the repair loop and again in verify; over a whole set; or after the loop, never sent back."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Means:
     """Sequences the search attacker may try on a scenario, half of them blind to the request."""
     probes: Probes = "all"
     """Which probes are run. The repair loop runs the open ones only, so that an author is never told about a sealed one."""
+    held: frozenset[str] = frozenset()
+    """Gates whose open probes held in the repair loop for this very content; verify runs their sealed ones."""
 
     def choose(self, probes: Sequence[P]) -> list[P]:
         """Of a gate's probes, in a fixed order, those that are run: every fourth is sealed, and a single one is open."""
@@ -80,6 +84,8 @@ class Gate(Generic[T]):
     """Whether an item it could not measure is provisional."""
     asks: bool = False
     """Whether it asks models: it is then passed last, in the process that has the door."""
+    when: When = "loop"
+    """When it is asked."""
     codes: Mapping[str, ReasonClass] = field(default_factory=dict[str, ReasonClass])
     """Class of each reason code it may report; a key that ends in `*` covers every code with that prefix."""
 

@@ -6,9 +6,9 @@ import pytest
 
 from envmill import author
 from envmill.gates.base import Finding, Means, Posed
+from envmill.passing import measure_bounds
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from envmill.verify import measure_bounds
 from schemas.scenario import Check, Scenario
 from tests.author.questions import SEED
 from tests.gates.specimens import pose as pose_studio

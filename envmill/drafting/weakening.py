@@ -1,0 +1,71 @@
+"""A repair that weakens: fewer of what was promised, instead of the fault mended. It is refused unless the complaint asked for it.
+
+earlier version, repaired version ─► what there is less of ─► none, or words for a complaint
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+
+from schemas.base import Contract, Json, is_array, is_object
+from schemas.environment import Blueprint
+from schemas.prompts import ScenarioReply, TestsReply
+from schemas.tool_prompts import ChainReply
+
+REASON = "weakened"
+
+ASKED_FOR: Mapping[str, frozenset[str]] = {
+    "S3": frozenset(("calls of the reference path", "facts to tell")),
+    "S8": frozenset(("facts to tell",)),
+    "S12": frozenset(("facts to tell", "goals")),
+    "S17": frozenset(("hidden facts",)),
+    "W3": frozenset(("tests",)),
+    "contract": frozenset(("hidden facts", "facts to tell", "goals")),
+    "plan": frozenset(("rules", "tools", "collections")),
+}
+"""What a complaint of a gate or stage may be mended by having less of."""
+
+Count = Callable[[Contract], Mapping[str, int]]
+
+
+def find_weakening(before: Contract, after: Contract, complained: frozenset[str]) -> list[str]:
+    """What the repaired version has less of, in words; nothing where one of those who complained asked for it."""
+    allowed = frozenset(chain.from_iterable(ASKED_FOR.get(source, ()) for source in complained))
+    had, has = _count(before), _count(after)
+    return [f"{has[name]} {name} instead of {had[name]}" for name in had if has.get(name, 0) < had[name] and name not in allowed]
+
+
+def _count(version: Contract) -> dict[str, int]:
+    if isinstance(version, Blueprint):
+        return {"rules": len(version.rules), "tools": len(version.tools), "collections": len(version.collections)}
+    if isinstance(version, TestsReply):
+        return {"tests": len(version.tests)}
+    return _count_scenario(version) if isinstance(version, ScenarioReply) else {}
+
+
+def _count_scenario(reply: ScenarioReply) -> dict[str, int]:
+    path = reply.chain.nodes if isinstance(reply, ChainReply) else reply.oracle
+    return {
+        "calls of the reference path": len(path),
+        "facts to tell": len(reply.tell),
+        "goals": len(reply.goals),
+        "hidden facts": len(reply.hidden),
+    }
+
+
+def find_vagueness(before: ScenarioReply, after: ScenarioReply) -> list[str]:
+    """Names that the earlier request says and the later one does not, though the path is still called with them. It is read from text,
+    so it is a suspicion: it asks for another version and drops none."""
+    said = before.request.casefold()
+    now = after.request.casefold()
+    texts = {text for call in after.oracle for value in call.arguments.values() for text in _list_texts(value)}
+    lost = sorted(text for text in texts if " " in text and text.casefold() in said and text.casefold() not in now)
+    return [f"the request no longer says {text!r}, which the reference path is called with" for text in lost]
+
+
+def _list_texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_array(value):
+        yield from chain.from_iterable(map(_list_texts, value))
+    elif is_object(value):
+        yield from chain.from_iterable(map(_list_texts, value.values()))
