@@ -13,6 +13,7 @@ import pytest
 
 from envmill.errors import Outage, StepFailed, TimeOver
 from envmill.lake.arrow import Stamp
+from envmill.lake.events import note
 from envmill.lake.journal import seal
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
@@ -108,7 +109,7 @@ async def test_a_server_that_never_answers_is_asked_once_and_may_have_been_paid(
     (call,) = list_calls(tmp_path)
     assert (call.outcome, call.retries, call.possibly_paid, vendors.counts()["total"]) == ("outage", 0, 1, 1)
     lake = Lake(tmp_path / "lake")
-    lake.fix("r1", "config", {})
+    note(lake, "r1", "started", {})
     seal(tmp_path, lake, Stamp("r1", "", "", 0, 1, "", "t"))
     counted = fetch(lake, "select unanswered, possibly_paid, possibly_paid_tokens, possibly_paid_cost from spending")
     assert counted == [(1, 1, call.possibly_paid_tokens, None)]
