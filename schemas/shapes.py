@@ -62,6 +62,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
         "polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
     ),
+    ("drafts", 3): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
@@ -114,6 +118,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("tests", 1): _read(
         "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
     ),
+    ("builds", 1): _read(
+        "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -152,8 +159,10 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("environments", 1): _add(tables=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
+    ("drafts", 3): _add(variants={}),
     ("scenarios", 1): _add(say=""),
     ("tests", 1): _add(reply=None, after={}),
+    ("builds", 1): _add(sent_back=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
