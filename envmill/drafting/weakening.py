@@ -21,7 +21,9 @@ ASKED_FOR: Mapping[str, frozenset[str]] = {
     "S17": frozenset(("hidden facts",)),
     "W3": frozenset(("tests",)),
     "oracle": frozenset(("calls of the reference path", "facts to tell", "goals", "hidden facts")),
-    "blueprint": frozenset(("rules", "tools", "collections")),
+    "contract": frozenset(("facts to tell", "goals", "hidden facts")),
+    "plan": frozenset(("rules", "tools", "collections")),
+    "database": frozenset(("rules", "tools", "collections")),
 }
 """What may be mended by having less of it, by the gate or stage that complained: as much less as there are such complaints."""
 
