@@ -15,10 +15,12 @@ from tests.specimens import make_environment, make_scenario
 FIRST, SECOND = "nightly-1", "nightly-2"
 
 SHED = make_environment(blueprint="bp_1")
-CLINIC = make_environment(blueprint="bp_2", name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."])
+CLINIC = make_environment(
+    blueprint="bp_2", name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."]
+)
 BOUNDS = {"false_accept": 0.0482, "false_accept_n": 60, "false_reject": 0.2589, "false_reject_n": 10}
 EASY, HARD, NEVER = (make_scenario(SHED, number=number, seed=number) for number in (1, 2, 3))
-HASTY = ("W7 change_before_check", "W12 list_and_get_differ")
+HASTY = ("W7 change_before_check", "W12 row_missed")
 """What the loop found of the shed's first version."""
 
 
