@@ -3,7 +3,7 @@
 EnvMillError
 ├── SettingsError   a setting or argument is wrong
 ├── ModelError      a model did not give what was asked
-│   ├── Outage          unreachable, or unable to serve; Throttled: asked to wait
+│   ├── Outage          unreachable, or unable to serve; Throttled: asked to wait; TimeOver: still at work when the time was over
 │   ├── KeyRefused      the key is missing, wrong or revoked: no call can go on
 │   ├── BadRequest      the request itself was refused; asking again changes nothing
 │   ├── BadReply        an answer came, and cannot become the record asked for
@@ -46,13 +46,19 @@ class ModelError(EnvMillError):
 
 
 class Outage(ModelError):
-    """The provider could not be reached or could not serve; nothing is known about the item."""
+    """The provider could not be reached or could not serve; nothing is known about the item. Fact `sent`: whether it had the whole
+    request, so that it may charge for it."""
 
     retryable = True
 
 
 class Throttled(Outage):
     """The provider asked to be asked less. Fact `retry_after`: seconds it named, None when it named none."""
+
+
+class TimeOver(Outage):
+    """The provider had not answered when the time of the call was over. Nobody asks again unless a person says so: the provider may
+    still be at work, and would be paid twice."""
 
 
 class KeyRefused(ModelError):

@@ -51,8 +51,8 @@ class Endpoint:
     """Key; a server of one's own needs none."""
     key_name: str = ""
     """Variable the key is read from, for messages."""
-    stream: bool = False
-    """Whether answers come in pieces: for servers behind something that cuts connections on which nothing moves."""
+    stream: bool | None = None
+    """Whether answers come in pieces; None has all of them come so but those that are asked for log probabilities."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Settings:
     tokens_per_minute: float | None = None
     """Most tokens of one model, input and output."""
     call_seconds: float = 900.0
-    """Most a model call may take, retries included; one sending may take a third of it."""
+    """Most a model call may take, retries included. A server that works so long is asked once."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -176,4 +176,7 @@ def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_nam
     url = environ.get(url_name, "").strip()
     if url and not re.fullmatch(r"https?://[^\s@]+", url):
         raise SettingsError(f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as {key_name}.")
-    return Endpoint(url, Secret(environ.get(key_name, "")), key_name, environ.get(f"{root}_STREAM") == "1")
+    stream = environ.get(f"{root}_STREAM", "").strip()
+    if stream not in ("", "0", "1"):
+        raise SettingsError(f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them come whole, or unset it.")
+    return Endpoint(url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None)

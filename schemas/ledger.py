@@ -119,7 +119,7 @@ class ModelCall(Record):
     prefix: ClassVar[str] = "call"
     identity: ClassVar[tuple[str, ...]] = ("request", "sample", "ordinal")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     request: str
     """Hash of the whole request; with the sample index it is the key of reply reuse."""
@@ -171,6 +171,13 @@ class ModelCall(Record):
     """Part of the output tokens that was reasoning."""
     cost: float | None
     """Money; null when the price is unknown."""
+    possibly_paid: int = 0
+    """Sendings that the server had whole and gave no usable answer to, the last one of an outage included; the vendor may charge for
+    each. They are part of no other column."""
+    possibly_paid_tokens: int = 0
+    """Tokens those may have taken, foreseen from the characters sent and from earlier replies to the prompt."""
+    possibly_paid_cost: float | None = 0.0
+    """Money those may have taken; null when the price is unknown."""
     price_source: str = ""
     """Where its price was read, and when; empty when the price is unknown or nothing was billed."""
     waited: float = 0.0

@@ -54,6 +54,14 @@ PAST: Mapping[tuple[str, int], Shape] = {
         Column("latency", "double", False),
         *(Column(name, "string", False) for name in ("asked_at", "reply")),
     ),
+    ("model_calls", 2): _read(
+        "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string subject:string role:string "
+        "prompt:string prompt_hash:string provider:string model:string served_model:string family:string kin:bool outcome:string "
+        "error:string reused:bool reused_from:string retries:int64 characters:int64 tokens_in:int64 tokens_cached:int64 "
+        "tokens_cache_write:int64 tokens_out:int64 tokens_reasoning:int64 cost:double? price_source:string waited:double "
+        "latency:double asked_at:string reply:string stop:string tool_calls:json reasoning:string signed:json token_ids:json? "
+        "logprobs:json? notes:json"
+    ),
     ("drafts", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json "
         "oracle:json polarity:string clock:string seed:int64 changes:json gold_hash:string origin:json"
@@ -118,6 +126,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("builds", 1): _read(
         "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
     ),
+    ("tests", 1): _read(
+        "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -149,6 +160,7 @@ def _add(**empty: Json) -> Callable[[Row], Row]:
 
 UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 1): _give_role,
+    ("model_calls", 2): _add(possibly_paid=0, possibly_paid_tokens=0, possibly_paid_cost=0.0),
     ("seeds", 1): _add(source="", usefulness=0, modelability=0),
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
     ("blueprints", 2): _add(promises={}),
@@ -159,6 +171,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 3): _add(variants={}),
     ("scenarios", 1): _add(say=""),
     ("builds", 1): _add(sent_back=[]),
+    ("tests", 1): _add(reply=None, after={}),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),

@@ -6,7 +6,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
-from envmill.errors import EnvMillError
+from envmill.errors import EnvMillError, TimeOver
 
 
 class Policy(TypedDict):
@@ -27,10 +27,17 @@ async def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[An
     try:
         await state.aresult()
     except EnvMillError as error:
-        return error.retryable
+        return error.retryable and not _is_slow(error)
     except Exception:  # noqa: BLE001  whatever it is, it is not ours to repeat
         return False
     return False
+
+
+def _is_slow(error: EnvMillError) -> bool:
+    """Whether every item that failed waited for an answer until the time of its call was over: the same request asked again may be
+    paid twice, so a person decides."""
+    reasons: dict[str, str] = error.facts.get("reasons", {})
+    return bool(reasons) and all(why.startswith(f"{TimeOver.__name__.lower()}:") for why in reasons.values())
 
 
 POLICY: Policy = {

@@ -37,6 +37,9 @@ class Amount:
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(self.money + other.money, self.tokens + other.tokens)
 
+    def times(self, count: int) -> "Amount":
+        return Amount(count * self.money, count * self.tokens)
+
     def beyond(self, other: "Amount") -> "Amount":
         """What it has more than another."""
         return Amount(max(0.0, self.money - other.money), max(0, self.tokens - other.tokens))

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envmill.errors import BadRequest, KeyRefused, Outage, Throttled
+from envmill.errors import BadRequest, KeyRefused, Outage, Throttled, TimeOver
 from envmill.models.base import Completion, Provider, Request, Usage
 from envmill.models.breaker import Breaker
+from envmill.models.budget import Deferred
 from envmill.models.experience import Experience
 from envmill.models.limiter import Limiter, Limits, Passage
 from envmill.models.retries import Retries
@@ -27,6 +28,21 @@ class Effort:
     sent: float | None = None
     """When it was first sent; None if it never was."""
     retries: int = 0
+    unanswered: int = 0
+    """Sendings that the server had whole and gave no usable answer to: each may have been paid for."""
+    _tokens: int = 0
+    _cost: float | None = 0.0
+
+    def foresee(self, tokens: int, cost: float | None) -> None:
+        """What each sending may take."""
+        self._tokens, self._cost = tokens, cost
+
+    @property
+    def possibly_paid(self) -> tuple[int, float | None]:
+        """Tokens and money that sendings without an answer may have taken; no money where the price is unknown."""
+        if not self.unanswered:
+            return 0, 0.0
+        return self.unanswered * self._tokens, None if self._cost is None else self.unanswered * self._cost
 
     @property
     def waited(self) -> float:
@@ -64,6 +80,7 @@ class Caller:
                 return await self._send(request, expected.total, effort)
             except Outage as error:
                 failed += not isinstance(error, Throttled)
+                effort.unanswered += bool(error.facts.get("sent")) and not isinstance(self.provider, Deferred)
                 pause = self._retries.pause(error, failed, self._left(effort), self._chance)
                 if pause is None or effort.sent is None or self.breaker.open:
                     raise
@@ -98,7 +115,7 @@ class Caller:
     async def _hear(self, request: Request, passage: Passage, tried: bool, effort: Effort) -> Completion:
         """Tell limiter and breaker what came."""
         try:
-            completion = await self._complete(request, min(self._retries.attempt, self._left(effort)))
+            completion = await self._complete(request, self._left(effort))
         except Throttled as error:
             self.limiter.throttled(passage, error.facts.get("retry_after"))
             self.breaker.let_go(tried)
@@ -122,9 +139,10 @@ class Caller:
             async with asyncio.timeout(seconds):
                 return await self.provider.complete(request)
         except TimeoutError:
-            raise Outage(
+            raise TimeOver(
                 f"{self.name} did not answer {request.prompt.name} for {request.subject} within {seconds:.0f} s. "
-                "Look whether it is overloaded, or allow more time, then run again."
+                "Look whether it is overloaded, or allow more time with ENVMILL_CALL_SECONDS, then run again.",
+                sent=True,
             ) from None
 
     def _left(self, effort: Effort) -> float:

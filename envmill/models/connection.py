@@ -10,8 +10,8 @@ import orjson
 
 from envmill.errors import BadRequest, ModelError, Outage
 from envmill.models.failures import Refusal, explain
-from envmill.models.sdk import Client, Form, open_client
-from envmill.models.streams import find_error, read_events
+from envmill.models.sdk import SILENCE, Broken, Client, Form, Sent, open_client
+from envmill.models.streams import find_error, has_begun, read_events
 from envmill.settings import Endpoint
 from schemas.base import Json, is_object
 
@@ -25,23 +25,29 @@ _SHOWN = 120
 class Connection:
     """Sends JSON, gives back a JSON object or raises what happened. Never asks twice."""
 
-    def __init__(self, vendor: Vendor, endpoint: Endpoint) -> None:
+    def __init__(self, vendor: Vendor, endpoint: Endpoint, silence: float = SILENCE) -> None:
         self.vendor: Vendor = vendor
         self.endpoint = endpoint
+        self._silence = silence
         self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
 
     async def post(self, path: str, body: dict[str, Json], who: str) -> dict[str, Json]:
-        """One answer; `who` is the model as messages name it."""
+        """One answer that is quickly made; `who` is the model as messages name it."""
         return self._read(await self._send("POST", path, _write(body, who), who), who)
 
-    async def stream(self, path: str, body: dict[str, Json], who: str) -> list[dict[str, Json]] | dict[str, Json]:
-        """The events of one answer that comes in pieces; the body of a server that answers whole all the same."""
-        sent = await self._send("POST", path, _write(body, who), who)
+    async def ask(self, path: str, body: dict[str, Json], who: str) -> list[dict[str, Json]] | dict[str, Json]:
+        """The answer to a question that a model may work on for long: the events of a stream, or the body of a whole answer.
+
+        A server that is asked for a stream may answer whole all the same. No limit is set here but on the silence within a stream.
+        """
+        sent = self._require(await self._open().ask(path, _write(body, who)), who)
         if not sent[1].startswith("text/event-stream"):
             return self._read(sent, who)
         events = read_events(sent[0])
         if fault := find_error(events):
-            raise explain(Refusal(fault[0], {}, orjson.dumps(fault[1])), who, self.endpoint)
+            error = explain(Refusal(fault[0], {}, orjson.dumps(fault[1])), who, self.endpoint)
+            error.facts["sent"] = has_begun(sent[0])
+            raise error
         return events
 
     async def get(self, path: str, who: str) -> dict[str, Json]:
@@ -57,12 +63,15 @@ class Connection:
         return self._read(await self._send("POST", path, file, who), who)
 
     async def _send(self, method: Literal["GET", "POST"], path: str, content: bytes | Form | None, who: str) -> "tuple[bytes, str]":
+        return self._require(await self._open().send(method, path, content), who)
+
+    def _require(self, sent: Sent, who: str) -> "tuple[bytes, str]":
         """The exception of an SDK carries the request with its key, so ours is raised outside its handler: no chain leads there."""
-        sent = await self._open().send(method, path, content)
         if isinstance(sent, Refusal):
             raise explain(sent, who, self.endpoint)
-        if isinstance(sent, str):
-            raise Outage(f"{who} cannot be reached ({self.endpoint.key.mask(sent)}). Retry the run once it can.")
+        if isinstance(sent, Broken):
+            failed = "gave no whole answer" if sent.sent else "cannot be reached"
+            raise Outage(f"{who} {failed} ({self.endpoint.key.mask(sent.why)}). Retry the run once it can.", sent=sent.sent)
         return sent
 
     def _read(self, sent: "tuple[bytes, str]", who: str) -> dict[str, Json]:
@@ -75,7 +84,8 @@ class Connection:
             begins = content[:_SHOWN].decode("utf-8", "replace") or "nothing"
             raise Outage(
                 f"{who} answered with {kind or 'something'} that is no JSON object, beginning {self.endpoint.key.mask(begins)!r}. "
-                "Something in between may have answered: check the address, and retry the run."
+                "Something in between may have answered: check the address, and retry the run.",
+                sent=True,
             )
         if fault := _find_fault(body):
             raise self._explain_inner(fault, content, who)
@@ -93,7 +103,7 @@ class Connection:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._forget_closed()
-            self._clients[loop] = open_client(self.vendor, self.endpoint)
+            self._clients[loop] = open_client(self.vendor, self.endpoint, self._silence)
         return self._clients[loop]
 
     def _forget_closed(self) -> None:

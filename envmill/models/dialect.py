@@ -102,7 +102,9 @@ def spell_arguments(call: ToolCall) -> dict[str, Json]:
 
 def refuse_shape(what: str) -> Outage:
     """An answer of another shape tells nothing about the item."""
-    return Outage(f"The answer holds no {what}, though its status was good. Something in between may have answered: check the address.")
+    return Outage(
+        f"The answer holds no {what}, though its status was good. Something in between may have answered: check the address.", sent=True
+    )
 
 
 def count_reasoning(output: int, reasoning: int) -> int:

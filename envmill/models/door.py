@@ -164,7 +164,9 @@ class Door:
         characters = count_characters(request)
         expected = caller.experience.foresee(request, characters)
         price = self.discipline.prices.find(caller.provider.name, caller.provider.model)
-        foreseen = Amount((price and price.charge(expected)) or 0.0, expected.total)
+        charged = price.charge(expected) if price is not None else None
+        foreseen = Amount(charged or 0.0, expected.total)
+        effort.foresee(expected.total, charged)
         budget, took = self.discipline.budget, Amount()
         guessed, later = not caller.experience.knows(request), caller.provider if isinstance(caller.provider, Deferred) else None
         if later is not None:
@@ -178,7 +180,7 @@ class Door:
             took = Amount(foreseen.money if completion.cost is None else completion.cost, completion.usage.total)
         finally:
             if hold is not None:
-                hold.settle(took)
+                hold.settle(took + foreseen.times(effort.unanswered))
         if later is not None:
             later.settle(request, took)
         return completion
@@ -209,4 +211,6 @@ class Door:
 
 
 def _describe_effort(effort: Effort) -> dict[str, Any]:
-    return {"retries": effort.retries, "waited": effort.waited, "latency": effort.latency(time.monotonic())}
+    told = {"retries": effort.retries, "waited": effort.waited, "latency": effort.latency(time.monotonic())}
+    tokens, cost = effort.possibly_paid
+    return told | {"possibly_paid": effort.unanswered, "possibly_paid_tokens": tokens, "possibly_paid_cost": cost}

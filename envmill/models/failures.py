@@ -19,6 +19,8 @@ from schemas.base import Json, is_object
 
 _PASSING = {408, 409, 425, 429}
 _KEY = {401, 402, 403}
+_RELAYED = {502, 504, 524}
+"""What gateways say when the server behind them had the request and gave no answer in time: it may work on, and charge for it."""
 _NO_CREDIT = ("insufficient_quota", "billing_error", "credit balance is too low", "billing_hard_limit_reached")
 """What vendors say, with 400 and 429 too, when waiting will not help but paying will."""
 _NUMBER = re.compile(r"\d+(\.\d*)?")
@@ -66,7 +68,8 @@ def explain(refusal: Refusal, who: str, endpoint: Endpoint) -> ModelError:
     if status == 429:
         return Throttled(f"{said}\nFewer calls at once, or another model.", retry_after=read_retry_after(refusal.headers), **facts)
     if status in _PASSING or status in _KEY or (status >= 500 and status != 501):
-        return Outage(f"{said}\nRetry the run once it serves again.", retry_after=read_retry_after(refusal.headers), **facts)
+        wait, sent = read_retry_after(refusal.headers), status in _RELAYED
+        return Outage(f"{said}\nRetry the run once it serves again.", retry_after=wait, sent=sent, **facts)
     return BadRequest(f"{said}\nMend the model's name, its address or its settings: asking again changes nothing.", **facts)
 
 

@@ -16,9 +16,8 @@ class Retries:
     pauses: tuple[float, ...] = field(default_factory=lambda: PAUSES)
     """Before each retry of an outage, give or take half, so that many callers do not come back together."""
     deadline: float = 900.0
-    """Seconds a call may take from its first sending, retries included."""
-    attempt: float = 300.0
-    """Seconds one sending may take; a server that accepts and never answers is asked again."""
+    """Seconds a call may take from its first sending, retries included. One sending may take them all: a server that works on a
+    request would be paid for both if it were sent again."""
 
     def pause(self, error: Outage, failed: int, left: float, chance: random.Random) -> float | None:
         """Seconds to wait before asking again; None when it has been enough. Throttled calls wait in the limiter instead."""

@@ -1,17 +1,22 @@
-"""The vendors' SDKs as mere carriers: their addresses, headers and errors, and none of their retries, types or guesses."""
+"""The vendors' SDKs as mere carriers: their addresses, headers and errors, and none of their retries, types, timeouts or guesses."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from envmill.models.failures import Refusal
+from envmill.models.streams import has_begun
 from envmill.settings import Endpoint
 
 if TYPE_CHECKING:
     import httpx2
 
 _CONNECT, _READ = 5.0, 600.0
-"""Seconds to connect, and between two pieces of an answer; the door's deadline ends a call that takes too long."""
+"""Seconds to connect, and to read from a server that need not work long: its files, its lists, its batches."""
+SILENCE = 300.0
+"""Seconds without a piece after which a stream whose text has begun is given up. Models think for minutes before their first word,
+and some between two parts of an answer; a server that has not begun is waited for as long as the call may take."""
 _LANE = 32
 """Calls of one pool of connections: a pool looks at each of its connections whenever a call comes and goes, and asks the kernel about
 those that are idle, so that one pool of 256 took longer than all the rest of a call."""
@@ -19,10 +24,22 @@ _KEEP = 15.0
 """Seconds an idle connection is kept; servers close theirs sooner or later, and the next call must not run into that."""
 _NO_KEY = "none"
 """Servers of one's own take any key, and the SDKs want one."""
+_UNSENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "WriteError", "WriteTimeout", "ProxyError", "UnsupportedProtocol"}
+"""What the SDKs' HTTP client raises before a request is sent whole."""
 _LOOPBACK = ("http://127.", "http://localhost", "http://[::1]")
 
-Sent = tuple[bytes, str] | Refusal | str
-"""Body and content type; an error answer; or why none came."""
+
+@dataclass(frozen=True)
+class Broken:
+    """A connection that gave no answer, or a part of one."""
+
+    why: str
+    sent: bool
+    """Whether the server had the whole request: then it may have worked on it, and charge for that."""
+
+
+Sent = tuple[bytes, str] | Refusal | Broken
+"""Body and content type; an error answer; or why no whole one came."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +58,16 @@ class Client(Protocol):
         """Send once: a JSON text, a file, or nothing."""
         ...
 
+    async def ask(self, path: str, content: bytes) -> Sent:
+        """Send a question once. The answer takes as long as it takes; only a stream that falls silent is given up."""
+        ...
+
     async def close(self) -> None:
         """Give back sockets."""
         ...
 
 
-def open_client(vendor: Literal["openai", "anthropic"], endpoint: Endpoint) -> Client:
+def open_client(vendor: Literal["openai", "anthropic"], endpoint: Endpoint, silence: float = SILENCE) -> Client:
     """A client in the running loop. The SDKs are imported here: they take a second, and offline runs need none of them."""
     if vendor == "openai":
         import openai as sdk
@@ -58,7 +79,8 @@ def open_client(vendor: Literal["openai", "anthropic"], endpoint: Endpoint) -> C
         make, own = sdk.AsyncAnthropic, "https://api.anthropic.com"
     url = endpoint.url or own
     open_http = _make_opener(url)
-    return _Carrier(sdk, lambda: make(api_key=endpoint.key.reveal() or _NO_KEY, base_url=url, max_retries=0, http_client=open_http()))
+    key = endpoint.key.reveal() or _NO_KEY
+    return _Carrier(sdk, lambda: make(api_key=key, base_url=url, max_retries=0, http_client=open_http()), silence)
 
 
 def _make_opener(url: str) -> "Callable[[], httpx2.AsyncClient]":
@@ -82,18 +104,26 @@ class _Lane:
 class _Carrier:
     """Either SDK: both have the same bones. The first lane with room is taken, so that few calls keep to few connections."""
 
-    def __init__(self, sdk: Any, open_lane: Callable[[], Any]) -> None:
-        self._sdk, self._open_lane = sdk, open_lane
+    def __init__(self, sdk: Any, open_lane: Callable[[], Any], silence: float) -> None:
+        self._sdk, self._open_lane, self._silence = sdk, open_lane, silence
         self._lanes = [_Lane(open_lane())]
 
     async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | Form | None") -> Sent:
+        return await self._take_lane(lambda client: _carry(client, method, path, content))
+
+    async def ask(self, path: str, content: bytes) -> Sent:
+        return await self._take_lane(lambda client: _listen(client, path, content, self._silence))
+
+    async def _take_lane(self, carry: "Callable[[Any], Awaitable[Sent]]") -> Sent:
+        import httpx2
+
         lane = self._find_lane()
         lane.in_flight += 1
         try:
-            return await _carry(lane.client, method, path, content)
+            return await carry(lane.client)
         except self._sdk.APIStatusError as error:
             return Refusal(error.status_code, error.response.headers, error.response.content)
-        except self._sdk.APIConnectionError as error:
+        except (self._sdk.APIConnectionError, httpx2.TransportError) as error:
             return _tell(error)
         finally:
             lane.in_flight -= 1
@@ -107,6 +137,27 @@ class _Carrier:
         if free is None:
             self._lanes.append(free := _Lane(self._open_lane()))
         return free
+
+
+async def _listen(client: Any, path: str, content: bytes, silence: float) -> Sent:
+    """A question, and its answer piece by piece, whether or not the server streams."""
+    import httpx2
+
+    patient = {"headers": {"Content-Type": "application/json"}, "timeout": httpx2.Timeout(None, connect=_CONNECT)}
+    answer = await client.post(path, cast_to=httpx2.Response, content=content, options=patient, stream=True)
+    kind, pieces = answer.headers.get("content-type", ""), list[bytes]()
+    arriving, begun = answer.aiter_bytes(), False
+    try:
+        while True:
+            async with asyncio.timeout(silence if begun else None):
+                pieces.append(await anext(arriving))
+            begun = begun or has_begun(pieces[-1])
+    except StopAsyncIteration:
+        return b"".join(pieces), kind
+    except TimeoutError:
+        return Broken(f"its stream fell silent for {silence:.0f} s", sent=True)
+    finally:
+        await answer.aclose()
 
 
 async def _carry(client: Any, method: str, path: str, content: "bytes | Form | None") -> Sent:
@@ -123,8 +174,12 @@ async def _carry(client: Any, method: str, path: str, content: "bytes | Form | N
     return answer.content, answer.headers.get("content-type", "")
 
 
-def _tell(error: BaseException) -> str:
+def _tell(error: BaseException) -> Broken:
     """The innermost reason: the SDKs say `Connection error.` to everything."""
-    while error.__cause__ is not None:
+    sent = True
+    while True:
+        sent = sent and type(error).__name__ not in _UNSENT
+        if error.__cause__ is None:
+            break
         error = error.__cause__
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Broken(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, sent)

@@ -3,6 +3,7 @@
 event stream ─► events ─► one body, read like any other; a stream without its end is an outage
 """
 
+import re
 from collections.abc import Sequence
 
 import orjson
@@ -22,6 +23,15 @@ _STATUS = {
     "invalid_request_error": 400,
 }
 """What an error inside a stream would have been as a status; any other is the server's own."""
+
+
+_WORDS = re.compile(rb'_delta"|\.delta"|"(?:content|reasoning|reasoning_content|refusal|arguments)": ?"[^"]')
+"""Words of an answer, in the pieces of any format; heads of answers, pings and comments have none."""
+
+
+def has_begun(piece: bytes) -> bool:
+    """Whether a piece of a stream holds words of the answer."""
+    return _WORDS.search(piece) is not None
 
 
 def read_events(content: bytes) -> list[Event]:
@@ -130,5 +140,6 @@ def _add_piece(block: Event, delta: Event) -> None:
 
 def _refuse_end() -> Outage:
     return Outage(
-        "The stream broke off before its end. Retry the run; if it happens again, look at what stands between here and the server."
+        "The stream broke off before its end. Retry the run; if it happens again, look at what stands between here and the server.",
+        sent=True,
     )

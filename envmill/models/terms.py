@@ -58,7 +58,7 @@ def set_terms(
         _require_prices([(one.name, one.model) for one in providers if one.name not in _FREE], prices)
     return Discipline(
         limits=Limits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
-        retries=Retries(deadline=settings.call_seconds, attempt=settings.call_seconds / 3),
+        retries=Retries(deadline=settings.call_seconds),
         prices=prices,
         budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls)) if allowance.bounded else None,
         shares=Shares(settings.home / "shares"),
@@ -85,9 +85,13 @@ def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
 
 
 def count_spent(calls: Iterable[ModelCall]) -> Amount:
-    """What the ledger says was spent; a row seen in journal and lake counts once, a price nobody knows counts as tokens alone."""
+    """What the ledger says was spent or may have been; a row seen in journal and lake counts once, a price nobody knows counts as
+    tokens alone."""
     rows = {call.id: call for call in calls}.values()
-    return Amount(sum(row.cost or 0.0 for row in rows), sum(row.tokens_in + row.tokens_out for row in rows))
+    return Amount(
+        sum((row.cost or 0.0) + (row.possibly_paid_cost or 0.0) for row in rows),
+        sum(row.tokens_in + row.tokens_out + row.possibly_paid_tokens for row in rows),
+    )
 
 
 def _spell_model(spec: Spec) -> str:

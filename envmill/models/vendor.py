@@ -1,5 +1,6 @@
 """A model behind a vendor's wire format: written, sent, read; a field that the server refuses by name is left out next time."""
 
+import re
 from dataclasses import replace
 
 from envmill.errors import BadRequest
@@ -9,8 +10,8 @@ from envmill.models.dialect import Dialect, Terms, Written, concede
 from schemas.base import Json
 
 _MOST_CONCESSIONS = 6
-_LONG = 8192
-"""Output tokens above which answers come in pieces: proxies cut connections on which nothing moved for a minute or two."""
+_STREAMING = re.compile(r"(?<![a-z_])stream(?:s|ed|ing)?(?![a-z_])", re.IGNORECASE)
+"""How a server that refuses to stream speaks of it."""
 _FILTERS = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation")
 """Codes of a question that was held back before the model saw it."""
 
@@ -43,21 +44,21 @@ class Vendor:
 
     def _write(self, request: Request, terms: Terms) -> Written:
         written = self._dialect.write(request, self._asked, terms)
-        if not self._connection.endpoint.stream and not _is_long(request):
+        if "stream" in terms.dropped or not _is_streamed(request, self._connection.endpoint.stream):
             return written
         fields = {name: value for name, value in self._dialect.streaming.items() if name not in terms.dropped}
         return replace(written, body=written.body | fields)
 
     async def _send(self, body: dict[str, Json]) -> dict[str, Json]:
         path, who = self._dialect.path, f"{self.name}:{self.model}"
-        if "stream" not in body:
-            return await self._connection.post(path, body, who)
-        answer = await self._connection.stream(path, body, who)
+        answer = await self._connection.ask(path, body, who)
         return self._dialect.gather(answer) if isinstance(answer, list) else answer
 
     def _concede(self, refused: BadRequest, written: Written, terms: Terms) -> Terms:
         """Fields are left out from now on; a limit may have been this request's alone, and is found again when it is not."""
         granted = concede(refused, written, terms, self._dialect.optional)
+        if granted is None and "stream" in written.body and _STREAMING.search(f"{refused.facts.get('param', '')} {refused.message}"):
+            granted = replace(terms, dropped=terms.dropped | {"stream"})
         if granted is None:
             raise refused
         self._terms = replace(self._terms, dropped=self._terms.dropped | granted.dropped)
@@ -68,9 +69,10 @@ class Vendor:
         await self._connection.close()
 
 
-def _is_long(request: Request) -> bool:
-    """Whether something in between may take a reply's silence for death. SGLang gives token ids with whole answers alone."""
-    return (request.sampling.max_tokens or 0) > _LONG and not request.sampling.logprobs
+def _is_streamed(request: Request, wanted: bool | None) -> bool:
+    """In pieces, unless a setting says otherwise: what stands in between cuts connections on which nothing moves, and a stream that
+    died is told from a model that thinks. SGLang gives token ids with whole answers alone."""
+    return not request.sampling.logprobs if wanted is None else wanted
 
 
 def _is_filtered(refused: BadRequest) -> bool:

@@ -12,7 +12,9 @@ FAILURES = "select lap, stage, outcome, reason, gate, subjects, example_subject,
 _SPENT = """sum(calls)::bigint as calls, sum(reused)::bigint as reused, sum(unusable)::bigint as unusable,
              sum(unanswered)::bigint as unanswered, sum(tokens_in)::bigint as tokens_in, sum(tokens_cached)::bigint as tokens_cached,
              sum(tokens_out)::bigint as tokens_out, sum(tokens_reasoning)::bigint as tokens_reasoning, round(sum(latency), 2) as seconds,
-             case when sum(unpriced) = 0 then sum(cost) end as cost, sum(unpriced)::bigint as unpriced"""
+             case when sum(unpriced) = 0 then sum(cost) end as cost, sum(unpriced)::bigint as unpriced,
+             sum(possibly_paid)::bigint as possibly_paid, sum(possibly_paid_tokens)::bigint as possibly_paid_tokens,
+             case when count(possibly_paid_cost) = count(*) then sum(possibly_paid_cost) end as possibly_paid_cost"""
 
 
 def _group_spending(*columns: str) -> str:

@@ -120,6 +120,7 @@ LEDGER = (
                 "usage_counts",
                 "tokens, retries and seconds are never negative; a part is no more than its whole; a reused reply has used no tokens",
                 "not (isfinite(latency) and latency >= 0 and isfinite(waited) and waited >= 0 and retries >= 0 and"
+                " least(possibly_paid, possibly_paid_tokens) >= 0 and"
                 " least(tokens_cached, tokens_cache_write, tokens_reasoning) >= 0 and"
                 " tokens_in >= tokens_cached + tokens_cache_write and tokens_out >= tokens_reasoning)"
                 " or (reused and tokens_in + tokens_out > 0)",

@@ -55,7 +55,7 @@ class Field:
         provider, journal = self.make(), Journal(self.folder / "journal")
         known = {(call.request, call.sample): call for call in read_calls(self.folder / "journal") if call.answers}
         try:
-            yield Door(provider, journal, known, 1, discipline=Discipline(retries=Retries((0.01,), 5.0, 5.0)))
+            yield Door(provider, journal, known, 1, discipline=Discipline(retries=Retries((0.01,), 5.0)))
         finally:
             await provider.close()
             await journal.close()

@@ -11,10 +11,12 @@ from envmill.models.connection import Connection
 from envmill.models.door import Discipline, Door, Known
 from envmill.models.limiter import Limits
 from envmill.models.openai import Chat
+from envmill.models.prices import Prices
 from envmill.models.prompt import Prompt
 from envmill.models.redaction import Redactor
 from envmill.models.responses import Responses
 from envmill.models.retries import Retries
+from envmill.models.sdk import SILENCE
 from envmill.models.share import Shares
 from envmill.models.vendor import Vendor
 from envmill.settings import Endpoint, Secret
@@ -41,14 +43,14 @@ GOOD = '{"length": 3, "note": ""}'
 PROMPT = Prompt("count", "How long is {{word}}? Answer with one JSON object as in {{reply_schema}}", "hash")
 
 
-def make_provider(vendor: str, root: str, key: str = KEY) -> Vendor:
-    """`openai`, `responses` or `anthropic` at the loopback server; with `-stream` its answers come in pieces."""
+def make_provider(vendor: str, root: str, key: str = KEY, silence: float = SILENCE) -> Vendor:
+    """`openai`, `responses` or `anthropic` at the loopback server; with `-stream` its answers come in pieces, else whole."""
     name, _, stream = vendor.partition("-")
     if name == "anthropic":
         endpoint = Endpoint(root, Secret(key), "ANTHROPIC_API_KEY", bool(stream))
-        return Vendor(name, "loopback-large", Messages(), Connection("anthropic", endpoint))
+        return Vendor(name, "loopback-large", Messages(), Connection("anthropic", endpoint, silence))
     endpoint = Endpoint(f"{root}/v1", Secret(key), "OPENAI_API_KEY", bool(stream))
-    return Vendor(name, "loopback-large", Chat() if name == "openai" else Responses(), Connection("openai", endpoint))
+    return Vendor(name, "loopback-large", Chat() if name == "openai" else Responses(), Connection("openai", endpoint, silence))
 
 
 @asynccontextmanager
@@ -60,17 +62,19 @@ async def open_door(
     key: str = KEY,
     in_flight: int = 64,
     pauses: Sequence[float] = (0.01, 0.01, 0.01),
-    attempt: float = 30.0,
+    silence: float = SILENCE,
     deadline: float = 120.0,
     budget: Budget | None = None,
     known: Known | None = None,
     shares: Shares | None = None,
+    prices: Prices | None = None,
 ) -> AsyncGenerator[Door]:
     """A door over the journals of a folder, as a process that goes on with a run opens it; it pauses little, so that tests are quick."""
-    provider, answered = make_provider(vendor, root, key), (call for call in read_calls(folder) if call.answers)
+    provider, answered = make_provider(vendor, root, key, silence), (call for call in read_calls(folder) if call.answers)
     known = {(call.request, call.sample): call for call in answered} if known is None else known
-    journal, retries = Journal(folder), Retries(tuple(pauses), deadline, attempt)
-    discipline = Discipline(Limits(in_flight), retries, redactor=Redactor([key]), budget=budget, shares=shares)
+    journal, retries = Journal(folder), Retries(tuple(pauses), deadline)
+    discipline = Discipline(Limits(in_flight), retries, Prices() if prices is None else prices, budget, shares, Redactor([key]))
+    provider._connection.prepare()  # pyright: ignore[reportPrivateUsage]  loading an SDK is no part of a short deadline
     try:
         yield Door(provider, journal, dict(known), 1, discipline=discipline)
     finally:

@@ -44,7 +44,7 @@ async def seat(name: str, vendors: Loopback, folder: Path) -> AsyncGenerator[Emb
     settings = Settings.read({"ENVMILL_HOME": str(folder), "ENVMILL_OPENAI_URL": vendors.openai, "OPENAI_API_KEY": "sk-x"})
     journal = Journal(folder)
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
-    opened = open_embeddings(name, settings, journal, known, Discipline(retries=Retries((0.01,), 5.0, 2.0)))
+    opened = open_embeddings(name, settings, journal, known, Discipline(retries=Retries((0.01,), 5.0)))
     try:
         yield opened
     finally:

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import random
+import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
+from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled, TimeOver
 from envmill.lake.arrow import Stamp
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
@@ -70,7 +71,7 @@ output = 10
 source = "p"
 read_on = 2026-11-21
 """
-QUICK = Retries((0.0, 0.0), deadline=5.0, attempt=0.2)
+QUICK = Retries((0.0, 0.0), deadline=0.5)
 
 
 def make_request(text: str = "Lend Ada the drill.", reply: type[Contract] | None = None, **more: Any) -> Request:
@@ -103,12 +104,13 @@ async def test_a_row_tells_everything_of_a_call(tmp_path: Path) -> None:
     (row,) = read_calls(tmp_path / "j")
     told = row.model_dump(exclude={"id", "ordinal", "request", "latency", "waited", "asked_at"})
     assert told == {
-        "schema_version": 2, "sample": 0, "step": "scenarios-collect", "subject": "scn_1", "role": "policy", "kin": False,
+        "schema_version": 3, "sample": 0, "step": "scenarios-collect", "subject": "scn_1", "role": "policy", "kin": False,
         "prompt": "act", "prompt_hash": "h", "provider": "openai", "model": "gpt-x", "served_model": "gpt-x-2026-11-01", "family": "openai",
         "outcome": "reply", "error": "", "reused": False, "reused_from": "", "retries": 0,
         "characters": len("Lend Ada the drill.") + len("lend") + len("Lend a tool.") + len('{"type":"object"}'),
         "tokens_in": 1000, "tokens_cached": 400, "tokens_cache_write": 100, "tokens_out": 60, "tokens_reasoning": 40,
         "cost": pytest.approx((500 * 1 + 400 * 0.1 + 100 * 2 + 60 * 10) / 1e6), "price_source": "p, 2026-11-21",
+        "possibly_paid": 0, "possibly_paid_tokens": 0, "possibly_paid_cost": 0.0,
         "reply": "Let me look.", "stop": "tool", "reasoning": "They want the drill.", "token_ids": [1, 2, 3],
         "logprobs": [-0.1, -0.25, -3.0], "signed": [],
         "tool_calls": [
@@ -150,7 +152,7 @@ async def test_an_unknown_price_is_null_and_names_no_source(tmp_path: Path, text
     ("error", "outcome", "retries", "asked"),
     [
         (Outage("gone"), "outage", 2, 3),
-        (None, "outage", 2, 3),
+        (None, "outage", 0, 1),
         (Throttled("slower", retry_after=3600.0), "outage", 0, 1),
         (BadRequest("no such model"), "refused", 0, 1),
         (KeyRefused("wrong key"), "refused", 0, 1),
@@ -197,11 +199,12 @@ async def test_a_call_that_was_never_sent_has_no_row(tmp_path: Path) -> None:
 
 
 async def test_a_deadline_holds_for_all_retries_together(tmp_path: Path) -> None:
-    patience = Retries((0.0,) * 100, deadline=0.5, attempt=0.2)
-    provider = Scripted(None)
-    (raised,) = await ask(tmp_path, provider, make_request(), retries=patience)
-    assert isinstance(raised, Outage)
-    assert 2 <= provider.asked <= 3
+    provider = Scripted(Outage("gone"), Outage("gone"), None)
+    began = time.monotonic()
+    (raised,) = await ask(tmp_path, provider, make_request(), retries=Retries((0.1,) * 100, deadline=0.5))
+    assert isinstance(raised, TimeOver)
+    assert provider.asked == 3
+    assert time.monotonic() - began < 5
 
 
 def test_pauses_vary_and_end() -> None:
@@ -239,5 +242,5 @@ def test_a_journal_of_version_1_is_read(tmp_path: Path) -> None:
     }
     (tmp_path / "old.jsonl").write_text(f"{json.dumps(kept)}\n")
     (row,) = read_calls(tmp_path)
-    assert (row.schema_version, row.error, row.role, row.token_ids, row.answers) == (2, "not recorded", "author", None, True)
-    assert upgrade("model_calls", 1, kept, 2).keys() == ModelCall.model_fields.keys()
+    assert (row.schema_version, row.error, row.role, row.token_ids, row.answers) == (3, "not recorded", "author", None, True)
+    assert upgrade("model_calls", 1, kept, 3).keys() == ModelCall.model_fields.keys()

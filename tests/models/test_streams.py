@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
+from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, SettingsError, Throttled
 from envmill.models.anthropic import Messages
 from envmill.models.base import Message, Request, Sampling, ToolSpec
 from envmill.models.connection import Connection
@@ -24,7 +24,7 @@ TOOL = ToolSpec("lend", "Lend a tool.", {"type": "object", "properties": {}})
 ASKED = Request(PROMPT, {}, (Message("user", "Say something."),), None, 1, 0, "s", "a", (TOOL,))
 
 
-def make_provider(vendor: str, root: str, stream: bool) -> Vendor:
+def make_provider(vendor: str, root: str, stream: bool | None) -> Vendor:
     sdk, url = ("anthropic", root) if vendor == "anthropic" else ("openai", f"{root}/v1")
     return Vendor(vendor, "m", VENDORS[vendor](), Connection(sdk, Endpoint(url, Secret(KEY), "KEY", stream)))  # type: ignore[arg-type]
 
@@ -145,6 +145,27 @@ async def test_a_server_that_knows_no_stream_options_is_asked_without(vendors: L
     assert ["stream_options" in request["body"] for request in vendors.requests()] == [True, False]
 
 
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"message": "Streaming is not supported for this model."},
+        {"message": "Your organization must be verified to stream this model.", "code": "unsupported_value"},
+        {"message": "'stream' must be false"},
+    ],
+    ids=["streaming", "verified", "quoted"],
+)
+async def test_a_server_that_refuses_to_stream_is_asked_for_whole_answers_from_then_on(
+    vendors: Loopback, vendor: str, fault: dict[str, Any]
+) -> None:
+    vendors.fail("status", times=1, status=400, **fault)
+    vendors.say("Well.")
+    provider = make_provider(vendor, vendors.root, stream=None)
+    assert [(await provider.complete(ASKED)).text for _ in range(2)] == ["Well."] * 2
+    await provider.close()
+    assert ["stream" in request["body"] for request in vendors.requests()] == [True, False, False]
+
+
 async def test_a_server_that_answers_whole_all_the_same_is_heard() -> None:
     from tests.models.test_connection import answering
 
@@ -160,24 +181,26 @@ def test_a_setting_asks_for_pieces() -> None:
         "ENVMILL_ENDPOINT_BOX": "http://box/v1",
         "ENVMILL_ENDPOINT_BOX_STREAM": "1",
         "ENVMILL_ENDPOINT_BIX": "http://b",
+        "ENVMILL_ENDPOINT_BIX_STREAM": "0",
     }
     streamed = {name: one.stream for name, one in Settings.read(environ).endpoints.items()}
-    assert streamed == {"openai": True, "anthropic": False, "box": True, "bix": False}
+    assert streamed == {"openai": True, "anthropic": None, "box": True, "bix": False}
+    with pytest.raises(SettingsError, match="write 1"):
+        Settings.read({"ENVMILL_OPENAI_STREAM": "yes"})
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
 @pytest.mark.parametrize(
     ("knobs", "pieces"),
     [
-        (Sampling(), False),
-        (Sampling(max_tokens=8192), False),
-        (Sampling(max_tokens=8193), True),
+        (Sampling(), True),
+        (Sampling(max_tokens=8192), True),
         (Sampling(max_tokens=9000, logprobs=True), False),
     ],
 )
-async def test_a_long_answer_comes_in_pieces_by_itself(vendors: Loopback, vendor: str, knobs: Sampling, pieces: bool) -> None:
+async def test_an_answer_comes_in_pieces_by_itself(vendors: Loopback, vendor: str, knobs: Sampling, pieces: bool) -> None:
     vendors.say("A long answer. " * 40)
-    provider = make_provider(vendor, vendors.root, stream=False)
+    provider = make_provider(vendor, vendors.root, stream=None)
     found = await provider.complete(replace(ASKED, sampling=knobs))
     await provider.close()
     assert found.text == "A long answer. " * 40

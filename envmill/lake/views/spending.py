@@ -17,6 +17,9 @@ SPENDING = View(
                sum(tokens_reasoning)::bigint as tokens_reasoning,
                {sum_cost()} as cost,
                count(*) - count(cost) as unpriced,
+               sum(possibly_paid)::bigint as possibly_paid,
+               sum(possibly_paid_tokens)::bigint as possibly_paid_tokens,
+               case when count(possibly_paid_cost) = count(*) then sum(possibly_paid_cost) end as possibly_paid_cost,
                sum(latency) as latency,
                sum(waited) as waited
         from model_calls left join (select run, recipe from runs) using (run)
@@ -43,6 +46,9 @@ A call that was sent is a row of `model_calls` whatever came of it. Latency is s
         "tokens_reasoning": "Output tokens that were reasoning.",
         "cost": "Money; null when one price is unknown.",
         "unpriced": "Calls whose price is unknown.",
+        "possibly_paid": "Sendings that the server had whole and gave no usable answer to; the vendor may charge for them.",
+        "possibly_paid_tokens": "Tokens those may have taken, an estimate; part of no other column.",
+        "possibly_paid_cost": "Money those may have taken, an estimate; null when one price is unknown.",
         "latency": "Seconds calls took.",
         "waited": "Seconds calls were held back by limits or a budget.",
     },

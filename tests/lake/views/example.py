@@ -50,6 +50,14 @@ def _fill_first(lake: Lake) -> None:
     _publish(lake, FIRST, "environments-verify", [unsealed], [*gates, _exit(SHED.id), _exit(CLINIC.id, **dropped)])
     _publish(lake, FIRST, "environments-filter", [], [_exit(SHED.id)])
     _pose(lake, passed)
+    _fill_scenarios(lake)
+    calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
+    lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
+    _note(lake, FIRST, "finished", 9)
+
+
+def _fill_scenarios(lake: Lake) -> None:
+    """What becomes of three drafts: one is easy, one hard, one is never solved."""
     _publish(
         lake, FIRST, "scenarios-build", [EASY, HARD, NEVER], [_exit(one.draft + str(one.seed), children=1) for one in (EASY, HARD, NEVER)]
     )
@@ -73,9 +81,6 @@ def _fill_first(lake: Lake) -> None:
     _publish(lake, FIRST, "scenarios-filter", probes, exits)
     taught = [*_play(EASY.id, "reference", "pp", "teacher"), *_play(HARD.id, "reference", "e", "teacher")]
     _publish(lake, FIRST, "scenarios-collect", taught, [_exit(EASY.id, children=2), _exit(HARD.id)])
-    calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
-    lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
-    _note(lake, FIRST, "finished", 9)
 
 
 def _pose(lake: Lake, passed: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ Kind = Literal[
     "truncated",  # half the JSON, and the length of that half
     "shapeless",  # valid JSON of another shape
     "delay",  # answered well, after `seconds`
+    "silent",  # in a stream: nothing more after the first half
     "event",  # in a stream: an error event after the first pieces
 ]
 

@@ -142,6 +142,10 @@ async def _send(answer: Answer, fault: Fault | None, writer: asyncio.StreamWrite
     if kind == "truncated":
         answer = Answer(answer.body[: len(answer.body) // 2], answer.status, answer.kind, answer.headers, answer.pieces[:3])
     whole = answer.spell()
+    if kind == "silent":
+        writer.write(b"".join((answer.spell_head(), *map(chunk, answer.pieces[: len(answer.pieces) // 2]))))
+        await writer.drain()
+        await asyncio.sleep(3600)
     if kind == "cut":
         writer.write(whole[: len(answer.spell_head()) + (len(whole) - len(answer.spell_head())) // 2])
         await writer.drain()
