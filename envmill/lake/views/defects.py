@@ -25,8 +25,8 @@ DEFECTS = View(
                mode(stopped_by) filter (outcome = 'dropped') as most_often
         from verified join counted on counted.run = verified.run and counted.item = verified.subject
         group by verified.run, lap, repairs""",
-    about="""One row per run, lap and number of repairs: what `verify` said of items that took so many. Repairs of a scenario are those of its
-draft and of its checks; a fresh attempt counts as one. A thing that was repaired often and dropped often was not mended by it.""",
+    about="""One row per run, lap and number of repairs: what `verify` said of items that took so many. Repairs of a scenario are
+those of its draft and of its checks; a fresh attempt counts as one.""",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
@@ -47,7 +47,8 @@ from defects group by lap, repairs order by lap, repairs""",
         ("Which gate drops what was repaired?", "select lap, repairs, dropped, most_often from defects where dropped > 0"),
         (
             "How many of those kept were never repaired?",
-            """select lap, coalesce(sum(kept) filter (repairs = 0), 0) as unrepaired, sum(kept) as kept from defects group by lap order by lap""",
+            """select lap, coalesce(sum(kept) filter (repairs = 0), 0) as unrepaired, sum(kept) as kept
+from defects group by lap order by lap""",
         ),
     ),
     order="run, lap, repairs",

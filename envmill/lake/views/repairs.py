@@ -42,8 +42,8 @@ REPAIRS = View(
                sum(weaker)::bigint as weakened
         from ended left join lineage on lineage.run = ended.run and lineage.subject = ended.subject
         group by ended.run, lap, stage, recipe, gate, reason""",
-    about="""One row per run, lap, stage, recipe, gate and reason code: how often versions were sent back with this complaint, and what became
-of it. Subjects = mended + given up + unseen.""",
+    about="""One row per run, lap, stage, recipe, gate and reason code: how often versions were sent back with this complaint, and what
+became of it. Subjects = mended + given up + unseen.""",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
@@ -66,7 +66,8 @@ from repairs group by all order by sent_back desc, gate, reason""",
         ),
         (
             "What does a recipe's author get wrong most often?",
-            "select recipe, lap, arg_max(gate || ' ' || reason, subjects) as complaint, max(subjects) as subjects from repairs group by all",
+            """select recipe, lap, arg_max(gate || ' ' || reason, subjects) as complaint, max(subjects) as subjects
+from repairs group by all order by all""",
         ),
         ("Which complaints are answered with less work?", "select gate, reason, sent_back, weakened from repairs where weakened > 0"),
     ),

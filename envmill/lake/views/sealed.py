@@ -40,9 +40,9 @@ SEALED = View(
              and verified.outcome in {_MEASURED} and verified.probes <> 'open'
         where opened.outcome in {_MEASURED}
         group by opened.run, opened.lap, opened.gate""",
-    about="""One row per run, lap and gate of the repair loop: how many items its open probes passed, and of those how many its sealed probes
-passed in `verify`. A sealed share far below the open one says that authors repair what they are told and nothing else. `verify` stops at the
-first drop, so that later gates are asked about fewer items; it puts W2, W3, S1, S2 and S7 to all their probes.""",
+    about="""One row per run, lap and gate of the repair loop: how many items passed its open probes, and how many of those passed its
+sealed probes in `verify`. A sealed share far below the open one says that authors repair what they are told and nothing else. `verify`
+stops at the first drop, so it asks later gates about fewer items. W2, W3, S1, S2 and S7 run all their probes again.""",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
@@ -66,7 +66,7 @@ first drop, so that later gates are asked about fewer items; it puts W2, W3, S1,
 from sealed group by lap order by lap""",
         ),
         (
-            "Which gates have no sealed probe to add?",
+            "Which gates had no sealed probe to add?",
             "select gate, sum(held) as held from sealed group by gate having sum(asked) = 0 order by gate",
         ),
     ),

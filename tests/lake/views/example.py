@@ -20,7 +20,7 @@ CLINIC = make_environment(
 )
 BOUNDS = {"false_accept": 0.0482, "false_accept_n": 60, "false_reject": 0.2589, "false_reject_n": 10}
 EASY, HARD, NEVER = (make_scenario(SHED, number=number, seed=number) for number in (1, 2, 3))
-HASTY = ("W7 change_before_check", "W12 list_and_get_differ")
+HASTY = ("W7 change_before_check", "W12 row_missed")
 """What the loop found of the shed's first version."""
 
 
