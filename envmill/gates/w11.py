@@ -27,8 +27,9 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    for reason, stop, words in _find_lies(tour, built.environment.tables):
-        return drop(GATE, reason, f"{stop.call.name} {words}", _tell(stop, tour))
+    lies = _find_lies(tour, built.environment.tables)
+    for finding in tour.heed((drop(GATE, reason, f"{stop.call.name} {words}", _tell(stop, tour)) for reason, stop, words in lies), means):
+        return finding
     done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
     return keep(GATE, {"answers": len(done), "writes": sum(stop.moved for stop in done)})
 

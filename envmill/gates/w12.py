@@ -18,8 +18,9 @@ async def look(built: Built, means: Means) -> Finding:
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     for relation in RELATIONS:
-        for breach in relation(built, tour):
-            return drop(GATE, breach.reason, breach.words, breach.evidence)
+        breaches = (drop(GATE, breach.reason, breach.words, breach.evidence) for breach in relation(built, tour))
+        for finding in tour.heed(breaches, means):
+            return finding
     return keep(GATE, {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
 
 

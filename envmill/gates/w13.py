@@ -29,11 +29,15 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    for reason, stop, words in (*_find_poor(tour), *_find_constant(tour)):
-        return drop(
-            GATE, reason, f"{stop.call.name} {words}", {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
-        )
+    found = (_tell(*poor) for poor in (*_find_poor(tour), *_find_constant(tour)))
+    for finding in tour.heed(found, means):
+        return finding
     return keep(GATE, {"replies": len(tour.stops)})
+
+
+def _tell(reason: str, stop: Stop, words: str) -> Finding:
+    told = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
+    return drop(GATE, reason, f"{stop.call.name} {words}", told)
 
 
 def _quote(stop: Stop) -> dict[str, Json]:
@@ -87,7 +91,8 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
         told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
         if len(asked) >= _ENOUGH and len(told) == 1 and _says_something(done[0].seen.parts):
-            yield "constant_reply", done[0], f"answers the same to {len(asked)} different calls"
+            shown = next((stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0])
+            yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
 
 
 def _says_something(value: Json) -> bool:

@@ -1,6 +1,6 @@
 """W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones that hold."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
 from envmill.gates.rows import list_keys
@@ -21,15 +21,26 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    failures = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
-    if failures:
-        worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
-        reason = "hangs" if worst.seen.code in _HANGS else "crashes"
-        quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
-        return drop(GATE, reason, f"{worst.call.name} ends in {worst.seen.code}: {quoted}", [_tell(stop) for stop in failures[:_SHOWN]])
-    for reason, stop, words in (*_find_limits(tour), *_find_strangers(tour)):
-        return drop(GATE, reason, words, _tell(stop))
+    for finding in tour.heed(_list_failures(tour), means):
+        return finding
+    found = (*_find_limits(tour), *_find_strangers(tour))
+    for finding in tour.heed((drop(GATE, reason, words, _tell(stop)) for reason, stop, words in found), means):
+        return finding
     return keep(GATE, {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)})
+
+
+def _list_failures(tour: Tour) -> list[Finding]:
+    """Open and sealed ones apart, the worst of each first."""
+    failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
+    sorts = [[stop for stop in failed if tour.is_sealed(_tell(stop)) is sealed] for sealed in (False, True)]
+    return [_name_worst(stops) for stops in sorts if stops]
+
+
+def _name_worst(failures: Sequence[Stop]) -> Finding:
+    worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
+    reason = "hangs" if worst.seen.code in _HANGS else "crashes"
+    quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
+    return drop(GATE, reason, f"{worst.call.name} ends in {worst.seen.code}: {quoted}", [_tell(stop) for stop in failures[:_SHOWN]])
 
 
 def _tell(stop: Stop) -> Json:
