@@ -15,6 +15,7 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Gate, Means, Posed, fail, stopwatch
 from envmill.gates.f4 import find_repeats
 from envmill.gates.w10 import find_duplicates
+from envmill.passing import settle
 from schemas.ledger import Lap
 from schemas.scenario import Scenario
 
@@ -75,7 +76,8 @@ def _name(scenario: Scenario) -> str:
 
 
 async def _pass_all(gates: Sequence[Gate[T]], subject: T, key: str, name: str, means: Means) -> list[Entry]:
-    return [Entry(gate.lap, key, name, gate.title, await _ask(gate, subject, means)) for gate in gates]
+    found = [(gate, finding) for gate in gates for finding in (await _ask(gate, subject, means)).spread()]
+    return [Entry(gate.lap, key, name, gate.title, settle(gate, finding)) for gate, finding in found]
 
 
 async def _ask(gate: Gate[T], subject: T, means: Means) -> Finding:

@@ -1,41 +1,41 @@
 """Build: blueprint → program that runs, by a bounded repair loop, and draft → scenario with a verifier that runs.
 
-write ─► load in the jail ─► tests ─► review, where it is asked for ─► built
-  ▲                 └─ failing case ─┴──────────┘
+write ─► load in the jail ─► tests ─► review, where it is asked for ─► gates ─► built
+  ▲                 └─ failing case ─┴──────────┴──────────────────────┘
   └──── repair of program or tests, twice at most, then once afresh; the best version goes on to the gates
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.drafting.checklist import Checklist, write_checklist
-from envmill.drafting.endings import derive_verifier, play_twice
+from envmill.drafting.complaint import Complaint, list_once
 from envmill.drafting.errands.outfitting import outfit
+from envmill.drafting.finishing import finish, prepare
 from envmill.drafting.locked import REASON, spell_checks, spell_facts
 from envmill.drafting.mending import Mended
 from envmill.drafting.perturbing import assemble_machine
-from envmill.drafting.repair import give_up, strive, tell_builds
+from envmill.drafting.repair import FIRST, Repair, give_up, strive, tell_builds
+from envmill.drafting.weakening import REASON as WEAKENED
 from envmill.errors import BadReply, BuildError
-from envmill.gates.base import Built, Finding, Means, drop
+from envmill.gates import w3, w4
+from envmill.gates.base import Built, Means, drop
 from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests
-from envmill.gates.w4 import look, spell_failure
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
-from envmill.kinds.terminal import compose_checks
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt, tell_prompt
+from envmill.rehearsing import UNASKED, Rehearsal, blame, refuse_weakened, rehearse
 from envmill.sandbox import Program
 from envmill.sandbox.machines.files import ERRAND
 from envmill.verifiers.compose import Composed
-from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
-from envmill.verifiers.weights import balance
-from schemas.base import Json, is_object
-from schemas.environment import Blueprint, Effect, Environment, Fault, Test, Tool
+from schemas.base import Json
+from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, TestsReply
-from schemas.run import Reward
-from schemas.scenario import Draft, Scenario, Verifier
+from schemas.scenario import Draft
 from schemas.sketch import Signature
 
 _REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
@@ -50,9 +50,7 @@ class _Version:
     environment: Environment | None = None
     """None where it does not load."""
     tests: tuple[Test, ...] = ()
-    failing: int = 0
-    failure: str = ""
-    """As quoted to the author."""
+    complaints: tuple[Complaint, ...] = ()
     fault: Fault = "code"
     mended: Mended | None = None
     """What comes next, where a debugger was asked."""
@@ -60,6 +58,12 @@ class _Version:
     """What the program was got with; likewise its tests and what was mended."""
     plan_prompt: Prompt | None = None
     mended_prompt: Prompt | None = None
+    rehearsal: Rehearsal = UNASKED
+    """What the gates found, where it got as far as them."""
+
+    @property
+    def is_weakened(self) -> bool:
+        return any(complaint.code == WEAKENED for complaint in self.complaints)
 
     @property
     def content(self) -> Json:
@@ -76,49 +80,63 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 
-    async def write(before: _Version | None, asking: Account) -> _Version:
-        version = await _write_version(blueprint, before or _Version(), mill, asking)
-        return version if version.failure or not mill.config.review else await _review(version, mill, account)
+    locks, tried = mill.locks.of(blueprint.id), list[_Version]()
 
-    versions = await strive(write, account)
+    async def write(before: _Version | None, repair: Repair, asking: Account) -> _Version:
+        tried.append(before or _Version())
+        version = await _write_version(blueprint, before or _Version(), repair, mill, asking)
+        if not version.complaints and mill.config.review:
+            version = await _review(version, mill, account)
+        return version if version.complaints else await _rehearse(version, before, repair, mill, account)
+
+    versions = await strive(write, account, lambda: locks.tell() if tried else [])
     builds = tell_builds(blueprint.id, versions)
     ran = [version for version in versions if isinstance(version, _Version) and version.environment is not None]
     if not ran:
-        return Result(builds, (drop("build", *give_up("does_not_build", versions)),))
-    best = min(ran, key=lambda version: version.failing)
+        return Result(builds, (drop("build", *give_up(versions)),))
+    best = min(ran, key=lambda version: (version.is_weakened, len(version.complaints)))
     assert best.environment is not None
-    return Result((*builds, best.environment, *best.tests))
+    return Result((*builds, best.environment, *best.tests), best.rehearsal.tell())
 
 
-async def _write_version(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+async def _rehearse(version: _Version, before: _Version | None, repair: Repair, mill: Mill, account: Account) -> _Version:
+    """A version whose tests are green, put to the gates."""
+    assert version.environment is not None
+    assert version.plan is not None
+    if weakened := refuse_weakened(before.plan if before else None, version.plan, repair.complaints):
+        return replace(version, complaints=weakened, fault="test")
+    rehearsal = await rehearse(Built(version.environment, version.tests), mill, account)
+    fault, complaints = blame(rehearsal.complaints)
+    return replace(version, rehearsal=rehearsal, complaints=complaints, fault=fault)
+
+
+async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair, mill: Mill, account: Account) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
-    part = await _write_part(blueprint, before, mill, account)
+    part = await _write_part(blueprint, before, repair, mill, account)
     program, plan = part.program, part.plan
     assert program is not None
     try:
         environment = assemble_environment(blueprint, program, account, part.program_prompt)
         await mill.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return replace(part, failure=error.message, fault="code")
+        return replace(part, complaints=(Complaint("build", "does_not_build", error.message),), fault="code")
     if plan is None:
-        plan = await mill.recipe.write_tests(environment, "", account, blueprint.rows)
+        plan = await mill.recipe.write_tests(environment, None, FIRST, account, blueprint.rows)
         part = replace(part, plan=plan, plan_prompt=account.last_asked)
     tests = store_tests(environment, plan, part.plan_prompt)
     trial = await _run_tests(environment, tests, before, mill)
-    failure = "\n".join(trial.failures[:5])
-    version = replace(part, environment=environment, tests=tests, failing=len(trial.failures), failure=failure, fault=trial.fault)
+    version = replace(part, environment=environment, tests=tests, complaints=trial.complaints, fault=trial.fault)
     if not trial.red or trial.lacking:
         return version
-    locked = mill.locks.of(blueprint.id).tell()
     try:
-        mended = await mill.recipe.debug(environment, program, plan, trial.red, locked, account)
+        mended = await mill.recipe.debug(environment, program, plan, trial.red, repair, account)
     except BadReply:
         # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
         return version
     return replace(version, mended=mended, fault=mended.fault, mended_prompt=account.last_asked) if mended else version
 
 
-async def _write_part(blueprint: Blueprint, before: _Version, mill: Mill, account: Account) -> _Version:
+async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, mill: Mill, account: Account) -> _Version:
     """Program and tests of the next version, where there are any yet, each with what it was got with."""
     program, plan = before.program, before.plan
     kept = _Version(program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt)
@@ -131,35 +149,36 @@ async def _write_part(blueprint: Blueprint, before: _Version, mill: Mill, accoun
             plan_prompt=kept.plan_prompt if mended.plan == plan else by,
         )
     if before.fault == "test" and before.environment is not None:
-        plan = await mill.recipe.write_tests(before.environment, before.failure, account, blueprint.rows)
+        plan = await mill.recipe.write_tests(before.environment, plan, repair, account, blueprint.rows)
         return replace(kept, plan=plan, plan_prompt=account.last_asked)
-    locked = mill.locks.of(blueprint.id).tell() if before.failure else ()
-    program = await mill.recipe.write_program(blueprint, program.source if program else "", before.failure, locked, account)
+    program = await mill.recipe.write_program(blueprint, program, repair, account)
     return replace(kept, program=program, program_prompt=account.last_asked)
 
 
 async def _review(version: _Version, mill: Mill, account: Account) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
     assert version.environment is not None
-    finding = await look(Built(version.environment, version.tests), Means(mill.sandbox, account, mill.config.seed or 0))
+    finding = await w4.look(Built(version.environment, version.tests), Means(mill.sandbox, account, mill.config.seed or 0))
     if finding.outcome != "dropped":
         return version
-    failures = [spell_failure(one) for one in finding.evidence["failures"]]
-    return replace(version, failing=len(failures), failure="\n".join([finding.detail, *failures[1:5]]), fault="code")
+    told = [w4.spell_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]
+    return replace(version, complaints=list_once(Complaint(w4.GATE, finding.reason, words) for words in told), fault="code")
 
 
 @dataclass(frozen=True)
 class _Trial:
     """What came of running tests."""
 
-    lacking: list[str]
+    lacking: tuple[Complaint, ...]
     red: dict[int, str]
     """Place of a test → how it ended."""
+    failing: tuple[Complaint, ...] = ()
+    """One for each red test."""
     fault: Fault = "none"
 
     @property
-    def failures(self) -> list[str]:
-        return [*self.lacking, *self.red.values()]
+    def complaints(self) -> tuple[Complaint, ...]:
+        return list_once([*self.lacking, *self.failing])
 
 
 async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: Mill) -> _Trial:
@@ -168,15 +187,29 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
     played = await play_tests(environment, tests, mill.sandbox)
     red = {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
     # What a debugger mended may be there already: a test told twice is one.
-    lacking = find_untested(environment, list({test.id: test for test in tests}.values())) or (
-        [] if red else find_unruled(environment, played)
-    )
-    if not lacking and not red and (untyped := find_untyped(environment, played)):
-        return _Trial(untyped, {}, "code")
+    untested = find_untested(environment, list({test.id: test for test in tests}.values()))
+    lacking = [*_blame_tools(environment, "too_few_tests", untested)]
     if not lacking and not red:
-        return _Trial([], {})
+        lacking = [*_blame_tools(environment, "no_rule_tested", find_unruled(environment, played))]
+    if not lacking and not red and (untyped := find_untyped(environment, played)):
+        return _Trial((*_blame_tools(environment, "untyped_reply", untyped),), {}, fault="code")
+    if not lacking and not red:
+        return _Trial((), {})
+    failing = tuple(_complain_of_test(place, tests[place], fault) for place, fault in red.items())
     unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
-    return _Trial(lacking, red, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
+    return _Trial(tuple(lacking), red, failing, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
+
+
+def _blame_tools(environment: Environment, code: str, faults: Sequence[str]) -> Iterator[Complaint]:
+    """Faults of tests, each under the tool that it names first."""
+    for fault in faults:
+        named = [tool.name for tool in environment.tools if re.search(rf"\b{tool.name}\b", fault)]
+        yield Complaint(w3.GATE, code, fault, tool=min(named, key=fault.index, default=""))
+
+
+def _complain_of_test(place: int, test: Test, fault: str) -> Complaint:
+    """A red test; the words say what it expects and how it ended, and not whether program or test is wrong."""
+    return Complaint(w3.GATE, "test_failed", fault, item="test", index=place, tool=test.call.name, arguments=test.call.arguments)
 
 
 def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Account, prompt: Prompt | None = None) -> Environment:
@@ -237,42 +270,21 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
 
 
 async def build_scenario(subject: Subject[Placed[Draft]], mill: Mill, account: Account) -> Result:
-    """A verifier from what the oracle did, measured on the oracle's ending, on doing nothing, and on the right words alone."""
+    """The scenario that the repair loop held, finished: a verifier from what the reference path did, and its rewards."""
     draft, environment = subject.record.record, subject.record.environment
-    endings = await play_twice(draft, environment, mill.sandbox)
-    if endings is None:
-        return Result(findings=(drop("verifier", "oracle_unstable", "the oracle does not run again under another seed and clock"),))
-    ending, elsewhere = endings
+    builds: tuple[Build, ...] = ()
     try:
-        composed = _compose(draft, environment, ending, elsewhere)
+        prepared = await prepare(draft, environment, mill.sandbox)
+        if mill.config.checks == "written" and draft.changes and environment.kind != "terminal":
+            checklist = await _ask_for_checks(subject.record, prepared.composed, prepared.endings, mill, account)
+            builds = checklist.builds
+            if checklist.verifier is None:
+                return Result(builds, (drop("verifier", *checklist.end),))
+            prepared = replace(prepared, composed=replace(prepared.composed, verifier=checklist.verifier))
+        scenario = await finish(prepared, mill.config.reward, mill.sandbox, subject.record.split)
     except BuildError as error:
-        return Result(findings=(drop("verifier", "no_verifier", error.message),))
-    checklist = Checklist(composed.verifier, ())
-    is_machine = environment.kind == "terminal"
-    if mill.config.checks == "written" and draft.changes and not is_machine:
-        checklist = await _ask_for_checks(subject.record, composed, (ending, elsewhere), mill, account)
-        if checklist.verifier is None:
-            return Result(checklist.builds, (drop("verifier", *checklist.end),))
-        composed = replace(composed, verifier=checklist.verifier)
-    # A machine that is well by half is not mended.
-    composed = replace(composed, verifier=_pay(composed.verifier, "binary" if is_machine else mill.config.reward))
-    rewards, fault = await _measure(draft, composed, ending, mill)
-    if fault:
-        return Result(checklist.builds, (fault,))
-    return Result((_make_scenario(subject.record, composed, rewards), *checklist.builds))
-
-
-def _compose(draft: Draft, environment: Environment, ending: Ending, elsewhere: Ending) -> Composed:
-    """Of a machine by its probes; of anything else by what the reference path changed."""
-    if environment.kind == "terminal":
-        return Composed(balance(compose_checks(draft.initial_state)), ())
-    return derive_verifier(draft, environment, ending, elsewhere)
-
-
-def _pay(verifier: Verifier, reward: Reward) -> Verifier:
-    """In part only what has to be done: words are said without doing anything, and would pay somebody who did nothing."""
-    in_part = reward == "partial" and len(verifier.goals) > 1 and not verifier.facts
-    return verifier.model_copy(update={"partial": True}) if in_part else verifier
+        return Result(builds, (drop("verifier", error.facts["reason"], error.message, error.facts.get("verdict")),))
+    return Result((scenario, *builds))
 
 
 async def _ask_for_checks(placed: Placed[Draft], composed: Composed, endings: Sequence[Ending], mill: Mill, account: Account) -> Checklist:
@@ -286,59 +298,8 @@ async def _ask_for_checks(placed: Placed[Draft], composed: Composed, endings: Se
         draft,
         composed.verifier,
         endings,
-        lambda failure, asking: mill.recipe.write_checks(environment, draft, failure, locked.tell(), asking),
+        lambda repair, asking: mill.recipe.write_checks(environment, draft, repair, asking),
         mill.sandbox,
         account,
         locked,
     )
-
-
-async def _measure(draft: Draft, composed: Composed, ending: Ending, mill: Mill) -> tuple[list[float], Finding | None]:
-    """Rewards of the oracle, of doing nothing and of the right words alone, or what is wrong with one of them."""
-    nothing = Ending(draft.initial_state, draft.initial_state)
-    rewards: list[float] = []
-    for name, one in (("oracle", ending), ("do_nothing", nothing), ("words_alone", replace(nothing, said=ending.said))):
-        verdict = await decide(mill.sandbox, composed.verifier, one, draft.clock)
-        if (name == "oracle") is not (verdict.outcome == "pass") or (name != "oracle" and verdict.reward != 0.0):
-            detail = f"{name} ends in {verdict.outcome} with reward {verdict.reward}: {verdict.reason or 'nothing failed'}"
-            return rewards, drop("verifier", f"{name}_misjudged", detail, verdict.model_dump(mode="json"))
-        rewards.append(verdict.reward or 0.0)
-    return rewards, None
-
-
-def _make_scenario(placed: Placed[Draft], composed: Composed, rewards: Sequence[float]) -> Scenario:
-    draft = placed.record
-    kept = draft.model_dump(
-        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
-    )
-    return Scenario.model_validate(
-        kept
-        | {
-            "draft": draft.id,
-            "verifier": composed.verifier,
-            "features": find_features(draft, placed.environment, composed),
-            "split": placed.split,
-            "oracle_reward": rewards[0],
-            "do_nothing_reward": rewards[1],
-        }
-    )
-
-
-def find_features(draft: Draft, environment: Environment, composed: Composed) -> dict[str, Json]:
-    """What may make a scenario hard, counted."""
-    effects = {tool.name: tool.effect for tool in environment.tools}
-    touched = sorted({change.path[0] for change in draft.changes})
-    changed = {tuple(change.path[:2]) for change in draft.changes if change.op != "add"}
-    rows = {name: len(draft.initial_state.get(name) or ()) for name in touched if is_object(draft.initial_state.get(name))}
-    return {
-        "oracle_calls": len(draft.oracle),
-        "writes": sum(effects.get(call.name) == "change" for call in draft.oracle),
-        "reads": sum(effects.get(call.name) == "query" for call in draft.oracle),
-        "changes": len(draft.changes),
-        "collections": touched,
-        "distractors": sum(rows.values()) - sum(place[0] in rows for place in changed),
-        "facts": len(composed.verifier.facts),
-        "facts_refused": list(composed.refused),
-        "polarity": draft.polarity,
-        "request_length": len(draft.request),
-    }

@@ -13,7 +13,9 @@ from typing import NoReturn
 
 from envmill.agents import ROLLOUT_PROMPTS
 from envmill.corpus import Text, read_corpus
+from envmill.drafting.repair import FIRST
 from envmill.errors import EnvMillError
+from envmill.gates.suspicions import PROMPT as SUSPICION
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
@@ -60,6 +62,14 @@ _PLAYED = f"""{_RUNS},
     select count(*)::bigint, sum(acted) / sum(attempts), coalesce(sum(told), 0) / sum(attempts), avg(transcript) / 2, avg(known)
     from played join past using (run) having count(*) > 0"""
 """Half of a transcript is what an attempt has heard when it is asked, on the way."""
+
+_SUSPICIONS = f"""{_RUNS},
+    met as (select run, lap, count(*) as suspicions from attrition
+            where stage = 'verify' and outcome in ('suspected', 'cleared') group by run, lap),
+    texts as (select run, avg(length(tools) + length(policy_document) + length(rules)) as known from environments group by run)
+    select lap, count(distinct run)::bigint, sum(suspicions) / sum(case when lap = 'scenarios' then scenarios else environments end),
+           avg(known)
+    from met join past using (run) join texts using (run) group by lap order by lap"""
 
 _TOKENS = """
     select sum(tokens_in) / sum(characters) as tokens_in, sum(tokens_out) / sum(length(reply) + length(reasoning)) as tokens_out
@@ -117,7 +127,8 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
     """By step and prompt; steps nobody ever ran with this recipe are not in it. Without scales no server is asked to count."""
     rendered = await _render_first(recipe, config)
     # What models took replaces what scripts would.
-    asked = {(load.step, load.prompt, load.role): load for load in (*_read_rollouts(lake, config), *_read_past(lake, config))}
+    past = (*_read_rollouts(lake, config), *_read_suspicions(lake, config), *_read_past(lake, config))
+    asked = {(load.step, load.prompt, load.role): load for load in past}
     first = [_add_repairs(one, asked.pop((one.step, one.prompt, one.role), None)) for one in rendered]
     known = asked.values()
     return [
@@ -130,7 +141,7 @@ def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
         if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
             continue
-        if prompt == RULING.name and not config.judged:
+        if (prompt == RULING.name and not config.judged) or (prompt == SUSPICION.name and not _asks_judge(config)):
             continue
         if role in _ACTORS and role not in _list_actors(config, step):
             continue
@@ -151,6 +162,20 @@ def _read_rollouts(lake: Lake, config: RunConfig) -> Iterator[_Load]:
                 yield _Load(step, _POLICY.name, "policy", acted * attempts, known + transcript, None, basis)
             if told and "user" in _list_actors(config, step):
                 yield _Load(step, _USER.name, "user", told * attempts, transcript, None, basis)
+
+
+def _read_suspicions(lake: Lake, config: RunConfig) -> Iterator[_Load]:
+    """Two readings of each suspicion that past runs met. A judge that is not calibrated for a code is asked less often."""
+    rows = fetch(lake, _SUSPICIONS, {"recipe": config.recipe}) if _asks_judge(config) else []
+    for lap, runs, met, known in rows:
+        units = config.environments * (config.scenarios if lap == "scenarios" else 1)
+        basis = f"the suspicions of {_tell_runs(runs)}, two readings each"
+        yield _Load(f"{lap}-verify", SUSPICION.name, "judge", 2 * met * units, known + len(SUSPICION.text), None, basis)
+
+
+def _asks_judge(config: RunConfig) -> bool:
+    specs = read_specs(config)
+    return config.suspicions == "judge" or (config.suspicions == "auto" and specs.get("judge", specs["author"]).provider != "offline")
 
 
 def _tell_runs(runs: int) -> str:
@@ -175,7 +200,7 @@ async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
     grown = [] if texts else [recipe.grow(text, Account(ruler, "environments-mine", text)) for text in recipe.pick_texts(config)]
     # Where themes are grown first, those of the factory stand for them: they are as long.
     seeds = [] if texts else recipe.pick_seeds(config)
-    for asking in (*texts, *grown, *(recipe.think_up(seed, "", (), Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
+    for asking in (*texts, *grown, *(recipe.think_up(seed, FIRST, Account(ruler, "environments-generate", seed.id)) for seed in seeds)):
         with suppress(_Measured):
             await asking
     calls = ruler.requests

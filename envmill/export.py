@@ -17,14 +17,18 @@ from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
+SUSPECTED = "suspected"
+"""Tier, and the name under which the ledger has what an export left out or took of it."""
+_SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
 
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
 
 
 async def export_bundles(subject: Subject[Load], mill: Mill, account: Account) -> Result:  # noqa: ARG001
-    """Every exporter's bundles; what is of unknown licence stays at home, and what is provisional unless it was asked for."""
-    cargo, findings = choose_cargo(subject.record, provisional=mill.config.provisional)
+    """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
+    wanted = {"provisional": mill.config.provisional, "suspected": mill.config.with_tier == "suspected"}
+    cargo, findings = choose_cargo(subject.record, **wanted)
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
     cargo = replace(cargo, limits=Limits.of(mill.config).tell())
@@ -63,8 +67,8 @@ def unite_loads(loads: Sequence[Load]) -> Load:
     }
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
-    provisional, refused = (frozenset[str]().union(*(getattr(load, name) for load in loads)) for name in ("provisional", "refused"))
-    return Load(Cargo(**parts, counts=counts, limits=limits), provisional, refused)
+    marked = {name: frozenset[str]().union(*(getattr(load, name) for load in loads)) for name in ("provisional", "refused", "suspected")}
+    return Load(Cargo(**parts, counts=counts, limits=limits), **marked)
 
 
 def keep_splits(cargo: Cargo, splits: Collection[str]) -> Cargo:
@@ -73,7 +77,7 @@ def keep_splits(cargo: Cargo, splits: Collection[str]) -> Cargo:
     return leave_out(cargo, lambda scenario, _: scenario in others)
 
 
-def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]]:
+def choose_cargo(load: Load, *, provisional: bool, suspected: bool = False) -> tuple[Cargo, list[Finding]]:
     """What may leave, and why the rest stays; the last finding drops where nothing is left."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
@@ -82,6 +86,7 @@ def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]
         ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
         ("review", "all that is left was rejected by reviewers or recalled", _among(load.refused), False),
         ("provisional", _UNMEASURED, _among(load.provisional), provisional),
+        (SUSPECTED, _SUSPECTED, _among(load.suspected), suspected),
     )
     for name, words, stays, asked in reasons:
         left = list_staying(cargo, stays)
@@ -90,7 +95,7 @@ def choose_cargo(load: Load, *, provisional: bool) -> tuple[Cargo, list[Finding]
             return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
         if left or name == "licence":
             findings.append(keep(name, _tell_left(left, asked)))
-    return cargo, findings
+    return replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected)))), findings
 
 
 def _among(ids: frozenset[str]) -> Stays:

@@ -3,36 +3,36 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from itertools import count
 
-from envmill.drafting.contract import find_contract_fault, make_contract
+from envmill.drafting.complaint import Complaint, spell
+from envmill.drafting.contract import make_contract
 from envmill.drafting.database import find_database_faults
 from envmill.drafting.enacting import read_reply
 from envmill.drafting.enlarging import Round, enlarge
 from envmill.drafting.errands.outfitting import pose_errand
+from envmill.drafting.finishing import finish, prepare
 from envmill.drafting.locked import REASON, Locked, spell_facts, spell_rules
 from envmill.drafting.perturbing import perturb
 from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.rechecking import Seen, find_keys, hold, list_words
-from envmill.drafting.repair import give_up, strive, tell_trouble
+from envmill.drafting.repair import Repair, Unread, give_up, strive, tell_trouble
 from envmill.drafting.rewording import Turn, ask_words, pick_operators, reword
-from envmill.drafting.state import find_state_fault
 from envmill.drafting.tracing import trace
 from envmill.drafting.unfolding import unfold
+from envmill.drafting.walked import list_complaints
 from envmill.errors import BuildError
-from envmill.gates.base import Finding, Means, drop, keep, pass_by
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.wording import judge_words
 from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
+from envmill.rehearsing import UNASKED, Rehearsal, refuse_weakened, rehearse
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed
-from envmill.verifiers.facts import check_fact, find_shortfall
-from envmill.verifiers.procedure import is_meant
 from schemas.base import Json, digest
 from schemas.chain import Chain
 from schemas.environment import Blueprint, Environment, Fault
@@ -52,12 +52,11 @@ class _Idea:
     """One version of a blueprint."""
 
     blueprint: Blueprint
-    failure: str
-    reason: str
+    complaints: tuple[Complaint, ...]
 
     @property
     def fault(self) -> Fault:
-        return "spec" if self.failure else "none"
+        return "spec" if self.complaints else "none"
 
     @property
     def content(self) -> Json:
@@ -68,29 +67,28 @@ async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Accoun
     """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
     seed, locks, held = subject.record, mill.locks.of(subject.id), Locked()
 
-    async def write(before: _Idea | None, asking: Account) -> _Idea:
+    async def write(before: _Idea | None, repair: Repair, asking: Account) -> _Idea:
         nonlocal held
-        blueprint = await mill.recipe.think_up(
-            seed, before.failure if before else "", held.tell(), asking, before.blueprint if before else None
-        )
+        blueprint = await mill.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
         rules = spell_rules(blueprint.rules)
-        if fault := held.find_fault(rules):
-            return _Idea(blueprint, fault, REASON)
+        if faults := held.find_faults(rules):
+            return _Idea(blueprint, _complain("plan", REASON, faults))
         held = locks.within(rules)
+        if weakened := refuse_weakened(before.blueprint if before else None, blueprint, repair.complaints):
+            return _Idea(blueprint, weakened)
         if faults := find_plan_faults(blueprint):
-            return _Idea(blueprint, "\n".join(faults), "bad_plan")
-        return _Idea(blueprint, "\n".join(await find_database_faults(blueprint, mill.sandbox)), "bad_database")
+            return _Idea(blueprint, _complain("plan", "bad_plan", faults))
+        return _Idea(blueprint, _complain("database", "bad_database", await find_database_faults(blueprint, mill.sandbox)))
 
-    versions = await strive(write, account)
+    versions = await strive(write, account, lambda: held.tell())
     builds, last = tell_trouble(seed.id, versions), versions[-1]
-    if isinstance(last, _Idea) and not last.failure:
+    if isinstance(last, _Idea) and not last.complaints:
         return Result((*_save(seed), last.blueprint, *builds))
-    return Result((*_save(seed), *builds), (drop("blueprint", *give_up(_last_reason(versions), versions)),))
+    return Result((*_save(seed), *builds), (drop("blueprint", *give_up(versions)),))
 
 
-def _last_reason(versions: Sequence[object]) -> str:
-    """Why the last version that could be read went no further."""
-    return next((one.reason for one in reversed(versions) if isinstance(one, _Idea | _Pose)), "")
+def _complain(source: str, code: str, faults: Sequence[str]) -> tuple[Complaint, ...]:
+    return tuple(Complaint(source, code, fault) for fault in faults)
 
 
 def _save(seed: Seed) -> tuple[Seed, ...]:
@@ -122,17 +120,18 @@ class _Pose:
 
     reply: ScenarioReply
     draft: Draft | None
-    reason: str = ""
-    failure: str = ""
+    complaints: tuple[Complaint, ...] = ()
+    rehearsal: Rehearsal = UNASKED
+    """What the gates found, where it got as far as them."""
 
     @property
     def objection(self) -> tuple[str, str] | None:
         """Why it does not stand."""
-        return None if self.draft is not None else (self.reason, self.failure)
+        return None if self.draft is not None else (self.complaints[0].code, spell(self.complaints))
 
     @property
     def fault(self) -> Fault:
-        return "none" if not self.failure else "state" if self.reason in _STATE_REASONS else "spec"
+        return "none" if not self.complaints else "state" if self.complaints[0].code in _STATE_REASONS else "spec"
 
     @property
     def content(self) -> Json:
@@ -145,28 +144,50 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
     turns = count()
 
-    async def write(before: _Pose | None, asking: Account) -> _Pose:
+    async def write(before: _Pose | None, repair: Repair, asking: Account) -> _Pose:
         nonlocal held
-        failure = before.failure if before else ""
         if place.environment.kind == "terminal":
             return await _break_machine(place, mill, account, next(turns))
         try:
-            reply = await mill.recipe.pose(place.environment, place.number, polarity, failure, held.tell(), asking)
+            reply = await mill.recipe.pose(place.environment, place.number, polarity, repair, asking)
         except BuildError as error:
-            return _Pose(_NOTHING, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+            return _refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
         facts = spell_facts(reply.facts)
-        if fault := held.find_fault(facts):
-            return _Pose(reply, None, REASON, fault)
+        if faults := held.find_faults(facts):
+            return _Pose(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        return await _execute(reply, place, mill, asking)
+        posed = await _execute(reply, place, mill, asking)
+        return posed if posed.draft is None else await _rehearse(posed, before, repair, place, mill, account)
 
-    versions = await strive(write, account)
-    builds, last = tell_trouble(place.id, versions), versions[-1]
-    if isinstance(last, _Pose) and last.draft is not None:
-        reworded, findings = await _reword(last.reply, last.draft, place, mill, account)
-        draft, larger = await _enlarge(reworded, last.draft, place, mill, account)
-        return Result((draft, *builds), (*findings, *larger))
-    return Result(builds, (drop("oracle", *give_up(_last_reason(versions), versions)),))
+    versions = await strive(write, account, lambda: held.tell())
+    builds, best = tell_trouble(place.id, versions), _pick_best(versions)
+    if best is None or best.draft is None:
+        return Result(builds, (drop("oracle", *give_up(versions)),))
+    reworded, findings = await _reword(best.reply, best.draft, place, mill, account)
+    draft, larger = await _enlarge(reworded, best.draft, place, mill, account)
+    return Result((draft, *builds), (*best.rehearsal.tell(), *findings, *larger))
+
+
+async def _rehearse(posed: _Pose, before: _Pose | None, repair: Repair, place: Place, mill: Mill, account: Account) -> _Pose:
+    """A draft that runs, finished for a moment and put to the gates. A machine's scenario was composed: no author could mend it."""
+    assert posed.draft is not None
+    if place.environment.kind == "terminal" or not mill.config.rehearse:
+        return posed
+    if weakened := refuse_weakened(before.reply if before else None, posed.reply, repair.complaints):
+        return replace(posed, draft=None, complaints=weakened)
+    try:
+        prepared = await prepare(posed.draft, place.environment, mill.sandbox)
+        scenario = await finish(prepared, mill.config.reward, mill.sandbox)
+    except BuildError as error:
+        return replace(posed, draft=None, complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),))
+    rehearsal = await rehearse(Posed(scenario, place.environment), mill, account)
+    return replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
+
+
+def _pick_best(versions: Sequence[_Pose | Unread]) -> _Pose | None:
+    """The last version with the fewest complaints among those that run; the gates of verify have the last word about it."""
+    ran = [version for version in versions if isinstance(version, _Pose) and version.draft is not None]
+    return min(reversed(ran), key=lambda version: len(version.complaints), default=None)
 
 
 async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, account: Account) -> tuple[_Pose, tuple[Finding, ...]]:
@@ -175,12 +196,12 @@ async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, 
 
     async def judge(changed: ScenarioReply) -> _Pose:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
-            return _Pose(changed, None, f"chain_{refused.code}", refused.words)
+            return _refuse(changed, f"chain_{refused.code}", refused.words)
         posed = await _execute(changed, place, mill, account)
         if posed.draft is None:
             return posed
-        reason, words = await judge_words(posed.draft, environment, means) or ("", "")
-        return _Pose(posed.reply, None if reason else posed.draft, reason, words)
+        fault = await judge_words(posed.draft, environment, means)
+        return _refuse(posed.reply, *fault) if fault else posed
 
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
         return await ask_words(environment, place.number, operator, now, account)
@@ -204,7 +225,7 @@ async def _enlarge(
         nonlocal larger
         tried = await _execute(posed.reply.model_copy(update={"initial_state": state}), place, mill, account)
         if tried.draft is None:
-            return tried.reason, tried.failure
+            return tried.objection
         if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
             return "does_otherwise", "on more records the reference path does something else"
         if fault := await judge_words(tried.draft, place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)):
@@ -235,8 +256,12 @@ async def _break_machine(place: Place, mill: Mill, account: Account, turn: int) 
         return await _execute(pose_errand(place.environment), place, mill, account)
     posed = await perturb(place.environment, place.number, mill.config.seed or 0, turn, mill.sandbox)
     if posed.reason:
-        return _Pose(posed.reply, None, posed.reason, posed.detail)
+        return _refuse(posed.reply, posed.reason, posed.detail)
     return await _execute(posed.reply, place, mill, account)
+
+
+def _refuse(reply: ScenarioReply, code: str, words: str) -> _Pose:
+    return _Pose(reply, None, (Complaint("oracle", code, words),))
 
 
 async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Account) -> _Pose:
@@ -247,14 +272,14 @@ async def _execute(reply: ScenarioReply, place: Place, mill: Mill, account: Acco
     try:
         reply = await unfold(reply, place.environment, reset, mill.sandbox)
     except BuildError as error:
-        return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+        return _refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
-    if fault := _find_state_fault(reply, begun, kept) or _find_fault(reply, seen) or _find_bystander(reply, [kept, *seen]):
-        return _Pose(reply, None, *fault)
+    if complaints := list_complaints(reply, begun, kept, seen):
+        return _Pose(reply, None, complaints)
     try:
         chain = await _find_chain(reply, place.environment, seen)
     except BuildError as error:
-        return _Pose(reply, None, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+        return _refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     return _Pose(reply, _make_draft(place, reply, chain, seen[-1], seed, account))
 
 
@@ -269,63 +294,6 @@ async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequ
     chain = trace(reply.oracle, replies, find_keys(states), words, "walk")
     await hold(chain, environment, Seen(reply.oracle, replies, states, words))
     return chain
-
-
-def _find_state_fault(reply: ScenarioReply, begun: Observation, kept: Observation) -> tuple[str, str] | None:
-    """(reason code, words) when no session can start there."""
-    if begun.outcome != "ok":
-        return f"oracle_{begun.outcome}", f"constructing the state ended in {begun.outcome} ({begun.code}: {begun.message})"
-    return find_state_fault(reply.initial_state, kept.state) if kept.outcome == "ok" else None
-
-
-def _find_fault(reply: ScenarioReply, seen: list[Observation]) -> tuple[str, str] | None:
-    """(reason code, words) when the oracle cannot stand."""
-    asked = [*(call.name for call in reply.oracle), "reading the state back"]
-    for name, step in zip(asked, seen, strict=True):
-        if step.outcome != "ok":
-            return f"oracle_{step.outcome}", f"{name} ended in {step.outcome} ({step.code}: {step.message})"
-    if reply.polarity == "achieve" and not diff_states(reply.initial_state, seen[-1].state):
-        return "oracle_idle", "the oracle changes nothing, so there is nothing to achieve"
-    if reply.polarity != "achieve" and not reply.tell:
-        return "nothing_told", f"to {reply.polarity} shows in what is said, and nothing has to be said"
-    return _find_harm(reply) or _find_deed(reply, seen[-1]) or _find_silence(reply) or find_contract_fault(reply)
-
-
-def _find_bystander(reply: ScenarioReply, seen: Sequence[Observation]) -> tuple[str, str] | None:
-    """Where the user acts as well, something must be left to the agent: else whoever asks for everything needs to understand nothing."""
-    changed = {
-        call.actor for call, (before, after) in zip(reply.oracle, pairwise(seen), strict=False) if before.state_hash != after.state_hash
-    }
-    if not changed or "agent" in changed:
-        return None
-    return "agent_idle", f"every change is made by {' and '.join(sorted(changed))}: leave the agent at least one"
-
-
-def _find_harm(reply: ScenarioReply) -> tuple[str, str] | None:
-    """The oracle must not do itself what is to be avoided."""
-    for call in reply.oracle:
-        if any(is_meant(pattern, Deed(call, "ok"), {}) for pattern in reply.avoid):
-            return "oracle_harms", f"the oracle makes a call that is to be avoided: {call.name} {call.arguments}"
-    return None
-
-
-def _find_deed(reply: ScenarioReply, end: Observation) -> tuple[str, str] | None:
-    """Where nothing is to be done the oracle does nothing: whatever it changed would be asked of everybody."""
-    if reply.polarity == "achieve" or not (made := diff_states(reply.initial_state, end.state)):
-        return None
-    return "oracle_acts", f"to {reply.polarity} leaves everything as it is, and the oracle changes {'.'.join(made[0].path)}"
-
-
-def _find_silence(reply: ScenarioReply) -> tuple[str, str] | None:
-    """Whoever judges later reads the words by the same code."""
-    for fact in reply.tell:
-        try:
-            check_fact(fact)
-        except BuildError as error:
-            return "bad_fact", error.message
-        if (shortfall := find_shortfall(fact, [reply.say])) is not None:
-            return "oracle_silent", f"the last words do not communicate {fact.name!r} ({fact.kind} {fact.value!r}): {shortfall}"
-    return None
 
 
 def _make_draft(place: Place, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, account: Account) -> Draft:
@@ -344,6 +312,7 @@ def _make_draft(place: Place, reply: ScenarioReply, chain: Chain | None, end: Ob
         say=reply.say,
         tell=reply.tell,
         avoid=reply.avoid,
+        variants=reply.variants,
         clock=CLOCK,
         seed=seed,
         changes=diff_states(reply.initial_state, end.state),

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.agents import ROLLOUT_PROMPTS
+from envmill.agents import FAULT_PROMPT, ROLLOUT_PROMPTS
 from envmill.build import build_environment, build_scenario
 from envmill.collect import collect_trajectories
 from envmill.export import export_bundles
@@ -17,6 +17,7 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import Finding, Gate
 from envmill.gates.f4 import find_repeats
 from envmill.gates.f5 import Probed, find_untrainable
+from envmill.gates.suspicions import PROMPT as SUSPICION
 from envmill.gates.w10 import find_duplicates
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Result, Subject
@@ -101,6 +102,7 @@ def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
 
 _WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
 _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
+_LOOP = ("rehearse", "suspicions")
 _PLAYED = ("form", "person", "steps", "turns", "tokens")
 
 STEPS: tuple[Step, ...] = (
@@ -114,12 +116,45 @@ STEPS: tuple[Step, ...] = (
         (*_WANTED, *_ASKED),
         _decide_seeds,
     ),
-    Step("environments", "build", enter_blueprints, build_environment, ("environments", "builds", "tests"), settings=("review", "whole")),
-    Step("environments", "verify", enter_built, verify_environment, gates=_name(ENVIRONMENT_GATES), settings=("review",)),
+    Step(
+        "environments",
+        "build",
+        enter_blueprints,
+        build_environment,
+        ("environments", "builds", "tests"),
+        settings=("review", "whole", *_LOOP),
+        prompts=(SUSPICION,),
+    ),
+    Step(
+        "environments",
+        "verify",
+        enter_built,
+        verify_environment,
+        gates=_name(ENVIRONMENT_GATES),
+        settings=("review", "suspicions"),
+        prompts=(SUSPICION,),
+    ),
     Step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
-    Step("scenarios", "generate", enter_places, generate_draft, ("drafts", "builds"), settings=("scenarios", "polarities")),
+    Step(
+        "scenarios",
+        "generate",
+        enter_places,
+        generate_draft,
+        ("drafts", "builds"),
+        settings=("scenarios", "polarities", "reward", *_LOOP),
+        prompts=(SUSPICION,),
+    ),
     Step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
-    Step("scenarios", "verify", enter_scenarios, verify_scenario, ("attacks",), _name(SCENARIO_GATES), ("search",)),
+    Step(
+        "scenarios",
+        "verify",
+        enter_scenarios,
+        verify_scenario,
+        ("attacks",),
+        _name(SCENARIO_GATES),
+        ("search", "suspicions"),
+        prompts=(SUSPICION,),
+    ),
     Step(
         "scenarios",
         "filter",
@@ -129,7 +164,7 @@ STEPS: tuple[Step, ...] = (
         ("F4", "F3", "S13", "F1", "F2"),
         ("attempts", "probe", "weak", "trivial", "judged", *_PLAYED),
         _decide_repeats,
-        (*ROLLOUT_PROMPTS, RULING),
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
     Step(
         "scenarios",
@@ -140,9 +175,9 @@ STEPS: tuple[Step, ...] = (
         ("F5",),
         ("teacher", "keep", "pairs", "judged"),
         _decide_untrainable,
-        (*ROLLOUT_PROMPTS, RULING),
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
-    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "exporters")),
+    Step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "with_tier", "exporters")),
 )
 
 MINE = Step(

@@ -20,6 +20,7 @@ from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Scenario, Split
+from schemas.suspicion import JudgeCalibration
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -39,6 +40,8 @@ class Mill:
     """Who looks where many subjects wait; without any, this process does."""
     locks: Locks = field(default_factory=Locks)
     """What no repair may change; read anew at each step that repairs."""
+    calibrations: tuple[JudgeCalibration, ...] = ()
+    """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class Load:
     """Environments and scenarios that a required gate could not measure."""
     refused: frozenset[str] = frozenset()
     """What a reviewer rejected or a recall withdrew."""
+    suspected: frozenset[str] = frozenset()
+    """Environments and scenarios of tier `suspected`."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from envmill import author
 from envmill.errors import SettingsError
+from envmill.gates.calibrations import read_calibrations
 from envmill.keepers import Keepers
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
@@ -18,14 +19,14 @@ from envmill.models.base import Provider
 from envmill.models.batch import Batch, open_batch
 from envmill.models.batches import CARRIERS
 from envmill.models.cast import Cast, Opener, check_cast, open_cast
-from envmill.models.door import Door
+from envmill.models.door import Account, Door
 from envmill.models.embed import open_embeddings
 from envmill.models.embedders import open_embedder
 from envmill.models.offline import Author, Offline
 from envmill.models.recording import is_file, read_recording, write_recording
 from envmill.models.replay import open_playback
-from envmill.models.spec import BATCH
-from envmill.models.terms import agree_on_budget, check_terms, read_replies, set_terms
+from envmill.models.spec import BATCH, Spec
+from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -58,14 +59,14 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
     for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
         if isinstance(provider, Batch):
             provider.bind(terms.budget, lambda request, sample: (request, sample) in known)
-    journal = Journal(folder)
+    journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
     embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
     keepers = Keepers(settings)
     try:
         async with Sandbox.open(settings) as sandbox:
             door = Door(cast.author, journal, known, config.seed or 0, cast.others, terms)
             recipe = RECIPES[config.recipe](author.themes(), config.whole)
-            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings, keepers), lake)
+            yield Walk(Mill(run, config, settings, recipe, door, sandbox, embeddings, keepers, calibrations=calibrations), lake)
     finally:
         await keepers.close()
         await cast.close()
@@ -75,6 +76,24 @@ async def open_walk(run: str, config: RunConfig, settings: Settings, answer: Aut
         seal(folder, lake, _seal_stamp(run))
         if config.record:
             write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor)
+
+
+@asynccontextmanager
+async def open_judge(spec: str, settings: Settings, answer: Author = author.answer) -> AsyncGenerator[Account]:
+    """A judge outside of any run. Its replies are journalled in the home, so that an interrupted calibration pays for nothing twice."""
+    config = RunConfig(judge=spec, mistakes=0.0)
+    check_cast(config, settings)
+    if (provider := Spec.parse(spec).provider).startswith(BATCH) or provider == "replay":
+        raise SettingsError(f"A judge is calibrated by a model that answers at once, and {spec} does not: name a direct provider.")
+    folder = settings.home / "calibration"
+    known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
+    cast = open_cast(config, settings, {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)})
+    journal = Journal(folder)
+    try:
+        yield Door(cast.author, journal, known, 0, cast.others, hold_calls(settings)).account("calibrate", "cases")
+    finally:
+        await cast.close()
+        await journal.close()
 
 
 def _open_house(run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author, playback: Provider) -> dict[str, Opener]:

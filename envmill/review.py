@@ -44,6 +44,22 @@ class Item:
     """The latest judgement; empty when nobody looked."""
 
 
+@dataclass(frozen=True)
+class Doubts:
+    """What the ledger left open about subjects, counted."""
+
+    open_gates: Counter[str]
+    suspicions: Counter[str]
+    repairs: Counter[str]
+
+    def weigh(self, subject: str) -> dict[str, float]:
+        return {
+            "gates not measured": 1.0 * self.open_gates[subject],
+            "suspicions undecided": 2.0 * self.suspicions[subject],
+            "attempts repeated": 0.5 * self.repairs[subject],
+        }
+
+
 def list_queue(lake: Lake, run: str) -> list[Item]:
     """Kept environments and scenarios of a run: what nobody looked at first, and of that the riskiest."""
     rows = lake.read(Attrition, run)
@@ -51,9 +67,11 @@ def list_queue(lake: Lake, run: str) -> list[Item]:
     judged = {subject: one.judgement for subject, one in latest_judgements(lake).items()}
     repairs = Counter(row.subject for row in rows if row.gate == "exit" and row.try_number > 1)
     open_gates = Counter(row.subject for row in rows if row.outcome == "not_measured")
+    suspicions = Counter(row.subject for row in rows if row.outcome == "suspected")
     attacks = Counter(one.scenario for one in lake.read(Attack, run))
-    found = [_weigh_environment(one, open_gates, repairs) for one in lake.read(Environment, run) if one.id in kept]
-    found += [_weigh_scenario(one, open_gates, repairs, attacks) for one in lake.read(Scenario, run) if one.id in kept]
+    doubts = Doubts(open_gates, suspicions, repairs)
+    found = [_weigh_environment(one, doubts) for one in lake.read(Environment, run) if one.id in kept]
+    found += [_weigh_scenario(one, doubts, attacks) for one in lake.read(Scenario, run) if one.id in kept]
     items = [Item(subject, title, sum(risks.values()), _tell(risks), judged.get(subject, "")) for subject, title, risks in found]
     return sorted(items, key=lambda one: (one.reviewed != "", -one.risk, one.subject))
 
@@ -61,20 +79,16 @@ def list_queue(lake: Lake, run: str) -> list[Item]:
 Weighed = tuple[str, str, dict[str, float]]
 
 
-def _weigh_environment(one: Environment, open_gates: Counter[str], repairs: Counter[str]) -> Weighed:
-    risks = {"gates not measured": 1.0 * open_gates[one.id], "attempts repeated": 0.5 * repairs[one.id]}
+def _weigh_environment(one: Environment, doubts: Doubts) -> Weighed:
+    risks = doubts.weigh(one.id)
     risks["many tools"] = max(0.0, (len(one.tools) - 20) / 20)
     risks["few rules"] = 1.0 if len(one.rules) < 3 else 0.0
     return one.id, one.name, risks
 
 
-def _weigh_scenario(one: Scenario, open_gates: Counter[str], repairs: Counter[str], attacks: Counter[str]) -> Weighed:
+def _weigh_scenario(one: Scenario, doubts: Doubts, attacks: Counter[str]) -> Weighed:
     """A wrong acceptance teaches a policy to cheat, so its bound weighs most."""
-    risks = {
-        "gates not measured": 1.0 * open_gates[one.id],
-        "attempts repeated": 0.5 * repairs[one.id],
-        "paid attacks": 1.0 * attacks[one.id],
-    }
+    risks = doubts.weigh(one.id) | {"paid attacks": 1.0 * attacks[one.id]}
     risks["false accepts unbounded"] = 2.0 if one.bounds is None else 4.0 * one.bounds.false_accept
     risks["false rejects unbounded"] = 1.0 if one.bounds is None else 2.0 * one.bounds.false_reject
     risks["nothing to achieve"] = 0.0 if one.polarity == "achieve" else 0.5

@@ -81,6 +81,8 @@ class Settings:
     """What models cost, as somebody read it."""
     protected: Path = ROOT / "data/protected"
     """Texts that nothing we make may repeat: benchmarks', as somebody put them there."""
+    calibrations: Path = ROOT / "data/calibration"
+    """How judges of suspicions answered known cases: a folder of JSON lines."""
     images: Path = ROOT / "data/images"
     """Root file systems that containers begin with."""
     docker: str = "unix:///var/run/docker.sock"
@@ -115,6 +117,7 @@ class Settings:
             endpoints=_read_endpoints(environ),
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
+            calibrations=Path(environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration").absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),
             images=Path(environ.get("ENVMILL_IMAGES") or ROOT / "data/images").absolute(),

@@ -9,10 +9,13 @@ from envmill.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.errors import SettingsError
 from envmill.exporters.base import Cargo, StepCount
 from envmill.gates import GATES
+from envmill.gates.base import Built
 from envmill.gates.w10 import Seen, read_seen
 from envmill.lake.lake import Lake, Mark
 from envmill.mill import Load, Place, Placed, Subject, Tested
+from envmill.passing import name_content
 from envmill.recipes.base import Recipe
+from envmill.rehearsing import read_held
 from envmill.review import latest_judgements
 from envmill.sandbox.machines.files import ERRAND
 from envmill.splits import assign_splits
@@ -53,6 +56,12 @@ class Upstream:
         last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
         open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row)]
         return {row.subject for row in open_gates if row.try_number == last[row.subject]}
+
+    def suspected(self, step: str) -> set[str]:
+        """Subjects of which the last attempt at a step left a suspicion that no judge decided."""
+        rows = self._lake.read(Attrition, self.run, self._marks[step])
+        last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
+        return {row.subject for row in rows if row.outcome == "suspected" and row.try_number == last[row.subject]}
 
     def _requires(self, row: Attrition) -> bool:
         """What was asked for is required: a review, or protected sets put where they are looked for."""
@@ -125,7 +134,13 @@ def enter_blueprints(upstream: Upstream) -> list[Subject[Blueprint]]:
 
 
 def enter_built(upstream: Upstream) -> list[Subject[Tested]]:
-    return _with_tests(upstream, upstream.made(Environment, "environments-build"))
+    held = read_held(upstream.made(Evidence, "environments-build"))
+    tested = _with_tests(upstream, upstream.made(Environment, "environments-build"))
+    return [replace(each, record=replace(each.record, held=held.get(name_content(_show(each.record)), {}))) for each in tested]
+
+
+def _show(tested: Tested) -> Built:
+    return Built(tested.environment, tested.tests)
 
 
 def enter_verified(upstream: Upstream) -> list[Subject[Tested]]:
@@ -159,10 +174,12 @@ def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
     homes: dict[str, list[Scenario]] = defaultdict(list)
     for one in scenarios:
         homes[one.environment].append(one)
-    return [
-        replace(subject, record=replace(subject.record, siblings=tuple(homes[subject.record.environment.id])))
-        for subject in _place(upstream, scenarios)
-    ]
+    held = read_held(upstream.made(Evidence, "scenarios-generate"))
+
+    def know(placed: Placed[Scenario]) -> Placed[Scenario]:
+        return replace(placed, siblings=tuple(homes[placed.environment.id]), held=held.get(placed.record.id, {}))
+
+    return [replace(subject, record=know(subject.record)) for subject in _place(upstream, scenarios)]
 
 
 def enter_sound(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
@@ -197,7 +214,9 @@ def enter_load(upstream: Upstream) -> list[Subject[Load]]:
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
-    return [Subject(f"run:{upstream.run}", "", "", Load(cargo, provisional, frozenset(upstream.refused())))] if scenarios else []
+    suspected = frozenset(subject for step in judged for subject in upstream.suspected(step))
+    load = Load(cargo, provisional, frozenset(upstream.refused()), suspected)
+    return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
 
 
 def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:

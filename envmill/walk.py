@@ -18,7 +18,7 @@ from typing import Any
 
 from envmill import __version__
 from envmill.errors import BadReply, BudgetReached, BuildError, EnvMillError, KeyRefused, LakeError, Pending, SettingsError, StepFailed
-from envmill.gates.base import Finding
+from envmill.gates.base import Finding, merge_findings
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
 from envmill.lake.lake import Lake, Mark, group_rows
@@ -165,7 +165,7 @@ class Walk:
             return end(exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result())
         except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
             return end("error", "bug", f"{type(error).__name__}: {error}", Result())
-        result = self._keep_locks(step, Result(result.records, (decided, *result.findings) if decided else result.findings))
+        result = self._keep_locks(step, Result(result.records, merge_findings((decided, *result.findings) if decided else result.findings)))
         stop = result.stopped_by
         if stop is None:
             return end("kept", "", "", result)

@@ -19,8 +19,8 @@ class Column(Contract):
     type: str = ""
     """Type it is declared with."""
     policy: Policy = "hard"
-    """`hard`: equal. `exempt`: nobody minds; of a key it says that the key is given on the way. `semantic`: the same text, spelling aside.
-    `tolerance`: within so much."""
+    """`hard`: equal. `exempt`: nobody minds; of a key it says that the key is given on the way. `semantic`: prose, compared by its
+    wording only where the request fixes it. `tolerance`: within so much."""
     tolerance: float = Field(default=0.0, ge=0.0)
     """How far a value may be from the one that is wanted."""
     references: str = ""

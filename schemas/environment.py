@@ -176,6 +176,15 @@ class Test(Record):
     """Provenance."""
 
 
+class SentBack(Contract):
+    """One kind of complaint about a version."""
+
+    gate: str
+    """Gate or stage that complained."""
+    reason: str
+    """Its reason code."""
+
+
 class Build(Record):
     """One repair attempt: what failed, what was sent back, what changed."""
 
@@ -183,6 +192,8 @@ class Build(Record):
     prefix: ClassVar[str] = "bld"
     identity: ClassVar[tuple[str, ...]] = ("subject", "repair")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     subject: str
     """What is worked on: a blueprint or draft being built, a seed being thought about, a place being filled."""
     repair: int
@@ -195,3 +206,5 @@ class Build(Record):
     """Whom the failure is attributed to; a red test alone does not say whether it or the program is wrong."""
     content_hash: str
     """Hash of the version tried, so that "nothing changed" shows."""
+    sent_back: list[SentBack] = []
+    """Gates and reason codes of its complaints, each once; empty when it ran."""

@@ -62,10 +62,6 @@ class ErrandInput(Contract):
 
     brief: Brief
     """Category, and the cell."""
-    failure: str = ""
-    """What was wrong with the one before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class InitialTestInput(Contract):
@@ -73,10 +69,6 @@ class InitialTestInput(Contract):
 
     brief: Brief
     at_first: str
-    failed: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """What failed, when this is a repair."""
 
 
 class FinalTestInput(Contract):
@@ -87,10 +79,6 @@ class FinalTestInput(Contract):
     at_first: str
     at_the_end: str
     initial_test: str
-    failed: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """What failed, when this is a repair."""
 
 
 class ImageInput(Contract):
@@ -99,10 +87,6 @@ class ImageInput(Contract):
     brief: Brief
     at_first: str
     initial_test: str
-    failed: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """End of the build's log, or the asserts that failed, when this is a repair."""
 
 
 class SolutionInput(Contract):
@@ -113,10 +97,6 @@ class SolutionInput(Contract):
     at_first: str
     at_the_end: str
     final_test: str
-    failed: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """The command or the asserts that failed, when this is a repair."""
 
 
 class ExamReply(Contract):

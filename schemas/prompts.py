@@ -42,10 +42,6 @@ class BlueprintInput(Contract):
 
     brief: Brief
     """What is wanted."""
-    failure: str = ""
-    """What was wrong with the blueprint before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class BlueprintReply(Contract):
@@ -68,12 +64,6 @@ class ProgramInput(Contract):
     collections: dict[str, list[str]]
     rules: list[str]
     tools: list[ToolPlan]
-    failed_source: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """The failing case, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class ProgramReply(Contract):
@@ -115,8 +105,6 @@ class TestsInput(Contract):
     rules: list[str]
     tools: list[Tool]
     source: str
-    failure: str = ""
-    """What was wrong with the tests before, when this is a repair."""
 
 
 class PlannedTest(Contract):
@@ -155,10 +143,6 @@ class ScenarioInput(Contract):
     """Which scenario of this environment; each must differ."""
     polarity: Polarity = "achieve"
     """What success must mean here."""
-    failure: str = ""
-    """What was wrong with the scenario before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class ScenarioReply(Contract):
@@ -182,12 +166,16 @@ class ScenarioReply(Contract):
     """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
     stop: str = ""
     """When they are content."""
+    wordings: dict[str, list[str]] = {}
+    """At least five questions for each hidden fact, as different agents might ask for it."""
     say: str = ""
     """Last words of the reference path, where the user must be told something."""
     tell: list[Fact] = []
     """What those words must hold."""
     avoid: list[CallPattern] = []
     """Calls that would be wrong to make."""
+    variants: dict[str, list[str]] = {}
+    """Text that the path writes → other wordings that are as good."""
 
 
 class ChecksInput(Contract):
@@ -202,10 +190,6 @@ class ChecksInput(Contract):
     initial_state: dict[str, Json]
     changes: list[Change]
     """What the reference path changed."""
-    failure: str = ""
-    """What was wrong with the checks before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class WrittenCheck(Contract):

@@ -19,7 +19,7 @@ Termination = Literal[
     "environment_error",
     "outage",
 ]
-Misstep = Literal["", "contradicts", "reveals", "invents", "stops_early", "never_stops", "repeats", "silent", "oversteps"]
+Misstep = Literal["", "contradicts", "withholds", "reveals", "invents", "stops_early", "never_stops", "repeats", "silent", "oversteps"]
 """What a simulated user did that no person with this contract would do."""
 
 

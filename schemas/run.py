@@ -13,6 +13,8 @@ ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", 
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
+_NO_USERS = ("offline", "replay", "batch-lines")
+"""Providers that no conversation is held with: an author made for tests, a recording, a folder of files."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
@@ -134,8 +136,10 @@ class RunConfig(Contract):
     form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")
     """How the policy is asked: everything in one request, bit by bit in a conversation with a simulated user, or both in turn. A scenario
     whose user has nothing to tell later is always asked at once."""
-    person: Literal["scripted", "model"] = Field(default="scripted", title="Simulated user")
-    """Who plays the user of a conversation: a script over the user contract, or the model that `user` names."""
+    person: Literal["auto", "scripted", "model"] = Field(default="auto", validate_default=True, title="Simulated user")
+    """Who plays the user of a conversation: the model that `user` names (the author's where it names none), or a script over the user
+    contract, which is for plumbing. `auto` becomes `model` when the run is opened with such a model, and `scripted` when that model is
+    the offline author, a recording, or a batch of files."""
     steps: int = Field(default=40, ge=1, le=1_000, title="Tool calls per rollout")
     """Most tool calls of a rollout."""
     turns: int = Field(default=16, ge=1, le=200, title="Messages to the user per rollout")
@@ -144,8 +148,17 @@ class RunConfig(Contract):
     """Most output tokens of a model's rollout, reasoning included; empty for no bound but the model's own."""
     search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
     """How many sequences of calls the search attacker of S13 tries on each scenario; 2,000 where time allows."""
+    rehearse: bool = Field(default=True, title="Gates in the repair loop")
+    """Whether versions are put to the gates while they are written, and what the gates find is sent back to the author. Without it,
+    gates are asked in verify only, and drop."""
+    suspicions: Literal["auto", "judge", "keep"] = Field(default="auto", title="Suspicions")
+    """What becomes of suspicions, which rest on reading language: `judge` asks the judge's model about each of them, twice; `keep` asks
+    nobody, and the items stay in tier `suspected`; `auto` asks where the judge is a model. Only a judge that was calibrated for a reason
+    code confirms or clears it."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Whether items go out that a required gate could not measure."""
+    with_tier: Literal["", "suspected"] = Field(default="", title="Export another tier, too")
+    """Tier that is exported beside `clean`: `suspected` adds items with a suspicion that no judge decided. Empty for `clean` alone."""
     exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
     """What leaves: `sft` and `preferences` for trainers that read rollouts, `rl` for those that make their own, `dataset` for
     `datasets.load_dataset`, `bundle` to play and judge with nothing installed, `harbor` for machines as Harbor folders, `atif` for
@@ -160,6 +173,15 @@ class RunConfig(Contract):
     @classmethod
     def _read_mix(cls, given: Json) -> Json:
         return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
+
+    @field_validator("person")
+    @classmethod
+    def _choose_person(cls, person: str, info: ValidationInfo) -> str:
+        if person != "auto":
+            return person
+        author = info.data.get("provider", "offline")
+        player = str(info.data.get("user") or author).partition(":")[0]
+        return "scripted" if player in _NO_USERS or author == "replay" else "model"
 
     @field_validator("holdout")
     @classmethod

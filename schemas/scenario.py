@@ -32,10 +32,12 @@ class UserContract(Contract):
     """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
     stop: str = ""
     """When they are content, in words."""
+    wordings: dict[str, list[str]] = {}
+    """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them must get its value as the answer."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop")
+        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings")
 
 
 class Change(Contract):
@@ -117,10 +119,11 @@ class Draft(Record):
         "say",
         "tell",
         "avoid",
+        "variants",
     )
-    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid")
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants")
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -152,6 +155,8 @@ class Draft(Record):
     """What the user must be told."""
     avoid: list[CallPattern] = []
     """Calls that must never be made."""
+    variants: dict[str, list[str]] = {}
+    """Text that the reference path writes → other wordings of it that are as good."""
     origin: Origin
     """Provenance."""
 
@@ -197,10 +202,14 @@ class Verifier(Contract):
     """What the user must be told."""
     harm: list[Predicate] = []
     """What must never happen on the way."""
+    free: list[str] = []
+    """Columns (`table.column`) whose text is not compared in rows that may change: optional texts that nobody asked for."""
+    worded: list[str] = []
+    """Columns that must hold some text in rows that may change: texts that nobody dictated."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "procedure", "facts", "harm")
+        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded")
 
 
 class Bounds(Contract):

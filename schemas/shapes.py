@@ -70,6 +70,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
         "polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
     ),
+    ("drafts", 3): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
@@ -119,6 +123,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
         "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json"
     ),
+    ("builds", 1): _read(
+        "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -158,7 +165,9 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("environments", 1): _add(tables=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
+    ("drafts", 3): _add(variants={}),
     ("scenarios", 1): _add(say=""),
+    ("builds", 1): _add(sent_back=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),

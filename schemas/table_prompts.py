@@ -33,10 +33,6 @@ class RequirementsInput(Contract):
     """Say what people ask for in a place, and under which rules."""
 
     brief: Brief
-    failure: str = ""
-    """What was wrong with the version before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class RequirementsReply(Contract):
@@ -58,10 +54,6 @@ class SchemaInput(Contract):
     summary: str
     requirements: list[str]
     rules: list[str]
-    failed: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """What was wrong with it."""
 
 
 class SchemaReply(Contract):
@@ -80,8 +72,6 @@ class RowsInput(Contract):
     ddl: str
     requirements: list[str]
     rules: list[str]
-    failure: str = ""
-    """What was wrong with the rows before, when this is a repair."""
 
 
 class RowsReply(Contract):
@@ -99,8 +89,6 @@ class InterfaceInput(Contract):
     requirements: list[str]
     rules: list[str]
     ddl: str
-    failure: str = ""
-    """What was wrong with the tools before, when this is a repair."""
 
 
 class PlannedTool(ToolPlan, Touch):
@@ -128,12 +116,6 @@ class CodeInput(Contract):
     rows: dict[str, Json]
     rules: list[str]
     tools: list[PlannedTool]
-    failed_source: str = ""
-    """The version that failed, when this is a repair."""
-    failure: str = ""
-    """The failing cases, summed up, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class TrialsInput(TestsInput):

@@ -17,12 +17,6 @@ class ToolsetInput(Contract):
     """Think of the tools of a place of work, before there are any tables."""
 
     brief: Brief
-    failed: str = ""
-    """The tools that failed, when this is a repair."""
-    failure: str = ""
-    """What was wrong with them."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class PromisedTool(ToolPlan, Promise):
@@ -71,8 +65,6 @@ class CasesInput(Contract):
     tool: Tool
     rows: dict[str, Json]
     """Rows of the same world, as an example."""
-    failure: str = ""
-    """What was wrong with the tests before, when this is a repair."""
 
 
 class CasesReply(Contract):
@@ -113,8 +105,6 @@ class DebugInput(Contract):
     red: list[RedTest]
     ended: str
     """How they ended, summed up."""
-    locked: list[str] = []
-    """What a reviewer locked: it must stay, word for word."""
 
 
 class Verdict(Contract):

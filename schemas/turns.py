@@ -1,5 +1,7 @@
 """What the models of a rollout are given besides its messages, and what a simulated user answers."""
 
+from typing import Literal
+
 from schemas.base import Contract, Json
 
 
@@ -21,6 +23,8 @@ class UserInput(Contract):
     """What they have said or may say at once."""
     hidden: dict[str, Json]
     """What they tell only when asked."""
+    wordings: dict[str, list[str]] = {}
+    """Questions that ask for what is hidden, by its name."""
     deeds: list[str]
     """What they can do themselves when asked to, and nobody for them."""
     fallbacks: dict[str, str]
@@ -29,6 +33,36 @@ class UserInput(Contract):
     """When they are content."""
     dialogue: str
     """Everything said so far."""
+
+
+class FaultInput(Contract):
+    """A conversation that did not reach its goal, and what its user was to say."""
+
+    persona: str
+    """Who the user is."""
+    goals: list[str]
+    """What they want."""
+    facts: dict[str, Json]
+    """What they know and have to give when they are asked."""
+    fallbacks: dict[str, str]
+    """What they say of what they do not know."""
+    dialogue: str
+    """Everything said, a line for each message."""
+
+
+class FaultReply(Contract):
+    """Whether the user broke off, kept back or changed something that it had to give."""
+
+    fault: Literal["none", "withheld", "contradicted", "ended_early"]
+    """What the user did."""
+    fact: str = ""
+    """Name of the fact that was asked for."""
+    question: str = ""
+    """The assistant's question, word for word."""
+    answer: str = ""
+    """The user's answer to it, word for word."""
+    reason: str = ""
+    """Why, in one sentence."""
 
 
 class UserReply(Contract):

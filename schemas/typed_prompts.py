@@ -21,10 +21,6 @@ class SketchInput(Contract):
     """Sketch the tools of a place of work: signatures and what they are for, no bodies."""
 
     brief: Brief
-    failure: str = ""
-    """What was wrong with the version before, when this is a repair."""
-    locked: list[str] = []
-    """What a reviewer locked of the version before: it must stay, word for word."""
 
 
 class SketchedTool(ToolPlan, Signature):
@@ -113,8 +109,6 @@ class RewordInput(Contract):
     """The same as a chain, where there is one."""
     filling: Filling | None = None
     """Its values."""
-    failure: str = ""
-    """What was wrong with the wording before, when this is a repair."""
 
 
 class RewordReply(Contract):

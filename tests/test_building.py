@@ -62,16 +62,16 @@ class Writer:
     plans: Sequence[Sequence[PlannedTest]]
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
-    async def write_program(self, blueprint: Any, failed: str, failure: str, locked: Any, account: Any) -> ProgramReply:
-        source = self._next("program", self.programs, failure)
+    async def write_program(self, blueprint: Any, before: Any, repair: Any, account: Any) -> ProgramReply:
+        source = self._next("program", self.programs, repair.tell())
         account.last_asked = Prompt("code", "", "hash of code")
         if source is None:
             raise BadReply("no JSON in it")
         return ProgramReply(source=source, class_name="Shed")
 
-    async def write_tests(self, environment: Any, failure: str, account: Any, rows: Any = None) -> TestsReply:
+    async def write_tests(self, environment: Any, before: Any, repair: Any, account: Any, rows: Any = None) -> TestsReply:
         account.last_asked = Prompt("trials", "", "hash of trials")
-        return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, failure)))
+        return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, repair.tell())))
 
     async def debug(self, *_: Any) -> None:
         """Nobody looks into it: what is at fault is written anew."""
@@ -81,8 +81,21 @@ class Writer:
         return ready[min(sum(name == prompt for name, _ in self.asked), len(ready)) - 1]
 
 
+def make_config(**config: Any) -> RunConfig:
+    """The gates are not asked inside the loop: `tests/test_rehearsing.py` has those."""
+    return RunConfig(**{"seed": 3, "rehearse": False, **config})
+
+
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> tuple[Result, list[tuple[int, str, str]]]:
-    mill = Mill("r", RunConfig(seed=3, **config), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox, cast(Any, None))
+    mill = Mill(
+        "r",
+        make_config(**config),
+        cast(Any, None),
+        cast(Any, writer),
+        cast(Any, None),
+        sandbox,
+        cast(Any, None),
+    )
     result = await build_environment(Subject("x", "", "t", BLUEPRINT), mill, cast(Any, Nobody()))
     return result, [(one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)]
 
@@ -155,7 +168,7 @@ async def test_what_readers_find_is_sent_back_where_they_are_asked(sandbox: Sand
         assert means.account is not None
         return next(findings)
 
-    monkeypatch.setattr("envmill.build.look", review)
+    monkeypatch.setattr("envmill.gates.w4.look", review)
     writer = Writer([PROGRAM], [GREEN])
     _, built = await build(sandbox, writer, review=True)
     assert built == [(0, "failed", "code"), (1, "built", "none")]

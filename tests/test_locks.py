@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from envmill.build import build_environment, build_scenario
+from envmill.drafting.repair import Repair
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.lake.lake import Lake
 from envmill.mill import Place, Placed, Result, Subject
@@ -40,20 +41,20 @@ class Writer:
         self.told.append(list(locked))
         return self.versions[min(len(self.told), len(self.versions)) - 1]
 
-    async def think_up(self, seed: Any, failure: str, locked: Sequence[str], account: Any, before: Blueprint | None = None) -> Blueprint:
-        return self._next(locked)
+    async def think_up(self, seed: Any, repair: Repair, account: Any, before: Blueprint | None = None) -> Blueprint:
+        return self._next(repair.locked)
 
-    async def write_program(self, blueprint: Any, failed: str, failure: str, locked: Sequence[str], account: Any) -> ProgramReply:
-        return ProgramReply(source=self._next(locked), class_name="Shed")
+    async def write_program(self, blueprint: Any, before: Any, repair: Repair, account: Any) -> ProgramReply:
+        return ProgramReply(source=self._next(repair.locked), class_name="Shed")
 
     async def write_tests(self, *_: Any) -> TestsReply:
         return TestsReply(initial_state=STATE, tests=GREEN)
 
-    async def pose(self, environment: Any, number: int, polarity: str, failure: str, locked: Sequence[str], account: Any) -> ScenarioReply:
-        return ScenarioReply.model_validate(self._next(locked))
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Repair, account: Any) -> ScenarioReply:
+        return ScenarioReply.model_validate(self._next(repair.locked))
 
-    async def write_checks(self, environment: Any, draft: Any, failure: str, locked: Sequence[str], account: Any) -> ChecksReply:
-        return ChecksReply(checks=[WrittenCheck(name=name, source=source) for name, source in self._next(locked)])
+    async def write_checks(self, environment: Any, draft: Any, repair: Repair, account: Any) -> ChecksReply:
+        return ChecksReply(checks=[WrittenCheck(name=name, source=source) for name, source in self._next(repair.locked)])
 
 
 def lock(settings: Any, record: Record, *parts: str) -> Locks:

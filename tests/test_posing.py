@@ -43,7 +43,7 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, failure: str, locked: Any, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, account: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 
@@ -51,12 +51,25 @@ class Script:
 class Nobody:
     provider, model, last_asked = "offline", "m", None
 
-    def afresh(self, number: int) -> "Nobody":
+    def afresh(self, number: int, warning: str = "") -> "Nobody":
         return self
 
 
+def make_config(**config: Any) -> RunConfig:
+    """The gates are not asked inside the loop: `tests/test_rehearsing.py` has those."""
+    return RunConfig(**{"seed": 3, "rehearse": False, **config})
+
+
 def make_mill(sandbox: Sandbox, recipe: Any = None, **config: Any) -> Mill:
-    return Mill("r", RunConfig(seed=3, **config), cast(Any, None), cast(Any, recipe), cast(Any, None), sandbox, cast(Any, None))
+    return Mill(
+        "r",
+        make_config(**config),
+        cast(Any, None),
+        cast(Any, recipe),
+        cast(Any, None),
+        sandbox,
+        cast(Any, None),
+    )
 
 
 async def generate(sandbox: Sandbox, **changes: Any) -> Result:

@@ -43,11 +43,11 @@ class Counting:
         self.asked: Counter[tuple[str, str, int]] = Counter()
         self.down: frozenset[int] = frozenset()
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         if prompt == "scenario" and inputs["number"] in self.down:
             raise Outage("down for this one")
-        self.asked[prompt, repr(inputs), sample] += 1
-        return author.answer(prompt, inputs, seed, sample, mistakes)
+        self.asked[prompt, repr((inputs, talk)), sample] += 1
+        return author.answer(prompt, inputs, seed, sample, mistakes, talk)
 
 
 async def walk_line(
@@ -103,10 +103,10 @@ def test_nobody_is_lost_between_two_steps(finished: tuple[Settings, Counting]) -
 class Repeating(Counting):
     """Writes the same scenario for every place of an environment."""
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         if prompt == "scenario":
             inputs = inputs | {"number": 0}
-        return author.answer(prompt, inputs, seed, sample, 0.0)
+        return author.answer(prompt, inputs, seed, sample, 0.0, talk)
 
 
 async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path
 class Fussy(Counting):
     """Cannot place one theme."""
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         if prompt == "blueprint" and inputs["brief"]["theme"] == author.themes()[CONFIG.environments - 1][0]:
             raise SettingsError("no such thing here")
-        return super().__call__(prompt, inputs, seed, sample, mistakes)
+        return super().__call__(prompt, inputs, seed, sample, mistakes, talk)
 
 
 async def test_one_item_that_nobody_can_place_does_not_take_the_others_along(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ class Writer:
     async def pose(self, *_: object) -> ScenarioReply:
         return ScenarioReply.model_validate(WISH)
 
-    async def write_checks(self, environment: Any, draft: Any, failure: str, locked: Any, account: Any) -> ChecksReply:
-        self.told.append(failure)
+    async def write_checks(self, environment: Any, draft: Any, repair: Any, account: Any) -> ChecksReply:
+        self.told.append(repair.tell())
         version = self.versions[min(len(self.told), len(self.versions)) - 1]
         if version is None:
             raise BadReply("no JSON in it")
@@ -66,7 +66,15 @@ class Writer:
 
 
 async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
-    mill = Mill("r", RunConfig(seed=3, checks="written"), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox, cast(Any, None))
+    mill = Mill(
+        "r",
+        RunConfig(seed=3, checks="written", rehearse=False),
+        cast(Any, None),
+        cast(Any, writer),
+        cast(Any, None),
+        sandbox,
+        cast(Any, None),
+    )
     (draft,) = (await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), mill, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
     return await build_scenario(Subject(draft.id, "y", "t", Placed(draft, SHED)), mill, cast(Any, Nobody())), draft

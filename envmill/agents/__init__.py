@@ -9,6 +9,7 @@ from envmill.agents.model import ModelPolicy
 from envmill.agents.reference import Reference
 from envmill.agents.skilled import Skilled
 from envmill.agents.users import model as user
+from envmill.agents.users import umpire
 from envmill.errors import SettingsError
 
 POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
@@ -20,6 +21,7 @@ POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
 """Name → what makes the policy of a degree; all but `skilled` have none."""
 
 ROLLOUT_PROMPTS = (model.PROMPT, user.PROMPT)
+FAULT_PROMPT = umpire.PROMPT
 """What models are asked with in rollouts."""
 
 

@@ -70,7 +70,10 @@ def make_player(
 
     def play(number: int) -> Awaitable[Rollout]:
         form = choose_form(config, scenario, number)
-        return play_on(ground, policy, sandbox, group, number, account=account, form=form, user=config.person, limits=limits, bench=bench)
+        user, umpire = config.person, bool(config.judge)
+        return play_on(
+            ground, policy, sandbox, group, number, account=account, form=form, user=user, limits=limits, bench=bench, umpire=umpire
+        )
 
     return play
 

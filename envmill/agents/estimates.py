@@ -15,7 +15,8 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Tally:
-    """Attempts, counted. An error is none: it says nothing about the policy."""
+    """Attempts, counted. An error is none: it says nothing about the policy. A conversation that its user spoilt counts among those that
+    were judged, and never passes: otherwise a policy would gain by spoiling the ones it would lose."""
 
     passed: int
     judged: int
@@ -23,7 +24,7 @@ class Tally:
 
     @classmethod
     def of(cls, rollouts: Iterable[Rollout]) -> "Tally":
-        outcomes = [one.outcome for one in rollouts]
+        outcomes = ["fault" if one.termination == "user_fault" else one.outcome for one in rollouts]
         errors = outcomes.count("error")
         return cls(outcomes.count("pass"), len(outcomes) - errors, errors)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from envmill.agents.base import Actor, Move, Say
 from envmill.agents.users.doing import bid, list_deeds
-from envmill.agents.users.hearing import spell_name
+from envmill.agents.users.naming import spell_name
 from envmill.sandbox import Observation
 from envmill.verifiers.told import list_leaves, spell_leaf
 from envmill.verifiers.words import find_words, normalise

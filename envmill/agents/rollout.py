@@ -15,8 +15,10 @@ from envmill.agents.scene import MASKED, End, Scene
 from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
 from envmill.agents.users import USERS, Knowledge, Person
+from envmill.agents.users.base import Line
 from envmill.agents.users.doing import needs_user
-from envmill.errors import SettingsError
+from envmill.agents.users.umpire import find_user_fault
+from envmill.errors import Outage, SettingsError
 from envmill.models.account import Account
 from envmill.sandbox import Observation, Sandbox
 from envmill.verifiers.court import decide
@@ -63,13 +65,14 @@ async def play_on(
     user: str = "scripted",
     limits: Limits = Limits(),  # noqa: B008  frozen
     bench: Bench | None = None,
+    umpire: bool = False,
 ) -> Rollout:
-    """The same for those who make many attempts on one ground; with a bench, what passes is ruled on by a model, too."""
+    """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
+    judge is asked of each conversation that failed whether its user is to blame."""
     show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
-    if ruling and ruling.outcome == "unreached":
-        end = replace(end, termination="outage", detail=verdict.reason)
+    end, verdict = await _settle(show, scene, end, verdict, ruling, umpire)
     return Rollout(
         scenario=ground.scenario.id,
         environment=ground.environment.id,
@@ -90,6 +93,22 @@ async def play_on(
         limits=limits.tell(),
         **_tell(ground, scene.tape, end, seen),
     )
+
+
+async def _settle(show: "_Show", scene: Scene, end: End, verdict: Verdict, ruling: Ruling | None, umpire: bool) -> tuple[End, Verdict]:
+    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error."""
+    if ruling and ruling.outcome == "unreached":
+        return replace(end, termination="outage", detail=verdict.reason), verdict
+    if not umpire or show.account is None or show.form == "single" or verdict.outcome != "fail":
+        return end, verdict
+    left = [Line("user", end.detail)] if end.termination in ("user_stopped", "user_gave_up") and end.detail else []
+    try:
+        fault = await find_user_fault(Knowledge.of(show.ground.scenario), [*scene.dialogue, *left], show.account, show.attempt)
+    except Outage as error:
+        return End("outage", error.message), make_error(MASKED["outage"])
+    if fault is None:
+        return end, verdict
+    return End("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"])
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,11 @@ class Scene:
             return End("outage", error.message)
         return heard
 
+    @property
+    def dialogue(self) -> Sequence[Line]:
+        """What was said so far."""
+        return self._dialogue
+
     def _listen(self, text: str) -> None:
         self.tape.hear(text)
         self._dialogue.append(Line("user", text))

@@ -5,7 +5,7 @@
 It is plumbing and a generator in its own right; its pass rates say nothing about difficulty.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,16 +18,16 @@ from envmill.author.consent import lead
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
 from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
-from envmill.author.faults.repair import end_repair
+from envmill.author.faults.repair import end_repair, find_variant
 from envmill.author.knowledge import themes
 from envmill.author.mining import judge_text, place_text
-from envmill.author.opinions import judge_call, rule_on, write_calls, write_checks
+from envmill.author.opinions import answer_suspicion, judge_call, rule_on, write_calls, write_checks
 from envmill.author.parts import write_methods, write_skeleton
 from envmill.author.polarities import Twins, make_twins, write_polar
 from envmill.author.program import name_class, write_program
 from envmill.author.tests import write_tests
 from envmill.errors import SettingsError
-from schemas.base import Contract, Json, digest
+from schemas.base import Contract, Json
 from schemas.chain import Chain, Step
 from schemas.document_prompts import WalkInput
 from schemas.prompts import (
@@ -46,26 +46,33 @@ from schemas.prompts import (
 )
 from schemas.ruling import RulingInput
 from schemas.seed import Brief
+from schemas.suspicion import SuspicionInput
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import TopologyInput
+
+_APART = 1_000_000
+"""Between two variants of a reply: each is as another sample would be. What is wrong with a clean scenario may lie in its state."""
 
 __all__ = ["answer", "plant", "planted", "themes", "twin"]
 
 
-def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
-    """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes."""
+def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes.
+
+    `talk` is the conversation after the prompt: earlier replies and what was complained about them, in turn.
+    """
     if prompt in errands.WRITERS:
-        return errands.answer(prompt, inputs, seed, sample, mistakes)
-    case = _open_case(prompt, inputs, seed, sample)
-    fault = _find_fault(prompt, case, inputs, sample, mistakes)
+        return errands.answer(prompt, inputs, seed, sample, mistakes, talk)
+    case = _open_case(prompt, inputs, seed, sample, talk)
+    fault = _find_fault(prompt, case, inputs, sample, mistakes, talk)
     return fault.text if fault else spell_reply(case.reply)
 
 
-def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
     if prompt in errands.WRITERS:
-        return errands.planted(prompt, inputs, seed, sample, mistakes)
-    fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample), inputs, sample, mistakes)
+        return errands.planted(prompt, inputs, seed, sample, mistakes, talk)
+    fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk)
     return fault.kind if fault else ""
 
 
@@ -81,30 +88,35 @@ def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
     return make_twins(domain, asked.polarity, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
 
 
-def _open_case(prompt: str, inputs: Json, seed: int, sample: int) -> Case[Any]:
+def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence[str] = ()) -> Case[Any]:
     if prompt not in WRITERS:
         raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
     brief = _find_brief(prompt, inputs)
     domain = compose_domain(brief, seed)
     domain = replace(domain, kind="sql") if tabling.speaks_of_tables(prompt, inputs) else domain
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
-    return Case(brief, domain, seed, key, WRITERS[prompt](inputs, domain, seed, sample), inputs)
+
+    def write(variant: int) -> Contract:
+        return WRITERS[prompt](inputs, domain, seed, sample + variant * _APART)
+
+    variant = find_variant(talk, lambda number: spell_reply(write(number))) if talk else 0
+    return Case(brief, domain, seed, key, write(variant), inputs)
 
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
-    """What is asked about; before there is a brief, the place a text comes from, or any."""
-    if prompt in ("theme", "names", "label"):
+    """What is asked about; before there is a brief the place a text comes from, or any, as for questions about texts alone."""
+    if prompt in ("theme", "names", "label", "suspicion"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
 
 
-def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
+def _find_fault(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float, talk: Sequence[str]) -> Fault | None:
     if not case.domain.changes:
         return None  # documents of which no tool that writes could be written: nothing is left to spoil
-    if inputs.get("failure"):
-        return _repair(prompt, case, inputs, sample, mistakes) if mistakes > 0 else None
-    # An empty failure is none: a first version and the recollection of it must meet the same chance. The policy document came from here.
-    first = {name: value for name, value in inputs.items() if name not in ("failure", "locked", "policy")}
+    if talk:
+        return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
+    # The policy document came from here.
+    first = {name: value for name, value in inputs.items() if name != "policy"}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
     return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
 
@@ -114,26 +126,20 @@ def _lean(prompt: str, seed: int) -> float:
     return 0.6 + make_dice("lean", prompt, seed).random() if prompt == "checker" else 1.0
 
 
-def _repair(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
-    """What is wrong with a repaired reply: nothing, what was wrong before, or something else."""
-    dice = make_dice("repair", {name: value for name, value in inputs.items() if name != "locked"}, case.seed, sample)
-    ending = end_repair(inputs["failure"], dice)
-    before = _recall(prompt, case, inputs, sample, mistakes)
-    if ending == "mended" or before is None:
+def _repair(prompt: str, case: Case[Any], inputs: Json, sample: int, talk: Sequence[str]) -> Fault | None:
+    """What is wrong with a repaired reply: nothing, what was wrong before, or something else. A clean one is not made worse."""
+    clean, before = _open_case(prompt, inputs, case.seed, sample, talk[:-2]), talk[-2]
+    if before == spell_reply(clean.reply):
         return None
-    return before if ending == "unmended" else pick_fault(prompt, case, dice, without=frozenset(ANYWHERE))
-
-
-def _recall(prompt: str, case: Case[Any], inputs: Json, sample: int, mistakes: float) -> Fault | None:
-    """The failed version once more; none when nothing was wrong with it, for a repair does not make it worse."""
-    clean = spell_reply(case.reply)
-    if prompt in ("program", "code"):
-        failed = inputs["failed_source"]
-        text = spell_reply(case.reply.model_copy(update={"source": failed}))
-        return Fault("unmended", text, clean) if failed != case.reply.source else None
-    earlier = inputs | {"failure": ""} | {name: "" for name in ("failed_source", "failed") if name in inputs}
-    fault = _find_fault(prompt, _open_case(prompt, earlier, case.seed, sample), earlier, sample, mistakes)
-    return Fault("unmended", fault.text, clean) if fault else None
+    dice = make_dice("repair", inputs, list(talk), case.seed, sample)
+    ending = end_repair(dice)
+    if ending == "mended":
+        return None
+    return (
+        Fault("unmended", before, spell_reply(case.reply))
+        if ending == "unmended"
+        else pick_fault(prompt, case, dice, without=frozenset(ANYWHERE))
+    )
 
 
 def _answer_theme(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
@@ -166,9 +172,7 @@ def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Con
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     asked = ScenarioInput.model_validate(inputs)
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
-    # What was found wrong with one version may lie in its state: another version comes with another.
-    again = f"/{digest(asked.failure)}" if asked.failure else ""
-    reply = write_polar(domain, asked.polarity, key + again, asked.number)
+    reply = write_polar(domain, asked.polarity, key, asked.number)
     return reply.model_copy(update={"initial_state": settle_state(domain, reply.initial_state)}) if domain.kind == "sql" else reply
 
 
@@ -217,6 +221,10 @@ def _answer_ruling(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> C
     return rule_on(RulingInput.model_validate(inputs))
 
 
+def _answer_suspicion(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return answer_suspicion(SuspicionInput.model_validate(inputs))
+
+
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
@@ -233,6 +241,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "tester": _answer_tester,
     "checker": _answer_checker,
     "ruling": _answer_ruling,
+    "suspicion": _answer_suspicion,
     "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from envmill.agents.users.naming import spell_name
+from envmill.agents.users.wordings import FEWEST
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain, Parameter, State
 from envmill.author.wording import Wish, name_facts, name_goal
 from envmill.author.wording.grammar import load_sayings
-from envmill.drafting.contract import is_told
+from envmill.drafting.telling import is_told
 from schemas.base import Json
 from schemas.prompts import ScenarioReply
 
@@ -29,8 +31,27 @@ def instruct_user(
     hidden = _choose_hidden(wishes, domain, state, dice)
     opening = write(leave_vague(wishes, hidden, domain, state)) if hidden else ""
     left = [name for name, value in reply.facts.items() if name in hidden and not is_told(value, opening)]
-    goals = [name_goal(wish, domain, state) for wish in wishes]
-    return introduce_user(reply.model_copy(update={"goals": goals, "hidden": left, "opening": opening if left else ""}))
+    told: dict[str, Json] = {
+        "goals": [name_goal(wish, domain, state) for wish in wishes],
+        "hidden": left,
+        "opening": f"{opening} {_say_what_is_missing(left, reply, dice)}" if left else "",
+        "wordings": {name: _ask_for(name, reply, dice) for name in left},
+    }
+    return introduce_user(reply.model_copy(update=told))
+
+
+def _say_what_is_missing(names: list[str], reply: ScenarioReply, dice: random.Random) -> str:
+    """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any member then."""
+    spelled = [spell_name(name, reply.facts) for name in names]
+    listed = " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
+    return load_sayings().draw("will_tell", dice).format(facts=listed)
+
+
+def _ask_for(name: str, reply: ScenarioReply, dice: random.Random) -> list[str]:
+    sayings, asked = load_sayings(), dict[str, None]()
+    while len(asked) < FEWEST:
+        asked[sayings.draw("ask_hidden", dice).format(fact=spell_name(name, reply.facts))] = None
+    return [*asked]
 
 
 def list_vague(wishes: list[Wish], domain: Domain, state: State, hidden: Sequence[str]) -> list[str]:

@@ -8,8 +8,9 @@ write ─► goals and guards ─► right path, here and elsewhere ─► it ho
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from envmill.drafting.complaint import Complaint
 from envmill.drafting.locked import REASON, Locked, spell_checks
-from envmill.drafting.repair import give_up, strive, tell_builds
+from envmill.drafting.repair import Repair, give_up, strive, tell_builds
 from envmill.errors import BuildError
 from envmill.models.door import Account
 from envmill.sandbox import Sandbox
@@ -19,10 +20,13 @@ from envmill.verifiers.weights import balance
 from schemas.base import Json
 from schemas.environment import Build, Fault
 from schemas.prompts import ChecksReply
+from schemas.rollout import Verdict
 from schemas.scenario import Check, Draft, Verifier
 
-Write = Callable[[str, Account], Awaitable[ChecksReply]]
+Write = Callable[[Repair, Account], Awaitable[ChecksReply]]
 """What failed, empty for a first version → a checklist."""
+
+_SOURCE, _CODE = "verifier", "checks_do_not_hold"
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,12 @@ class _Heard:
     """One version, heard."""
 
     verifier: Verifier | None = None
-    failure: str = ""
-    fault: Fault = "none"
+    complaints: tuple[Complaint, ...] = ()
     content: Json = None
-    reason: str = "checks_do_not_hold"
+
+    @property
+    def fault(self) -> Fault:
+        return "code" if self.complaints else "none"
 
 
 async def write_checklist(
@@ -53,18 +59,17 @@ async def write_checklist(
 ) -> Checklist:
     """The first version that holds, locked checks among it, in place of the derived goals and guards; what was derived besides stays."""
 
-    async def write_once(before: _Heard | None, asking: Account) -> _Heard:
-        reply = await write(before.failure if before else "", asking)
-        if fault := locked.find_fault(spell_checks(reply.checks)):
-            return _Heard(failure=fault, fault="code", content=reply.model_dump(mode="json"), reason=REASON)
+    async def write_once(_before: _Heard | None, repair: Repair, asking: Account) -> _Heard:
+        reply = await write(repair, asking)
+        if faults := locked.find_faults(spell_checks(reply.checks)):
+            return _Heard(None, tuple(Complaint(_SOURCE, REASON, fault) for fault in faults), reply.model_dump(mode="json"))
         return replace(await _hear(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
 
-    versions = await strive(write_once, account)
+    versions = await strive(write_once, account, locked.tell)
     last = versions[-1]
     if isinstance(last, _Heard) and last.verifier is not None:
         return Checklist(last.verifier, tell_builds(draft.id, versions))
-    reason = next((one.reason for one in reversed(versions) if isinstance(one, _Heard)), "")
-    return Checklist(None, tell_builds(draft.id, versions), give_up(reason, versions))
+    return Checklist(None, tell_builds(draft.id, versions), give_up(versions))
 
 
 async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:
@@ -72,16 +77,28 @@ async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Se
     try:
         goals, guards = await sort_checks(sandbox, checks, draft.initial_state, draft.clock)
     except BuildError as error:
-        return _Heard(failure=error.message, fault="code")
+        return _Heard(None, (Complaint(_SOURCE, _CODE, error.message),))
     if not goals:
-        return _Heard(failure="Every check is true of the untouched state: none asks for anything.", fault="code")
+        return _Heard(None, (Complaint(_SOURCE, _CODE, "Every check is true of the untouched state: none asks for anything."),))
     verifier = balance(derived.model_copy(update={"goals": goals, "guards": guards, "frame": _open_frame(derived)}))
+    complaints = list[Complaint]()
     for place, ending in enumerate(endings):
         verdict = await decide(sandbox, verifier, ending, draft.clock)
-        if verdict.outcome != "pass":
-            when = "on another day, with other ids for what is new" if place else "as you were shown it"
-            return _Heard(failure=f"After the right path, taken {when}: {verdict.reason}", fault="code")
-    return _Heard(verifier)
+        when = "on another day, with other ids for what is new" if place else "as you were shown it"
+        complaints += [_complain(shortfall, when) for shortfall in _list_shortfalls(verdict)]
+    return _Heard(None, tuple(complaints)) if complaints else _Heard(verifier)
+
+
+def _list_shortfalls(verdict: Verdict) -> list[str]:
+    """Every check that an end fails, in words."""
+    if verdict.outcome == "pass":
+        return []
+    return [f"{one['name']}: {one['found']}" for one in verdict.evidence if "name" in one and "found" in one] or [verdict.reason]
+
+
+def _complain(shortfall: str, when: str) -> Complaint:
+    contract = "Every check must hold after the right path."
+    return Complaint(_SOURCE, _CODE, f"after the right path, taken {when}: {shortfall}", contract=contract)
 
 
 def _open_frame(derived: Verifier) -> list[list[str]]:

@@ -6,7 +6,7 @@ schema.sql ──read──► tables ──tools' tables known?──► jail: 
 from collections.abc import Iterator, Sequence
 
 from envmill.drafting.derivation import find_promise_faults
-from envmill.drafting.state import find_state_fault
+from envmill.drafting.state import find_state_faults
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
@@ -32,10 +32,9 @@ async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
         tables = KINDS[plan.kind].derive_tables(plan.files, plan.policies)
     except BuildError as error:
         return [SCHEMA_FAULT + error.message]
-    if fault := await _open(plan, {}, sandbox):
-        return [fault]
-    fault = await _open(plan, plan.rows, sandbox)
-    return [*([fault] if fault else []), *_find_touch_faults(plan, tables)]
+    if faults := await _open(plan, {}, sandbox):
+        return faults
+    return [*await _open(plan, plan.rows, sandbox), *_find_touch_faults(plan, tables)]
 
 
 def _find_promise_faults(plan: Blueprint) -> Iterator[str]:
@@ -43,19 +42,18 @@ def _find_promise_faults(plan: Blueprint) -> Iterator[str]:
     return find_promise_faults(plan.promises, [tool.name for tool in plan.tools]) if plan.promises else iter(())
 
 
-async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> str:
+async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> list[str]:
     """What happens when a session without tools starts on these rows; a schema that cannot be opened without any is itself at fault."""
     program, part = Program({**plan.files, "program.py": _NOBODY}, "program:Nobody", []), ROWS_FAULT if rows else SCHEMA_FAULT
     try:
         begun, seen = await sandbox.play(program, [Reset(rows, CLOCK, 0), Look()])
     except BuildError as error:
-        return part + error.message
+        return [part + error.message]
     if begun.outcome != "ok":
-        return part + begun.message
+        return [part + begun.message]
     if rows and (numbers := _list_spelled(diff_states(rows, seen.state))):
-        return f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do not come back as they were written."
-    fault = find_state_fault(rows, seen.state) if rows else None
-    return part + fault[1] if fault else ""
+        return [f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do not come back as they were written."]
+    return [part + words for _, words in find_state_faults(rows, seen.state)] if rows else []
 
 
 def _list_spelled(changes: Sequence[Change]) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from envmill.errors import BuildError
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.toolgraph.parameters import find_type
 from schemas.base import Json, is_array, is_object
 from schemas.chain import Branch, Chain, Filling, FromItem, FromNode, FromRecord, Loop, Node, Reason, Source, Step
 from schemas.environment import Call
@@ -78,6 +79,7 @@ class _Walker:
         arguments: dict[str, Json] = {}
         for path, source in step.arguments.items():
             _put(arguments, path, self._find(source, f"{step.id}.{path}"))
+        self._wrap(step.tool, arguments)
         call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
         begun, *seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, [*self.calls, call])])
         if begun.outcome != "ok":
@@ -92,6 +94,16 @@ class _Walker:
         self.made_by.append(step.id)
         self.observed = list(seen)
         self.known[step.id] = read_reply(seen[-1])
+
+    def _wrap(self, tool: str, arguments: dict[str, Json]) -> None:
+        """One value where the tool takes a list is a list of one."""
+        schemas: Mapping[str, Json] = {}
+        for one in self.program.tools:
+            if one.name == tool:
+                schemas = one.parameters.get("properties", {})
+        for name, value in arguments.items():
+            if find_type(schemas.get(name, {})) == "array" and not is_array(value):
+                arguments[name] = [value]
 
     async def _repeat(self, loop: Loop) -> None:
         items = self._find(loop.over, loop.id)
@@ -110,9 +122,10 @@ class _Walker:
             return self._take(source.loop, source.path.removeprefix(f"{self.over.get(source.loop, '')}."))
         if isinstance(source, FromRecord):
             return self._look_up(source)
-        if place not in self.filling.said:
+        spelled = next((one for one in (place, f"{place}[]", place.removesuffix("[]")) if one in self.filling.said), "")
+        if not spelled:
             raise _stick("not_said", f"nobody says what {place} is")
-        return self.filling.said[place]
+        return self.filling.said[spelled]
 
     def _take(self, name: str, path: str) -> Json:
         if name not in self.known:
@@ -187,13 +200,19 @@ def read_reply(seen: Observation) -> Json:
 
 
 def _put(arguments: dict[str, Json], path: str, value: Json) -> None:
-    *outer, name = path.split(".")
-    place: Mapping[str, Json] | dict[str, Json] = arguments
-    for one in outer:
-        assert isinstance(place, dict)
-        place = place.setdefault(one, {})
-    assert isinstance(place, dict)
-    place[name] = value
+    """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list; one value is put into all."""
+    head, _, rest = path.partition(".")
+    name = head.removesuffix("[]")
+    if not rest:
+        arguments[name] = value
+    elif head.endswith("[]"):
+        rows = arguments.setdefault(name, [])
+        values = value if is_array(value) else [value] * max(1, len(rows))
+        rows += [dict[str, Json]() for _ in range(len(values) - len(rows))]
+        for row, one in zip(rows, values, strict=False):
+            _put(row, rest, one)
+    else:
+        _put(arguments.setdefault(name, {}), rest, value)
 
 
 def _stick(reason: str, message: str) -> BuildError:

@@ -3,7 +3,7 @@
 old chain, its calls ─┬─ is it there, node for node?            no: rewritten
 new chain, new rows  ─┼─ do the old calls answer and end alike?  no: broken, changed
                       ├─ can the new one be carried out?         no: why not
-                      └─ does each added call leave a mark?      no: idle            ─► None: kept
+                      └─ does each added change leave a mark?    no: idle            ─► None: kept
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from envmill.errors import BuildError
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, is_array, is_object
-from schemas.chain import Branch, Chain, Filling, FromNode, Loop, Node, Reason, Step
+from schemas.chain import Branch, Chain, Filling, Loop, Node, Step
 from schemas.environment import Call
 
 
@@ -53,11 +53,8 @@ async def judge_expansion(old: Plot, was: Enacted, new: Plot, program: Program, 
         return Expansion(None, "old_changed", "the old calls do not come in the new path as they were")
     for step in _list_added(old.chain, new.chain):
         without = [call for call, by in zip(enacted.calls, enacted.steps, strict=True) if by != step.id]
-        if effects.get(step.tool) == "query":
-            idle = not any(step.id in _list_named(node) for node in _walk(new.chain.nodes))
-        else:
-            idle = await _ends_alike(without, enacted.state, new.reset, program, sandbox)
-        if idle:
+        # A look-up changes no end: whether it is needed is asked of what it lets the agent know and tell, once there is a scenario.
+        if effects.get(step.tool) != "query" and await _ends_alike(without, enacted.state, new.reset, program, sandbox):
             return Expansion(None, "idle", f"without {step.id} ({step.tool}) everything ends the same")
     return Expansion(enacted)
 
@@ -84,15 +81,6 @@ def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
             yield from _walk([*node.then, *node.otherwise])
         elif isinstance(node, Loop):
             yield from _walk(node.body)
-
-
-def _list_named(node: Node) -> list[str]:
-    """Nodes that it takes a value from."""
-    if isinstance(node, Step):
-        sources = list(node.arguments.values())
-    else:
-        sources = node.takes if isinstance(node, Reason) else [node.left] if isinstance(node, Branch) else [node.over]
-    return [one.node for one in sources if isinstance(one, FromNode)]
 
 
 def _find_break(old: Plot, was: Enacted, new: Plot, seen: Sequence[Observation]) -> tuple[str, str] | None:

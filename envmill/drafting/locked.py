@@ -44,7 +44,6 @@ class Locked:
         """Those that it does not."""
         return Locked({name: content for name, content in self.parts.items() if parts.get(name) != content})
 
-    def find_fault(self, parts: Parts) -> str:
-        """What is wrong with a version that changes one, in words; empty when all of them stand."""
-        changed = list(self.beyond(parts).parts)
-        return f"It changes {changed[0]!r}, which a reviewer locked: that must stay word for word." if changed else ""
+    def find_faults(self, parts: Parts) -> list[str]:
+        """One for each part that a version changes; empty when all of them stand."""
+        return [f"It changes {name!r}, which a reviewer locked: that must stay word for word." for name in self.beyond(parts).parts]

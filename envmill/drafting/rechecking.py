@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.drafting.contract import is_told
+from envmill.drafting.telling import is_told
 from envmill.errors import BuildError
 from envmill.toolgraph.evidence.naming import Naming
 from envmill.toolgraph.evidence.tables import Tables
@@ -76,13 +76,17 @@ def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], wo
     told = dict(sketch.told)
     for name, schema in properties.items():
         values = [call.arguments[name] for call in calls if name in call.arguments]
-        tables = {keys.get(value) if isinstance(value, str) else None for value in values}
-        is_said = bool(values) and all(says(words, one) for value in values for one in _list_parts(value))
+        parts = [part for value in values for part in _list_parts(value)]
+        tables = {keys.get(part) if isinstance(part, str) else None for part in parts}
+        items: Json = schema.get("items")
+        is_list = is_object(items) and any(is_array(value) for value in values)
+        path = f"{name}[]" if is_list else name
+        is_said = bool(values) and all(says(words, part) for part in parts)
         if len(tables) == 1 and (table := tables.pop()):
-            properties[name] = schema | {KEY_OF: table}
-            told[name] = is_said
+            properties[name] = schema | ({"items": {**items, KEY_OF: table}} if is_list else {KEY_OF: table})
+            told[path] = is_said
         elif is_said:
-            told[name] = True
+            told[path] = True
     return sketch.model_copy(update={"inputs": sketch.inputs | {"properties": properties}, "told": told})
 
 

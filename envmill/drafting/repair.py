@@ -1,17 +1,18 @@
-"""Trying again: a version that failed is sent back with its failure, twice at most; then one is asked for afresh; every version is kept.
+"""Repair: a version that fails is sent back with all complaints, twice at most; then one is asked for afresh; every version is kept.
 
-first ─► repair ─► repair ─► afresh        the first that holds ends it
-  └──── nobody can read it ───▲
+first ─► repair ─► repair ─► afresh, told why the others failed        the first that holds ends it
+  └──── the reply is unreadable ───▲
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from envmill.drafting.complaint import Complaint, list_once, spell, tell_complaint, tell_earlier
 from envmill.errors import BadReply
 from envmill.models.door import Account
 from schemas.base import Json, digest
-from schemas.environment import Build, Fault
+from schemas.environment import Build, Fault, SentBack
 
 REPAIRS = 2
 
@@ -20,13 +21,13 @@ class Version(Protocol):
     """One version, judged."""
 
     @property
-    def failure(self) -> str:
-        """As quoted to the author; empty when it holds."""
+    def complaints(self) -> Sequence[Complaint]:
+        """What is wrong with it; empty when it holds."""
         ...
 
     @property
     def fault(self) -> Fault:
-        """Whom the failure is attributed to."""
+        """Whom the complaints are attributed to."""
         ...
 
     @property
@@ -37,44 +38,78 @@ class Version(Protocol):
 
 @dataclass(frozen=True)
 class Unread:
-    """A version nobody could read."""
+    """A version whose reply could not be read."""
 
-    failure: str
+    complaints: tuple[Complaint, ...]
     fault: Fault = "unknown"
     content: Json = None
 
 
+@dataclass(frozen=True)
+class Repair:
+    """Why something is written again. Empty for a first version and for a fresh one."""
+
+    complaints: tuple[Complaint, ...] = ()
+    locked: tuple[str, ...] = ()
+    """Parts that a reviewer locked."""
+
+    def tell(self) -> str:
+        """The message that continues the author's conversation; empty for a first version."""
+        return tell_complaint(self.complaints, self.locked) if self.complaints else ""
+
+    def about(self, tools: Sequence[str]) -> "Repair":
+        """With the complaints about these tools alone."""
+        return replace(self, complaints=tuple(complaint for complaint in self.complaints if complaint.concerns(tools)))
+
+
+FIRST = Repair()
+"""Nothing was written yet."""
+
 V = TypeVar("V", bound=Version)
 
 
-async def strive(write: Callable[[V | None, Account], Awaitable[V]], account: Account) -> list[V | Unread]:
-    """All versions in order, the last of them one that holds, if any does. What cannot be read is not sent back."""
+async def strive(
+    write: Callable[[V | None, Repair, Account], Awaitable[V]], account: Account, locked: Callable[[], Sequence[str]] = tuple
+) -> list[V | Unread]:
+    """All versions in order, the last of them one that holds, if any does. What cannot be read is not sent back.
+
+    `write` gets the version before, what is wrong with it, and an account whose conversations go on from version to version.
+    `locked` lists what a reviewer locked of the versions so far.
+    """
     versions: list[V | Unread] = []
     before: V | None = None
-    turn = 0
+    asking, turn = account.afresh(0, tell_earlier((), locked())), 0
     while turn <= REPAIRS + 1:
-        afresh = turn > REPAIRS
+        if turn > REPAIRS:
+            before, asking = None, account.afresh(1, tell_earlier(list_complaints(versions), locked()))
+        repair = Repair(list_once(before.complaints) if before else (), tuple(locked()))
         try:
-            before = await write(None if afresh else before, account.afresh(1) if afresh else account)
+            before = await write(before, repair, asking)
             versions.append(before)
         except BadReply as error:
-            versions.append(Unread(error.message))
+            versions.append(Unread((Complaint("reply", "bad_reply", error.message),)))
             turn = max(turn, REPAIRS)
-        if not versions[-1].failure:
+        if not versions[-1].complaints:
             break
         turn += 1
     return versions
 
 
-def give_up(reason: str, versions: Sequence[Version]) -> tuple[str, str]:
-    """(reason code, words) for the end of a candidate of which no version held."""
-    unread = all(isinstance(one, Unread) for one in versions)
-    return "bad_reply" if unread else reason, f"after {len(versions)} versions: {versions[-1].failure}"
+def list_complaints(versions: Sequence[Version]) -> tuple[Complaint, ...]:
+    """All complaints about them, each once."""
+    return list_once(complaint for version in versions for complaint in version.complaints)
+
+
+def give_up(versions: Sequence[Version]) -> tuple[str, str]:
+    """(reason code, words) for the end of a candidate of which no version held: the code is that of the last one that could be read."""
+    read = [version for version in versions if not isinstance(version, Unread)]
+    reason = read[-1].complaints[0].code if read else "bad_reply"
+    return reason, f"after {len(versions)} versions: {spell(versions[-1].complaints)}"
 
 
 def tell_trouble(subject: str, versions: Sequence[Version]) -> tuple[Build, ...]:
     """The history of what had to be sent back; a first version that holds has none."""
-    return tell_builds(subject, versions) if versions[0].failure else ()
+    return tell_builds(subject, versions) if versions[0].complaints else ()
 
 
 def tell_builds(subject: str, versions: Sequence[Version]) -> tuple[Build, ...]:
@@ -83,10 +118,16 @@ def tell_builds(subject: str, versions: Sequence[Version]) -> tuple[Build, ...]:
         Build(
             subject=subject,
             repair=number,
-            outcome="failed" if version.failure else "built",
-            failure=version.failure,
+            outcome="failed" if version.complaints else "built",
+            failure=spell(version.complaints),
             fault=version.fault,
             content_hash=digest(version.content),
+            sent_back=[SentBack(gate=gate, reason=code) for gate, code in _list_codes(version)],
         )
         for number, version in enumerate(versions)
     )
+
+
+def _list_codes(version: Version) -> list[tuple[str, str]]:
+    """(gate, reason code) of its complaints, each once."""
+    return list(dict.fromkeys((complaint.source, complaint.code) for complaint in version.complaints))

@@ -5,20 +5,26 @@ from collections.abc import Iterator
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, is_object
 
-_SHOWN = 3
+_SHOWN = 20
 
 
-def find_state_fault(given: dict[str, Json], kept: Json) -> tuple[str, str] | None:
-    """(reason code, words) for a state that the program does not keep as it was given, or that does not hold together."""
+def find_state_faults(given: dict[str, Json], kept: Json) -> list[tuple[str, str]]:
+    """(reason code, words) of everything by which the program does not keep a state as given, or the state does not hold together."""
+    faults = list[tuple[str, str]]()
     if differs := diff_states(given, kept):
-        told = "; ".join(f"{'/'.join(one.path)}: {one.op} {str(one.before)[:60]!r} → {str(one.after)[:60]!r}" for one in differs[:_SHOWN])
-        return "state_not_kept", f"constructed on the initial state, the program holds another one ({len(differs)} places): {told}"
+        places = [f"{'/'.join(one.path)}: {one.op} {str(one.before)[:60]!r} → {str(one.after)[:60]!r}" for one in differs]
+        words = f"constructed on the initial state, the program holds another one ({len(differs)} places): {_join(places)}"
+        faults.append(("state_not_kept", words))
     if odd := list(_list_odd(given)):
-        told = "; ".join(odd[:_SHOWN])
-        return "records_unlike", f"records of one collection must have the same attributes, `id` equal to their key: {told}"
+        faults.append(("records_unlike", f"records of one collection must have the same attributes, `id` equal to their key: {_join(odd)}"))
     if lost := list(_list_lost(given)):
-        return "reference_lost", f"what a record refers to must exist: {'; '.join(lost[:_SHOWN])}"
-    return None
+        faults.append(("reference_lost", f"what a record refers to must exist: {_join(lost)}"))
+    return faults
+
+
+def _join(places: list[str]) -> str:
+    left = len(places) - _SHOWN
+    return "; ".join([*places[:_SHOWN], *([f"and {left} more"] if left > 0 else [])])
 
 
 def _list_odd(state: dict[str, Json]) -> Iterator[str]:

@@ -3,9 +3,10 @@
 earlier version, repaired version ─► what there is less of ─► none, or words for a complaint
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
+from envmill.drafting.complaint import Complaint
 from schemas.base import Contract, Json, is_array, is_object
 from schemas.environment import Blueprint
 from schemas.prompts import ScenarioReply, TestsReply
@@ -19,19 +20,23 @@ ASKED_FOR: Mapping[str, frozenset[str]] = {
     "S12": frozenset(("facts to tell", "goals")),
     "S17": frozenset(("hidden facts",)),
     "W3": frozenset(("tests",)),
-    "contract": frozenset(("hidden facts", "facts to tell", "goals")),
+    "oracle": frozenset(("calls of the reference path", "facts to tell", "goals", "hidden facts")),
+    "contract": frozenset(("facts to tell", "goals", "hidden facts")),
     "plan": frozenset(("rules", "tools", "collections")),
+    "database": frozenset(("rules", "tools", "collections")),
 }
-"""What a complaint of a gate or stage may be mended by having less of."""
-
-Count = Callable[[Contract], Mapping[str, int]]
+"""What may be mended by having less of it, by the gate or stage that complained: as much less as there are such complaints."""
 
 
-def find_weakening(before: Contract, after: Contract, complained: frozenset[str]) -> list[str]:
-    """What the repaired version has less of, in words; nothing where one of those who complained asked for it."""
-    allowed = frozenset(chain.from_iterable(ASKED_FOR.get(source, ()) for source in complained))
+def find_weakening(before: Contract, after: Contract, complaints: Sequence[Complaint]) -> list[str]:
+    """What the repaired version has less of than complaints asked for, in words."""
     had, has = _count(before), _count(after)
-    return [f"{has[name]} {name} instead of {had[name]}" for name in had if has.get(name, 0) < had[name] and name not in allowed]
+    less: list[str] = []
+    for name, number in had.items():
+        permitted = sum(name in ASKED_FOR.get(complaint.source, ()) for complaint in complaints)
+        if has.get(name, 0) < number - permitted:
+            less.append(f"{has.get(name, 0)} {name} instead of {number}")
+    return less
 
 
 def _count(version: Contract) -> dict[str, int]:

@@ -25,7 +25,9 @@ def export_atif(cargo: Cargo) -> list[Parcel]:
     ordered = sorted(cargo.trajectories, key=lambda one: one.id)
     files = {f"{one.split}/{one.id}.json": spell_json(tell_trajectory(one)) for one in ordered}
     canary = make_canary([one.id for one in ordered])
-    files["manifest.json"] = spell_json({"exporter": NAME, "version": VERSION, "trajectories": len(ordered), "canary": canary})
+    tiers = cargo.tell_tiers({one.scenario for one in ordered})
+    told = {"exporter": NAME, "version": VERSION, "trajectories": len(ordered), "tiers": tiers, "canary": canary}
+    files["manifest.json"] = spell_json(told)
     environments = tuple(sorted({one.environment for one in ordered}))
     return [Parcel(NAME, NAME, files, len(ordered), environments, tuple(sorted({one.scenario for one in ordered})))]
 

@@ -5,7 +5,7 @@ Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──�
 
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -51,6 +51,14 @@ class Cargo:
     """The way here, for the card."""
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
     """How long a rollout was allowed to be."""
+
+    suspected: frozenset[str] = frozenset()
+    """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
+
+    def tell_tiers(self, scenarios: Collection[str] | None = None) -> Json:
+        """How many of some scenarios (of all, when none are named) are clean, and which are suspected."""
+        ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
+        return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)}
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -8,7 +8,7 @@ from envmill.bundles.folder import PROVENANCE, Folder
 from envmill.bundles.portable import find_unjudged
 from envmill.bundles.writing import spell_folder
 from envmill.exporters.base import TRANSFER, Cargo, Parcel, make_canary, spell_json
-from envmill.exporters.pages import fill, tell_bounds
+from envmill.exporters.pages import fill, tell_bounds, tell_tiers
 from envmill.sandbox import Program
 from schemas.base import Json
 from schemas.environment import Environment, Test
@@ -23,16 +23,16 @@ def export_bundle(cargo: Cargo) -> Iterator[Parcel]:
         scenarios = sorted((one for one in cargo.scenarios if one.environment == environment.id), key=lambda one: one.number)
         tests = sorted((one for one in cargo.tests if one.environment == environment.id), key=lambda one: one.id)
         if scenarios:
-            yield pack_environment(environment, scenarios, tests)
+            yield pack_environment(environment, scenarios, tests, cargo.tell_tiers({one.id for one in scenarios}))
 
 
-def pack_environment(environment: Environment, scenarios: Sequence[Scenario], tests: Sequence[Test] = ()) -> Parcel:
-    """The folder of one environment."""
+def pack_environment(environment: Environment, scenarios: Sequence[Scenario], tests: Sequence[Test] = (), tiers: Json = None) -> Parcel:
+    """The folder of one environment. Without `tiers` nothing is said of them: nobody suspected anything, or nobody looked."""
     canary = make_canary([environment.id, *(one.id for one in scenarios)])
     texts = spell_folder(Folder(environment, tuple(tests), tuple(scenarios)))
     files = {path: text.encode() for path, text in texts.items()} | list_carried(Program.of(environment))
-    files[PROVENANCE] = spell_json(_tell_provenance(environment, scenarios, canary))
-    files["README.md"] = _write_card(environment, scenarios, canary).encode()
+    files[PROVENANCE] = spell_json(_tell_provenance(environment, scenarios, canary) | ({"tiers": tiers} if tiers else {}))
+    files["README.md"] = _write_card(environment, scenarios, canary, tiers).encode()
     files["NOTICE"] = fill("notice", licence=environment.licence, canary=canary).encode()
     ids = tuple(one.id for one in scenarios)
     return Parcel(NAME, f"{NAME}/{environment.id}", dict(sorted(files.items())), len(scenarios), (environment.id,), ids)
@@ -49,7 +49,7 @@ def _tell_provenance(environment: Environment, scenarios: Sequence[Scenario], ca
     }
 
 
-def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary: str) -> str:
+def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary: str, tiers: Json) -> str:
     tools = [f"| `{tool.name}` | {tool.effect} | {_flat(tool.description)} |" for tool in environment.tools]
     asked = [f"| {one.number:03d} | {one.split} | {one.polarity} | {_flat(one.request)} |" for one in scenarios]
     unjudged = {f"{one.number:03d}": why for one in scenarios if (why := find_unjudged(one.verifier))}
@@ -61,6 +61,7 @@ def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary:
         scenarios="\n".join(asked),
         first=f"{scenarios[0].number:03d}",
         bounds=tell_bounds(scenarios),
+        tiers=tell_tiers(tiers),
         splits=", ".join(f"{count} {split}" for split, count in sorted(Counter(one.split for one in scenarios).items())),
         models=", ".join(sorted({f"{one.origin.provider} {one.origin.model}" for one in (environment, *scenarios)})),
         unjudged="".join(f"\n- {name}: {why}" for name, why in unjudged.items())

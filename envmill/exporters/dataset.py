@@ -12,7 +12,7 @@ from envmill.agents.transcript import list_tools
 from envmill.exporters import preferences, rl, sft
 from envmill.exporters.base import SPLITS, TRANSFER, Cargo, Parcel, StepCount, make_canary, spell_json
 from envmill.exporters.columns import Column, write_parquet
-from envmill.exporters.pages import fill, tell_bounds
+from envmill.exporters.pages import fill, tell_bounds, tell_tiers
 from schemas.environment import Environment
 
 NAME = "dataset"
@@ -70,7 +70,7 @@ def export_dataset(cargo: Cargo) -> list[Parcel]:
 def _tell_provenance(cargo: Cargo, canary: str) -> dict[str, Any]:
     made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
     posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
-    return {"environments": made, "scenarios": posed, "canary": canary}
+    return {"environments": made, "scenarios": posed, "tiers": cargo.tell_tiers(), "canary": canary}
 
 
 def _write_card(cargo: Cargo, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
@@ -91,6 +91,7 @@ def _write_card(cargo: Cargo, counts: Mapping[str, Mapping[str, int]], canary: s
         models=_tell_counts(made),
         policies=_tell_counts(policies) or "none",
         licences=_tell_counts(licences),
+        tiers=tell_tiers(cargo.tell_tiers()),
         polarities=_tell_counts(Counter(one.polarity for one in cargo.scenarios)),
         offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
         if "offline" in str(made)

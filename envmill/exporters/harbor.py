@@ -32,7 +32,7 @@ def export_harbor(cargo: Cargo) -> Iterator[Parcel]:
         for home, one in kept
         for path, content in write_task(home, one, cargo.limits, make_canary([home.id, one.id])).items()
     }
-    files["manifest.json"] = spell_json(_tell_manifest(kept, left, canary))
+    files["manifest.json"] = spell_json({**_tell_manifest(kept, left, canary), "tiers": cargo.tell_tiers(ids)})
     files["README.md"] = _write_page(kept, canary).encode()
     yield Parcel(NAME, NAME, dict(sorted(files.items())), len(kept), tuple(sorted({home.id for home, _ in kept})), ids)
 

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
+from schemas.base import Json
 from schemas.scenario import Scenario
 
 _PAPERS = Path(__file__).parent / "papers"
@@ -26,6 +27,17 @@ def tell_bounds(scenarios: Sequence[Scenario]) -> str:
         f"Upper 95 % bounds of the verifiers' errors, measured on {len(measured)} of {len(scenarios)} scenarios: at worst {accept:.1%} of "
         f"wrong ends accepted and {reject:.1%} of right ends rejected in one scenario. "
         f"Tried in all: {trials[0]} wrong and {trials[1]} right ends."
+    )
+
+
+def tell_tiers(tiers: Json) -> str:
+    """How many scenarios are clean, and how many suspected."""
+    if not tiers:
+        return "Tiers: unknown."
+    return (
+        f"Tiers: {tiers['clean']} clean, {len(tiers['suspected'])} suspected. "
+        "An item is suspected where a gate that reads language raised a suspicion about it or its environment, and no judge decided it. "
+        "`provenance.json` lists these scenarios."
     )
 
 

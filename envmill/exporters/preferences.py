@@ -38,7 +38,7 @@ def export_preferences(cargo: Cargo) -> list[Parcel]:
     for split, found in group_pairs(cargo).items():
         files[f"{split}.jsonl"] = spell_lines([as_line(pair) for pair in found])
         files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
-    files["manifest.json"] = spell_json(_tell_manifest(cargo.pairs))
+    files["manifest.json"] = spell_json({**_tell_manifest(cargo.pairs), "tiers": cargo.tell_tiers({pair.scenario for pair in cargo.pairs})})
     environments = tuple(sorted({pair.environment for pair in cargo.pairs}))
     scenarios = tuple(sorted({pair.scenario for pair in cargo.pairs}))
     return [Parcel(NAME, NAME, files, len(cargo.pairs), environments, scenarios)]

@@ -123,6 +123,7 @@ def _tell_manifest(cargo: Cargo) -> Json:
         "exporter": NAME,
         "scenarios": sorted(one.id for one in cargo.scenarios),
         "licences": sorted({one.licence for one in cargo.environments}),
+        "tiers": cargo.tell_tiers(),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),
     }

@@ -36,7 +36,7 @@ def export_sft(cargo: Cargo) -> list[Parcel]:
     for split, found in rows.items():
         files[f"{split}.jsonl"] = spell_lines([as_openai(row) for row in found])
         files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
-    files["manifest.json"] = spell_json(_tell_manifest(rows))
+    files["manifest.json"] = spell_json({**_tell_manifest(rows), "tiers": cargo.tell_tiers({row.scenario for row in cargo.trajectories})})
     environments = tuple(sorted({row.environment for row in cargo.trajectories}))
     scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
     return [Parcel(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]

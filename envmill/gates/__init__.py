@@ -19,6 +19,7 @@ from envmill.gates import (
     s13,
     s14,
     s15,
+    s17,
     w1,
     w2,
     w3,
@@ -68,6 +69,7 @@ SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     _make_gate(s3, "Does leaving out any write, required read or fact lose?"),
     _make_gate(s14, "Do the reference paths of siblings fail here?", when="set"),
     _make_gate(s15, "Does the request select one row for each thing it speaks of?"),
+    _make_gate(s17, "Does the user tell each hidden fact to an agent that asks for it, and to no other?"),
     _make_gate(s6, "Does right work pass whatever way it was done?"),
     _make_gate(s4, "Is the reference path told from its near misses?"),
     _make_gate(s5, "Is a change that nobody asked for seen?"),
@@ -91,3 +93,10 @@ DECISIONS: dict[str, str] = {
     "F5": "Would a group of attempts hold passes and failures?",
 }
 """Gates of the filters, which look at a set or at rollouts: name and what they ask."""
+
+WHEN: dict[str, When] = {
+    **{name: gate.when for name, gate in GATES.items()},
+    **dict.fromkeys(("W10", "F4"), "set"),
+    **dict.fromkeys(("F1", "F2", "F3", "F5"), "late"),
+}
+"""When each gate is asked: in the repair loop and again in verify, over a whole set, or after the loop. Only the loop sends back."""

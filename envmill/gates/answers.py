@@ -49,6 +49,12 @@ class Answer:
             return f"{told}; by the words of the request it is {self.how}"
         return f"{told}, which no reply shows and no count, sum or extreme of what was read gives"
 
+    def ask(self) -> str:
+        """A neutral question; yes says that the answer is wrong or does not follow."""
+        if self.standing == "outdone":
+            return f"Asked for {self.fact.name!r} after these replies, is the right answer {self.how} rather than {self.fact.value!r}?"
+        return f"Do the replies leave open whether {self.fact.value!r} is the right answer to {self.fact.name!r}?"
+
     def tell(self) -> Json:
         return {"fact": self.fact.name, "value": self.fact.value, "standing": self.standing, "how": self.how}
 

@@ -92,7 +92,7 @@ class Gate(Generic[T]):
     """One admission check."""
 
     name: str
-    """W1 … W13, S1 … S15, F1 … F5."""
+    """W1 … W13, S1 … S17, F1 … F5."""
     lap: Lap
     """Which lap it belongs to."""
     title: str
@@ -183,6 +183,25 @@ def mark(finding: Finding, sealed: bool) -> Finding:
 def gather(gate: str, findings: Sequence[Finding], evidence: Json = None) -> Finding:
     """One finding out of all that a gate has to say: the first, with the others behind it; `kept` where there is none."""
     return replace(findings[0], others=tuple(findings[1:])) if findings else keep(gate, evidence)
+
+
+_WORST: tuple[GateOutcome, ...] = ("error", "dropped", "suspected", "corrected", "cleared", "not_measured", "kept", "not_applicable")
+
+
+def merge_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """One finding for each gate, as the ledger has one row for each: the worst, with all of them in its evidence."""
+    gates: dict[str, list[Finding]] = {}
+    for finding in findings:
+        gates.setdefault(finding.gate, []).append(finding)
+    return tuple(_merge(sorted(found, key=lambda one: _WORST.index(one.outcome))) for found in gates.values())
+
+
+def _merge(found: Sequence[Finding]) -> Finding:
+    if len(found) == 1:
+        return found[0]
+    told = [{"outcome": one.outcome, "reason": one.reason, "detail": one.detail, "evidence": one.evidence} for one in found]
+    detail = "; ".join(dict.fromkeys(one.detail for one in found if one.outcome == found[0].outcome))
+    return replace(found[0], detail=detail, evidence={"findings": told}, seconds=max(one.seconds for one in found))
 
 
 @dataclass

@@ -3,19 +3,37 @@
 from collections.abc import Sequence
 
 from envmill.gates.base import Finding, drop, keep
+from schemas.base import Json
 from schemas.rollout import Rollout
 
 GATE = "F1"
+MOST_FAULTS = 0.2
+"""Share of a scenario's conversations that its user may spoil."""
+_LEAST_FAULTS = 2
+"""One may be chance: of a probe's four attempts two are conversations."""
 
 
 def require_solved(probes: Sequence[Rollout]) -> Finding:
     """A probe that ended in error is no evidence either way; where all did, whoever failed them fails whoever plays."""
+    if fault := find_user_fault(probes):
+        return fault
     judged = [probe for probe in probes if probe.outcome != "error"]
     if not judged:
         return _blame(probes)
     passed = sum(probe.outcome == "pass" for probe in judged)
     seen = {"policy": name_actor(judged[0]), "passed": passed, "attempts": len(judged)}
     return keep(GATE, seen) if passed else drop(GATE, "unsolved", f"0 of {len(judged)} probes of {name_actor(judged[0])} pass", seen)
+
+
+def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
+    """A drop where more than a fifth of the conversations, and not one alone, were spoilt by their simulated user."""
+    talks = [probe for probe in probes if probe.form == "conversation"]
+    faults = [probe for probe in talks if probe.termination == "user_fault"]
+    if len(faults) < _LEAST_FAULTS or len(faults) <= MOST_FAULTS * len(talks):
+        return None
+    words = f"in {len(faults)} of {len(talks)} conversations the simulated user broke its contract, last by: {faults[-1].misstep}"
+    seen: Json = {"conversations": len(talks), "user_faults": len(faults), "last": faults[-1].detail}
+    return drop(GATE, "user_fails", words, seen)
 
 
 def name_actor(rollout: Rollout) -> str:

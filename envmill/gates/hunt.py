@@ -209,7 +209,8 @@ class Hunt:
         if not self.scenario.oracle or (await self.trials.oracle())[0].ending is None:
             return None
         wanted = (await self.trials.oracle())[0].ending
-        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final, self.trials.environment.tables):
+        tables = self.trials.environment.tables
+        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final, tables, self.scenario.verifier):
             return True
         strict = await self.trials.once("strict", self._derive)
         return strict is not None and judge(strict, Ending(ending.initial, ending.final)).outcome == "pass"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from envmill.verifiers.words import normalise
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.database import Column, Table
+from schemas.scenario import Verifier
 
 _MASK = "#"
 _DEPTH = 3
@@ -17,8 +18,10 @@ def outline(initial: Json, final: Json) -> str:
     return canonical_json(_mask(final, masked))
 
 
-def is_same_end(initial: Json, one: Json, other: Json, tables: Sequence[Table] = ()) -> bool:
+def is_same_end(initial: Json, one: Json, other: Json, tables: Sequence[Table] = (), verifier: Verifier | None = None) -> bool:
     """Of tables by their policies, told here anew: what verifiers are measured with shares nothing with what derives them."""
+    if verifier is not None and (verifier.free or verifier.worded):
+        one, other = (_blank_texts(initial, end, verifier) for end in (one, other))
     if one == other:
         return True
     if tables:
@@ -26,10 +29,25 @@ def is_same_end(initial: Json, one: Json, other: Json, tables: Sequence[Table] =
     return outline(initial, one) == outline(initial, other)
 
 
-def is_exempt(tables: Sequence[Table], path: Sequence[str]) -> bool:
-    """Whether a place of the state is a column of which nobody minds the value."""
+def is_exempt(tables: Sequence[Table], path: Sequence[str], verifier: Verifier | None = None) -> bool:
+    """Whether a place of the state is a column whose value nobody minds, or whose text the verifier leaves open."""
+    if verifier is not None and len(path) > 2 and f"{path[0]}.{path[2]}" in (*verifier.free, *verifier.worded):
+        return True
     columns = {(table.name, column.name): column.policy for table in tables for column in table.columns}
     return len(path) > 2 and columns.get((path[0], path[2])) == "exempt"
+
+
+def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
+    """The end with the texts masked that the verifier leaves open, in rows that differ from the start."""
+    settled: dict[str, Json] = dict(final)
+    for place in (*verifier.free, *verifier.worded):
+        table, _, column = place.partition(".")
+        old: Mapping[str, Json] = initial.get(table) or {}
+        settled[table] = {
+            key: {**row, column: _MASK} if row != old.get(key) and (place in verifier.free or row.get(column)) else row
+            for key, row in settled[table].items()
+        }
+    return settled
 
 
 def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Posed
+from envmill.gates.offered import amounts_to
 from envmill.gates.question import Question
 from envmill.gates.s15 import describe_row
-from envmill.gates.sources import list_leaves, read_numbers
+from envmill.gates.sources import Knowledge, list_leaves, read_numbers
 from envmill.gates.trials import list_writes
 from envmill.gates.wishes import Sign, Wish, Wishes, mask_sign
 from envmill.verifiers.words import find_words, normalise
@@ -25,8 +26,17 @@ _GOES_FIRST = re.compile(
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
+_DEMANDS = re.compile(
+    r"\b(?:then|first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)"
+    r"|followed by|finally|lastly|subsequently|thereafter"
+    r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|they)|as soon as"
+    r"|in (?:this|that|the following) order"
+    r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
+)
+"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none."""
 _JOINS = re.compile(
-    r"\b(?:and|then|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon|furthermore|subsequently|thereafter"
+    r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon"
+    r"|furthermore|subsequently|thereafter"
     r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b"
     r"(?: (?:then|also|after that|afterwards|next)\b)?|[;+](?=.*\w)"
 )
@@ -38,7 +48,9 @@ _DEPTH = 2
 
 
 def order_as_asked(subject: Posed, asked: Wishes) -> list[int] | None:
-    """Places of the changes in the order asked for; None where that is the path's own, or where words turn it round."""
+    """Places of the changes in the order asked for; None where none is demanded, where it is the path's own, or words turn it round."""
+    if not _DEMANDS.search(normalise(subject.scenario.request)):
+        return None
     return order_by_sentences(asked) or order_by_words(subject)
 
 
@@ -129,11 +141,16 @@ def _says_more(rival: Wish, one: Wish, shown: set[Sign], told: set[Sign]) -> boo
     return shown < told or (shown == told and rival.place < one.place and rival.call.name != one.call.name)
 
 
-def list_other_amounts(asked: Wishes) -> Iterator[tuple[Wish, Decimal, Decimal]]:
-    """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by."""
+def list_other_amounts(asked: Wishes, there: set[Decimal]) -> Iterator[tuple[Wish, Decimal, Decimal]]:
+    """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by.
+
+    What the sentence says in other words or units, or by what is there, is said.
+    """
     for one in asked.known:
         text = asked.read_on(one)
         said, mine = Counter(number.value for number in read_numbers(text)), list_amounts(one)
+        sentence = Knowledge.of([text], 0)
+        mine -= {number for number in mine - said.keys() if amounts_to(number, sentence, there)}
         if mine <= said.keys() or asked.may_be_elsewhere(one):
             continue
         # Said twice and used once, it is said of something else as well.

@@ -36,6 +36,20 @@ _ARITHMETIC = re.compile(
     r"|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
 )
 """Signs of a calculation of more than one step."""
+_WISHED = re.compile(
+    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|makes?|marks?|sets?"
+    r"|puts?|(?:should|must|ought to"
+    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or"
+    r"|but|for|from|until|till|by"
+    r"|before|at|as|because|since|so|now|today|right|again|please)\b))"
+)
+"""A wish for a state, which follows what it is wished of."""
+_ASKS = re.compile(
+    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|how (?:many|much"
+    r"|long|often|old)|which|who|whose"
+    r"|(?:want|need|like) to know|what)\b"
+)
+"""Words by which a sentence of an errand asks for an answer."""
 EMPTY = frozenset(
     re.findall(
         r"\w+",
@@ -57,7 +71,8 @@ class Question:
     @classmethod
     def of(cls, scenario: Scenario, fact: Fact) -> "Question":
         said = [one for one in split_sentences(scenario.say) if find_told(fact, normalise(one))]
-        text = normalise("\n".join([scenario.request, fact.name, *said]))
+        request = scenario.request if scenario.polarity == "answer" else find_asked(leave_out_wishes(scenario.request))
+        text = normalise("\n".join([request, fact.name, *said]))
         return cls(blank(text, find_told(fact, text)), "".join(re.findall(r"\b[B-HJ-Z]\b", f"{scenario.request} {said}")))
 
     def mark_name(self, name: str) -> Mask:
@@ -169,6 +184,19 @@ class Question:
         for mask in masks:
             whole |= mask
         return whole
+
+
+def leave_out_wishes(request: str) -> str:
+    """The request without what somebody or something is to become: `I want this agent suspended` describes no suspended agent."""
+    return _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request)
+
+
+def find_asked(request: str) -> str:
+    """Sentences of an errand that ask for an answer, each with the one before it, which says of what; all where none asks."""
+    sentences = split_sentences(request)
+    asking = [place for place, sentence in enumerate(sentences) if _ASKS.search(sentence)]
+    kept = sorted({near for place in asking for near in (place - 1, place) if near >= 0})
+    return "\n".join(sentences[place] for place in kept) or request
 
 
 def find_told(fact: Fact, text: str) -> list[Span]:

@@ -9,7 +9,15 @@ from schemas.base import Json, is_array
 from schemas.ledger import ReasonClass
 
 GATE = "S1"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "does_not_construct": "proof",
+    "oracle_fails_to_run": "proof",
+    "oracle_rejected": "proof",
+    "read_rejected": "proof",
+    "not_judged": "proof",
+    "oracle_fails": "proof",
+    "oracle_differs": "proof",
+}
 DECLARED = "refused_reads"
 """Feature of a scenario: places of reads that are meant to be refused, as where the answer is that something is not there."""
 

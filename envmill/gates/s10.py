@@ -1,46 +1,74 @@
 """S10: text and structure agree: every date, amount and reference of the request is one of the world it speaks of."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
 from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.base import Finding, Means, Posed, drop, gather
 from envmill.gates.likeness import is_same_end
+from envmill.gates.offered import amounts_to, has_units, is_converted
 from envmill.gates.order import list_other_amounts, list_unasked, order_as_asked
 from envmill.gates.s15 import describe_row, list_targets
 from envmill.gates.sources import COUNTED, Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
 from envmill.gates.trials import Attempt, Trials, list_writes
 from envmill.gates.wishes import Wishes
+from envmill.verifiers.dates import Day
 from envmill.verifiers.numbers import find_numbers
-from envmill.verifiers.words import normalise
+from envmill.verifiers.words import Span, normalise
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE
 
 GATE = "S10"
-CODES: Mapping[str, ReasonClass] = {}
+Contradiction = tuple[str, str, str]
+"""Reason code, words, question."""
+CODES: Mapping[str, ReasonClass] = {
+    "unknown_amount": "suspicion",
+    "unknown_date": "suspicion",
+    "unknown_reference": "suspicion",
+    "wrong_weekday": "suspicion",
+    "wrong_count": "suspicion",
+    "wrong_order": "suspicion",
+    "another_amount": "suspicion",
+    "unasked_change": "suspicion",
+}
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
 _ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
+_QUANTITY = re.compile(r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|KWH|GB|MB|TB)")
+"""Amounts, hours and ordinals in capitals, which name nothing."""
+_BEFORE = re.compile(
+    r"\b(?:at (?:least|most)|(?:no|not) (?:more|less|fewer|later|earlier) than|(?:more|less|fewer|under|over|above"
+    r"|below|older|younger) than"
+    r"|under|over|above|below|up to|between|about|around|roughly|approximately|some|within|until|till|since|from|by|than)\s[$€£]?$"
+    r"|\d\s?(?:to|and|or|–|-)\s?[$€£]?$"
+)
+_AFTER = re.compile(
+    r"^[$€£]?[\d.,]+\s?(?:[ap]\.?m\b|o'clock|hrs\b|(?:to|or|–|-)\s?\d|(?:\w+ )?(?:more|less|fewer|extra|additional"
+    r"|further|times|or so|ago|years old)\b"
+    r"|(?:minutes?|hours?|days?|weeks?|months?|years?|nights?)(?:'|\b))"
+)
+_BESIDE = 24
+"""Characters beside a number that say how it is meant."""
 _NEAR = 400
 """Days from the clock within which a date may be one that the user has in mind."""
 
 
 async def look(subject: Posed, means: Means) -> Finding:
-    """Contradictions are dropped; what is only found somewhere in the state is told."""
+    """Contradictions are suspected, all of them; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
     asked = Wishes.of(subject)
-    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *list_mismatches(asked)]
+    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *list_mismatches(asked, near.numbers)]
     found += await list_disorder(subject, means, asked)
-    if found:
-        code, words = found[0]
-        return drop(GATE, code, words, [{"contradiction": each, "what": what} for each, what in found])
+    evidence: Json = [{"contradiction": each, "what": what} for each, what, _ in found]
     loose = sorted(str(one) for one in list_amounts(subject) if one not in near.numbers)
-    return keep(GATE, {"found_in_state_only": loose})
+    findings = [replace(drop(GATE, code, words, evidence), question=question) for code, words, question in found]
+    return gather(GATE, findings, {"found_in_state_only": loose})
 
 
 async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Knowledge]:
@@ -65,8 +93,8 @@ async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Kno
     return near, far
 
 
-def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[tuple[str, str]]:
-    """(reason code, words) for what the request says and nothing else knows."""
+def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[Contradiction]:
+    """What the request says and nothing else knows."""
     request, scenario = subject.scenario.request, subject.scenario
     if not scenario.oracle:
         return
@@ -77,23 +105,37 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
     unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
+        question = (
+            f"Does the request ask for an amount of {number}{f' where {_join(unsaid)} was used' if unsaid else ', which was not used'}?"
+        )
         if number not in far.numbers and not _is_part(number, far):
-            yield "unknown_amount", f"the request says {number}, which nothing in the world or on the reference path is{instead}"
-        elif unsaid and not described.holds(float(number)) and not _is_part(number, described):
-            yield "unknown_amount", f"the request says {number}, which nothing that is acted on has{instead}"
+            if not (has_units(request) and is_converted(number, near.numbers)):
+                yield (
+                    "unknown_amount",
+                    f"the request says {number}, which nothing in the world or on the reference path is{instead}",
+                    question,
+                )
+            continue
+        is_described = not unsaid or described.holds(float(number)) or _is_part(number, described)
+        if number in far.numbers and not is_described and not _explains(number, unsaid, request, near):
+            yield "unknown_amount", f"the request says {number}, which nothing that is acted on has{instead}", question
     for day in read_dates(request):
         said = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
-        if said not in far.dates and not _is_near(said, scenario.clock):
-            yield "unknown_date", f"the request says {said}, far from the clock and found nowhere else"
-        elif said not in far.dates and any(_is_date(leaf) for call in writes for leaf in list_leaves(call.arguments)):
-            yield "unknown_date", f"the request says {said}; the reference path uses another date"
+        question = f"Does the request ask for something on {said} that was done for another date?"
+        if said in far.dates or _turn_round(said) in far.dates:
+            continue
+        if not _is_near(said, scenario.clock):
+            yield "unknown_date", f"the request says {said}, far from the clock and found nowhere else", question
+        elif any(_is_date(leaf) for call in writes for leaf in list_leaves(call.arguments)):
+            yield "unknown_date", f"the request says {said}; the reference path uses another date", question
     for reference in _REFERENCE.findall(request):
-        if reference.casefold() not in far.normal and not _stands_in(reference, far):
-            yield "unknown_reference", f"the request names {reference}, which is nowhere in the state or on the reference path"
+        if reference.casefold() not in far.normal and not _stands_in(reference, far) and not _QUANTITY.fullmatch(reference):
+            question = f"Does the request name {reference!r} as something that has to be there to do what it asks?"
+            yield "unknown_reference", f"the request names {reference}, which is nowhere in the state or on the reference path", question
 
 
-async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[tuple[str, str]]:
-    """Wishes in another order than the reference path carries them out in, where the order asked for is refused or ends elsewhere."""
+async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[Contradiction]:
+    """Wishes in another order than the reference path carries them out in, where words demand it and it is refused or ends elsewhere."""
     oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject, wishes), list_writes(subject)
     if asked is None:
         return []
@@ -102,18 +144,24 @@ async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[tu
     attempt = Attempt("as asked", (*reads, *(oracle[place] for place in asked)), trials.last_words())
     (trial,) = await trials.once("as_asked", lambda: trials.play([attempt]))
     right = (await trials.oracle())[0].ending
-    if trial.ending is None or right is None or is_same_end(right.initial, trial.ending.final, right.final, subject.environment.tables):
+    if trial.ending is None or right is None:
+        return []
+    if is_same_end(right.initial, trial.ending.final, right.final, subject.environment.tables, subject.scenario.verifier):
         return []
     names = ", ".join(oracle[place].name for place in asked)
-    return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere")]
+    question = f"Does the request demand that these changes be made in this order: {names}?"
+    return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere", question)]
 
 
-def list_mismatches(asked: Wishes) -> Iterator[tuple[str, str]]:
-    """(reason code, words) for changes that no sentence asks for, or whose sentence says another amount."""
-    for wish, used, said in list_other_amounts(asked):
-        yield "another_amount", f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
+def list_mismatches(asked: Wishes, there: set[Decimal]) -> Iterator[Contradiction]:
+    """Changes that no sentence asks for, or whose sentence says another amount."""
+    for wish, used, said in list_other_amounts(asked, there):
+        words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
+        text = asked.texts[wish.sentence].text.strip()
+        yield "another_amount", words, f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?"
     for wish in list_unasked(asked):
-        yield "unasked_change", f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change"
+        words = f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change"
+        yield "unasked_change", words, f"Is {wish.call.name} with {wish.call.arguments} something that the request does not ask for?"
 
 
 def describe_targets(subject: Posed) -> Knowledge:
@@ -125,32 +173,78 @@ def describe_targets(subject: Posed) -> Knowledge:
     return described
 
 
-def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[tuple[str, str]]:
-    """(reason code, words) for what the request says against itself or against the calendar."""
+def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[Contradiction]:
+    """What the request says against itself or against the calendar."""
     text = normalise(subject.scenario.request)
     for day in read_dates(subject.scenario.request):
         named = _WEEKDAY.search(text[: day.span[0]])
-        if named and date(day.year or far.year, day.month, day.day).weekday() != _WEEKDAYS.index(named[1]):
-            yield "wrong_weekday", f"{day.year or far.year}-{day.month:02d}-{day.day:02d} is no {named[1]}"
+        # Without a year the nearest such day is meant, which may lie in the next year or the last one.
+        years = [day.year] if day.year else [far.year, *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject))]
+        if named and all(_find_weekday(year, day) != _WEEKDAYS.index(named[1]) for year in years):
+            said = f"{years[0]}-{day.month:02d}-{day.day:02d}"
+            yield "wrong_weekday", f"{said} is no {named[1]}", f"Does the request call {said} a {named[1].capitalize()}?"
     counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
     if counted:
         wanted = int(find_numbers(counted[1])[0].value)
         steps = len(list_writes(subject)) + len(subject.scenario.verifier.facts)
         if items and items != wanted:
-            yield "wrong_count", f"the request speaks of {counted[0]} and lists {items}"
+            yield (
+                "wrong_count",
+                f"the request speaks of {counted[0]} and lists {items}",
+                f"Does the request list {items} wishes as {counted[0]}?",
+            )
         elif subject.scenario.oracle and steps < wanted:
-            yield "wrong_count", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}"
+            question = f"Does the request ask for {wanted} different changes or answers?"
+            yield "wrong_count", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}", question
 
 
 def list_amounts(subject: Posed) -> set[Decimal]:
     """Numbers of the request in digits; one in words may be anything (`one more thing`)."""
     text = strip_numbering(subject.scenario.request)
-    return {one.value for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))}
+    digits = [one for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))]
+    return {one.value for one in digits if not one.percent and not _is_measured(text, one.span)}
+
+
+def _is_measured(text: str, span: Span) -> bool:
+    """A limit, an hour, an end of a range or a step is no amount that anybody books: `at most 20`, `at 9 am`, `3 to 5`, `2 more`."""
+    before, after = text[max(0, span[0] - _BESIDE) : span[0]], text[span[0] : span[1] + _BESIDE]
+    return _BEFORE.search(before) is not None or _AFTER.search(after) is not None
 
 
 def list_said(request: str) -> set[Decimal]:
     """Numbers the request says, in whatever spelling."""
     return {one.value for one in read_numbers(request)}
+
+
+def _explains(number: Decimal, unsaid: Sequence[Decimal], request: str, near: Knowledge) -> bool:
+    """Whether what the path uses and the request does not say follows from this number by its words or in another unit."""
+    said = Knowledge(near.year, normal=normalise(request), plain=request, numbers={number})
+    return all(amounts_to(one, said, near.numbers - set(unsaid)) for one in unsaid)
+
+
+def _turn_round(day: str) -> str:
+    """Day and month the other way round, as 03/04 is read elsewhere."""
+    year, month, number = day.split("-")
+    return f"{year}-{number}-{month}"
+
+
+def _find_weekday(year: int, day: Day) -> int:
+    try:
+        return date(year, day.month, day.day).weekday()
+    except ValueError:
+        return -1
+
+
+def _is_close(day: Day, year: int, subject: Posed) -> bool:
+    """Whether this year's such day is nearer to the clock than half a year."""
+    try:
+        return abs(date(year, day.month, day.day) - date.fromisoformat(subject.scenario.clock[:10])) <= timedelta(days=183)
+    except ValueError:
+        return False
+
+
+def _join(numbers: Sequence[Decimal]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _is_part(number: Decimal, far: Knowledge) -> bool:

@@ -12,7 +12,11 @@ from schemas.base import Json
 from schemas.ledger import ReasonClass
 
 GATE = "S11"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "verdict_differs": "proof",
+    "end_differs": "proof",
+    "reply_differs": "proof",
+}
 
 ATTACKS = ("random_valid", "read_everything")
 """One that writes and one that talks."""

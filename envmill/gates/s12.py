@@ -3,18 +3,21 @@
 ends: nothing, mutants, steps left out, tampering, attacks, deeds put into the right path ─► criteria never false ─► vacuous
 """
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
 from envmill.gates.attempts import pick
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark
+from envmill.gates.base import Finding, Means, Posed, drop, gather, mark
 from envmill.gates.column_policies import find_exempt_wish, list_altered, list_chance
+from envmill.gates.likeness import is_exempt
 from envmill.gates.s3 import plan_omissions
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
+from envmill.gates.sources import list_leaves
 from envmill.gates.trials import Trials
 from envmill.verifiers.ending import Deed, Ending
-from envmill.verifiers.pattern import ANY, EXEMPT, NEAR, ROW, TEXT
+from envmill.verifiers.pattern import ANY, EXEMPT, FILLED, NEAR, ROW, TEXT, WORDS
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.ledger import ReasonClass
@@ -22,11 +25,26 @@ from schemas.rollout import Verdict
 from schemas.scenario import LEFT_ALONE, CallPattern, Check, Predicate, Scenario, Verifier
 
 GATE = "S12"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "no_goal": "proof",
+    "no_criterion": "proof",
+    "unknown_tool": "proof",
+    "unasked_column": "proof",
+    "vacuous_criterion": "proof",
+    "exempt_wish": "suspicion",
+    "weighs_too_much": "suspicion",
+    "undemanded_fact": "suspicion",
+}
 
 MOST_WEIGHT = 0.25
 """Share of one goal or fact where there are four or more."""
 _SAMPLES: dict[str, Json] = {"string": "x", "number": 1, "boolean": True, "null": None, "array": [], "object": {}}
+
+_ASKED = re.compile(
+    r"(?i)\?|\b(?:tell|told|let (?:me|us|them|him|her) know|say|confirm|report|answer|write back|send|name|explain"
+    r"|which|what|how|who|when|where)\b"
+)
+"""Words by which somebody asks to be told something."""
 
 Criterion = tuple[str, str]
 """Component and name."""
@@ -35,13 +53,19 @@ Criterion = tuple[str, str]
 async def look(subject: Posed, means: Means) -> Finding:
     """What can be read off the verifier first, then the ends: all of them, since one at which a criterion is false clears it."""
     scenario = subject.scenario
-    if fault := find_lack(scenario) or find_weight(scenario.verifier) or find_stranger(subject):
-        parts: Json = scenario.verifier.model_dump(exclude={"frame"})
+    parts: Json = scenario.verifier.model_dump(exclude={"frame"})
+    if fault := find_lack(scenario) or find_stranger(subject):
         return drop(GATE, *fault, {"polarity": scenario.polarity, "verifier": parts})
+    suspicions = [
+        replace(drop(GATE, *fault, {"verifier": parts}), question=f"Is it wrong that so much of the reward rests on one part: {fault[1]}?")
+        for fault in [find_weight(scenario.verifier)]
+        if fault
+    ]
     tables = subject.environment.tables
     right = (await Trials.of(subject, means).oracle())[0].ending if tables and scenario.oracle else None
     if right and (fault := find_exempt_wish(tables, scenario, right)):
-        return drop(GATE, *fault, [table.model_dump() for table in tables])
+        asked = f"Does the request ask for this, so that another value would be wrong: {fault[1]}?"
+        suspicions.append(replace(drop(GATE, *fault, [table.model_dump() for table in tables]), question=asked))
     if right and (unasked := await find_unasked(subject, means, right)):
         place, sealed = unasked
         words = f"it passes although {place} is another value than the reference path wrote"
@@ -57,17 +81,37 @@ async def look(subject: Posed, means: Means) -> Finding:
     evidence: Json = {"vacuous": vacuous, "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())}}
     if chance := list_chance(tables, scenario.verifier):
         evidence["hard_by_chance"] = chance
+    found = [*suspicions, *list_undemanded(subject)]
     if vacuous:
-        return drop(GATE, "vacuous_criterion", f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played", evidence)
-    return keep(GATE, evidence)
+        words = f"{vacuous[0][0]} {vacuous[0][1]!r} is true at every end that was played"
+        found.insert(0, drop(GATE, "vacuous_criterion", words, evidence))
+    return gather(GATE, found, evidence)
+
+
+def list_undemanded(subject: Posed) -> Iterator[Finding]:
+    """Facts that neither the request nor the policy document seems to ask for: under `achieve` where nobody wants to be told anything,
+    under `refuse` the texts of records."""
+    scenario, policy = subject.scenario, subject.environment.policy_document
+    if scenario.polarity == "achieve":
+        facts = [] if _ASKED.search(f"{scenario.request}\n{policy}") else scenario.verifier.facts
+    else:
+        texts = {leaf for leaf in list_leaves(scenario.initial_state) if isinstance(leaf, str) and " " in leaf}
+        facts = [fact for fact in scenario.verifier.facts if scenario.polarity == "refuse" and fact.kind == "text" and fact.value in texts]
+    for fact in facts:
+        words = f"the verifier demands that the user is told {fact.value!r} ({fact.name})"
+        told = f"telling the user {fact.value!r} ({fact.name})"
+        question = f"Can the agent meet the request, the rules and the policy document in full without {told}?"
+        yield replace(drop(GATE, "undemanded_fact", words, fact.model_dump()), question=question)
 
 
 async def find_unasked(subject: Posed, means: Means, right: Ending) -> tuple[str, bool] | None:
     """A place that the reference path wrote, whose column is not exempt, and where any value passes, and whether the probe is sealed."""
     trials = Trials.of(subject, means)
     other = (await trials.elsewhere()).ending
+    verifier = subject.scenario.verifier
     altered = list(list_altered(subject.environment.tables, right, other)) if other else []
-    for (place, final), sealed in sorted(means.deal(altered), key=lambda probe: probe[1]):
+    asked = [(place, final) for place, final in altered if not is_exempt((), place.split("."), verifier)]
+    for (place, final), sealed in sorted(means.deal(asked), key=lambda probe: probe[1]):
         if (await trials.judge(replace(right, final=final))).outcome == "pass":
             return place, sealed
     return None
@@ -179,6 +223,8 @@ def fill(pattern: Json) -> Json:
             return _SAMPLES.get(str(pattern[ANY]))
         if pattern.keys() in ({EXEMPT}, {TEXT}, {NEAR}):
             return pattern.get(TEXT, pattern.get(NEAR, [None])[0])
+        if pattern.keys() in ({WORDS}, {FILLED}):
+            return pattern.get(WORDS, ["x"])[0]
         return "x" if pattern.keys() == {ROW} else {name: fill(value) for name, value in pattern.items()}
     return [fill(one) for one in pattern] if is_array(pattern) else pattern
 

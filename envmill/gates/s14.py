@@ -10,7 +10,10 @@ from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE, Scenario
 
 GATE = "S14"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "sibling_passes": "proof",
+    "repeats_sibling": "proof",
+}
 
 _MOST = 12
 """Siblings looked at, those next in number first."""

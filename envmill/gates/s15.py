@@ -5,11 +5,12 @@ twin rows, existing and injected ───────────────�
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
+from envmill.gates.base import Finding, Means, Posed, drop, gather, pass_by
+from envmill.gates.distinguishing import tell_apart
 from envmill.gates.near_misses import find_targets
 from envmill.gates.sources import Knowledge, list_leaves, list_told, read_day
 from envmill.gates.trials import Attempt, Trials, list_writes
@@ -19,7 +20,11 @@ from schemas.environment import Call
 from schemas.ledger import ReasonClass
 
 GATE = "S15"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "wrong_referent": "suspicion",
+    "ambiguous_referent": "suspicion",
+    "untouched_referent": "suspicion",
+}
 
 _EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to")
 _LETTERS = {"A": r"(?<=[a-z\d] )A\b", "I": r"(?<=[a-z\d] )I(?=[.,;:!?)\n]|$)"}
@@ -30,6 +35,8 @@ _TELLING = "0123456789-"
 """Letters that a name has rather than a word."""
 _MOST = 40
 """Rivals played."""
+_ASKED = 6
+"""Rows that a question names."""
 
 Said = frozenset[tuple[str, str]]
 """(dotted field, value) pairs of a row that the request says."""
@@ -64,15 +71,57 @@ async def look(subject: Posed, means: Means) -> Finding:
     stock, told = read_world(subject)
     rivals = [rival for target in targets for rival in find_rivals(target, targets, stock, told)]
     rivals += [rival for target in targets for rival in find_strangers(target, targets, subject, stock, told)]
+    rivals = leave_out_distinct(rivals, stock, told)
     taken = await find_taken(subject, means, rivals)
-    if taken:
-        worst = next((rival for rival in taken if rival.better), taken[0])
-        return drop(GATE, "wrong_referent" if worst.better else "ambiguous_referent", describe(worst), [show(rival) for rival in taken])
-    if forgotten := find_forgotten(targets, subject, stock, told):
-        row, said = forgotten[0]
-        return drop(GATE, "untouched_referent", f"the request speaks of {row} ({said}), and no change is about it", forgotten)
+    forgotten = find_forgotten(targets, subject, stock, told)
+    found = [suspect(ours, stock) for target in targets if (ours := [rival for rival in taken if rival.target is target])]
+    found += [suspect_forgotten(row, said, forgotten) for row, said in forgotten]
     unsaid = [f"{target.collection}.{target.key}" for target in targets if not target.said]
-    return keep(GATE, {"targets": [f"{each.collection}.{each.key}" for each in targets], "nothing_said_of": unsaid, "tried": len(rivals)})
+    evidence: Json = {"targets": [f"{each.collection}.{each.key}" for each in targets], "nothing_said_of": unsaid, "tried": len(rivals)}
+    return gather(GATE, sorted(found, key=lambda one: one.reason != "wrong_referent"), evidence)
+
+
+def suspect(rivals: Sequence[Rival], stock: Stock) -> Finding:
+    """What stands against one target: every row that fits as well."""
+    worst = next((rival for rival in rivals if rival.better), rivals[0])
+    reason, target = "wrong_referent" if worst.better else "ambiguous_referent", worst.target
+    finding = drop(GATE, reason, describe(worst), [show(rival) for rival in rivals])
+    keys = [target.key, *dict.fromkeys(rival.key for rival in rivals)][:_ASKED]
+    rows = "; ".join(f"{key} ({tell_row(stock, target.collection, key)})" for key in sorted(keys))
+    question = f"Does the request leave open which of these {target.collection} is meant where {target.argument} is needed: {rows}?"
+    if worst.better:
+        start = f"Of these {target.collection}, is any meant by the request rather than {target.key}"
+        question = f"{start}, where {target.argument} is needed: {rows}?"
+    return replace(finding, question=question)
+
+
+def suspect_forgotten(row: str, said: str, forgotten: Sequence[tuple[str, str]]) -> Finding:
+    finding = drop(
+        GATE, "untouched_referent", f"the request speaks of {row} ({said}), and no change is about it", [list(one) for one in forgotten]
+    )
+    return replace(finding, question=f"Does the request ask for a change of, or with, {said!r} ({row})?")
+
+
+def tell_row(stock: Stock, collection: str, key: str) -> str:
+    """What a reader sees of a row, in a line."""
+    return ", ".join(
+        f"{name} {value}" for name, value in describe_row(stock, collection, key, 1) if name != "key" and value not in ("", None)
+    )[:300]
+
+
+def leave_out_distinct(rivals: Sequence[Rival], stock: Stock, told: Knowledge) -> list[Rival]:
+    """Without those that a superlative, a negation or a word of a longer text tells from their target."""
+
+    def read(collection: str, key: str) -> dict[str, Json]:
+        return dict(describe_row(stock, collection, key, _DEPTH))
+
+    kept: list[Rival] = []
+    for rival in rivals:
+        target = rival.target
+        alike = [read(target.collection, one.key) for one in rivals if one.target is target]
+        if not tell_apart(read(target.collection, target.key), read(target.collection, rival.key), alike, told.normal):
+            kept.append(rival)
+    return kept
 
 
 def list_targets(subject: Posed) -> list[Target]:
@@ -92,6 +141,9 @@ def read_world(subject: Posed) -> tuple[Stock, Knowledge]:
 def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowledge) -> Iterator[Rival]:
     """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
     meant = {each.key for each in targets}
+    # What is said of a row that another change is about by a reference is said for that change; with nothing said of this one, all of it.
+    elsewhere = [] if target.said else [each for each in targets if each.place != target.place]
+    meant |= {key for each in elsewhere for key in reach(stock, each.collection, each.key, _DEPTH)}
     for key in stock.rows[target.collection]:
         if key not in meant:
             said = find_said(stock, target.collection, key, told)
@@ -122,7 +174,13 @@ def is_led_to(target: Target, targets: list[Target], subject: Posed, stock: Stoc
 def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> list[tuple[str, str]]:
     """Rows that the user calls by a name no other row bears, that lie beside the targets, and that no write leads to."""
     reached = {key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)}
-    used = {str(leaf) for place in list_writes(subject) for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
+    writes = list_writes(subject)
+    looked = {
+        str(leaf) for place, call in enumerate(subject.scenario.oracle) if place not in writes for leaf in list_leaves(call.arguments)
+    }
+    # Who is spoken of since a record of theirs is looked up is not forgotten.
+    reached |= {key for one in looked if (home := stock.find_home(one)) for key in list(reach(stock, home, one, _DEPTH))[1:]}
+    used = {str(leaf) for place in writes for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
     spoken = normalise("\n".join(str(value) for each in targets for _, value in describe_row(stock, each.collection, each.key, _DEPTH)))
     forgotten: list[tuple[str, str]] = []
     for collection in sorted({target.collection for target in targets}):

@@ -11,7 +11,12 @@ from schemas.rollout import Verdict
 from schemas.scenario import Verifier
 
 GATE = "S2"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "environment_fails": "proof",
+    "do_nothing_paid": "proof",
+    "attack_passes": "proof",
+    "attack_paid": "proof",
+}
 
 BEST, MEAN = 0.25, 0.15
 """The attack threshold."""

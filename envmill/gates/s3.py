@@ -17,7 +17,10 @@ from schemas.rollout import Verdict
 from schemas.scenario import CallPattern, Change, Fact
 
 GATE = "S3"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "superfluous_*": "proof",
+    "unseen_change": "proof",
+}
 
 
 async def look(subject: Posed, means: Means) -> Finding:
@@ -61,7 +64,7 @@ async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
     changes, elsewhere = diff_states(right.initial, right.final), diff_states(other.initial, other.final)
     made = {tuple(change.path[:-1]) for change in elsewhere if change.op == "add"}
     sure = [one for one in changes if len(one.path) > 1 and (one in elsewhere or (one.op == "add" and tuple(one.path[:-1]) in made))]
-    sure = [one for one in sure if not is_exempt(trials.environment.tables, one.path)]
+    sure = [one for one in sure if not is_exempt(trials.environment.tables, one.path, trials.scenario.verifier)]
     ends = [apply_changes(right.initial, [each for each in changes if each is not change]) for change in sure]
     return [(change, await trials.judge(replace(right, final=end))) for change, end in zip(sure, ends, strict=True)]
 

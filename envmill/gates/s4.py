@@ -15,9 +15,13 @@ from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.database import Table
 from schemas.ledger import ReasonClass
+from schemas.scenario import Verifier
 
 GATE = "S4"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "not_judged": "proof",
+    "mutants_survive": "proof",
+}
 KILLED = 0.9
 
 Fate = Literal["killed", "survived", "equivalent", "refused", "error"]
@@ -66,25 +70,24 @@ async def list_mutants(subject: Posed, means: Means) -> list[Mutant]:
     played = await trials.once(f"{means.probes} mutants", lambda: trials.play(attempts))
     right = (await trials.oracle())[0]
     tables = subject.environment.tables
-    return [Mutant(attempt, trial, find_fate(attempt, trial, right, tables)) for attempt, trial in zip(attempts, played, strict=True)]
+    return [
+        Mutant(attempt, trial, find_fate(attempt, trial, right, tables, subject.scenario.verifier))
+        for attempt, trial in zip(attempts, played, strict=True)
+    ]
 
 
-def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Table] = ()) -> Fate:
+def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Table] = (), verifier: Verifier | None = None) -> Fate:
     """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the same end up to chance is none."""
     if trial.verdict.outcome == "error" or trial.ending is None or right.ending is None:
         return "error"
     if attempt.label != "wrong_words":
         if trial.replies[attempt.place].outcome != "ok":
             return "refused"
+        one, other = trial.ending.final, right.ending.final
         # What dies is not looked at for likeness in full: that costs more than playing it.
-        alike = is_same_end if trial.verdict.outcome == "pass" else is_identical_end
-        if alike(trial.ending.initial, trial.ending.final, right.ending.final, tables):
+        if one == other or (trial.verdict.outcome == "pass" and is_same_end(trial.ending.initial, one, other, tables, verifier)):
             return "equivalent"
     return "survived" if trial.verdict.outcome == "pass" else "killed"
-
-
-def is_identical_end(_: Json, one: Json, other: Json, tables: Sequence[Table]) -> bool:  # noqa: ARG001
-    return one == other
 
 
 def show(mutant: Mutant) -> Json:

@@ -12,9 +12,13 @@ from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
+from schemas.scenario import Verifier
 
 GATE = "S5"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "not_judged": "proof",
+    "collateral_unseen": "proof",
+}
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,11 @@ async def judge_tampered(subject: Posed, means: Means) -> list[tuple[Tampering, 
         return []
 
     async def judge_all() -> list[tuple[Tampering, Verdict]]:
-        dealt = means.deal(list(tamper(ending.initial, ending.final, subject.environment.tables)))
-        return [(replace(each, sealed=sealed), await trials.judge(replace(ending, final=each.final))) for each, sealed in dealt]
+        tampered = tamper(ending.initial, ending.final, subject.environment.tables, subject.scenario.verifier)
+        judged = list[tuple[Tampering, Verdict]]()
+        for each, sealed in means.deal(list(tampered)):
+            judged.append((replace(each, sealed=sealed), await trials.judge(replace(ending, final=each.final))))
+        return judged
 
     return await trials.once(f"{means.probes} tampered", judge_all)
 
@@ -80,7 +87,9 @@ async def look_without_oracle(subject: Posed, means: Means) -> Finding:
     return skip(GATE, "no_oracle", detail, {"seen": seen[:20], "missed": missed[:20]})
 
 
-def tamper(initial: dict[str, Json], final: dict[str, Json], tables: Sequence[Table] = ()) -> Iterator[Tampering]:
+def tamper(
+    initial: dict[str, Json], final: dict[str, Json], tables: Sequence[Table] = (), verifier: Verifier | None = None
+) -> Iterator[Tampering]:
     """Per collection: an untouched row changed, an untouched row gone, a row more, and an untouched field of a changed row."""
     for name, value in final.items():
         rows, before = read_rows(value), read_rows(initial.get(name))
@@ -92,7 +101,7 @@ def tamper(initial: dict[str, Json], final: dict[str, Json], tables: Sequence[Ta
             yield Tampering(f"{name}.{key} is gone", {**final, name: _without(value, key)})
             yield Tampering(f"{name} has a row more", {**final, name: _with(value, f"{key}_again", rows[key])})
         for key in touched[:1]:
-            spared = [column for column in rows[key] if is_exempt(tables, (name, key, column))]
+            spared = [column for column in rows[key] if is_exempt(tables, (name, key, column), verifier)]
             yield from _change_row(final, name, key, before, spared)
         if not rows and not is_object(value) and not is_array(value):
             yield Tampering(f"{name} is another value", {**final, name: _alter(value)})

@@ -12,11 +12,13 @@ from envmill.gates.trials import Attempt, Trials, tell_reply
 from envmill.gates.widening import widen
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
-from schemas.database import Table
 from schemas.ledger import ReasonClass
 
 GATE = "S6"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "refuses_*": "proof",
+    "oracle_rests_on_chance": "proof",
+}
 
 Fate = Literal["passed", "refused", "elsewhere", "not_so"]
 
@@ -32,7 +34,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     if finding := await look_elsewhere(subject, means):
         return finding
     played = sorted(await play_detours(trials, right, means), key=lambda pair: pair[0].sealed)
-    fates = [(attempt, trial, find_fate(attempt, trial, right, subject.environment.tables)) for attempt, trial in played]
+    fates = [(attempt, trial, find_fate(attempt, trial, right, subject)) for attempt, trial in played]
     refused = [(attempt, trial) for attempt, trial, fate in fates if fate == "refused"]
     if refused:
         attempt, trial = refused[0]
@@ -71,13 +73,13 @@ async def play_detours(trials: Trials, right: Trial, means: Means) -> list[tuple
     return await trials.once(f"{means.probes} detours", play_all)
 
 
-def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Table]) -> Fate:
+def find_fate(attempt: Attempt, trial: Trial, right: Trial, subject: Posed) -> Fate:
     """Whether right work was refused. A slip that was not refused by the program is none."""
     if trial.ending is None or right.ending is None:
         return "not_so"
     if not _went_as_planned(attempt, trial):
         return "not_so"
-    if not is_same_end(trial.ending.initial, trial.ending.final, right.ending.final, tables):
+    if not is_same_end(trial.ending.initial, trial.ending.final, right.ending.final, subject.environment.tables, subject.scenario.verifier):
         return "elsewhere"
     if trial.verdict.outcome == "pass":
         return "passed"

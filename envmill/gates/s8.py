@@ -6,33 +6,41 @@ all replies ─────────────► does what is to be told f
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Literal
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.answers import judge_answers
-from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.base import Finding, Means, Posed, drop, gather, skip
+from envmill.gates.offered import amounts_to, is_listed, is_relative, is_written_otherwise
 from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
-from envmill.gates.trials import Trials
+from envmill.gates.trials import Attempt, Trials
 from envmill.gates.wishes import Wishes
 from envmill.verifiers.words import split_words
 from schemas.base import Json, is_array, is_object
 from schemas.ledger import ReasonClass
 
 GATE = "S8"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "unseen_id": "proof",
+    "underivable_argument": "suspicion",
+    "wrong_answer": "suspicion",
+    "underivable_answer": "suspicion",
+}
 
-Source = Literal["told", "seen", "default", "unknown", "nowhere"]
+Source = Literal["told", "seen", "listed", "narrows", "default", "unknown", "nowhere"]
 
 _DAY_WORDS = re.compile(
     r"\b(today|tonight|tomorrow|yesterday|now|next|following|later|days?|weeks?|months?|fortnight|end of"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|weekend|earlier|postponed?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thur?s?|fri|sat|sun)\b"
 )
 _MOST_WORDS = 0.6
 """Share of a longer text's words that have to be known for the text to be somebody's own summary."""
+_LETTERS = 2
+"""Letters of a key that somebody comes to who knows its number."""
 
 
 @dataclass(frozen=True)
@@ -47,24 +55,63 @@ class Argument:
 
 
 async def look(subject: Posed, means: Means) -> Finding:
-    """Ids first: an id out of nowhere is a lookup that is missing."""
+    """Ids first: an id out of nowhere is a lookup that is missing, and the replies of the replay show it."""
     scenario = subject.scenario
     if not scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path whose arguments could be traced.")
-    arguments = await trace(subject, means)
+    arguments = await find_narrowing(subject, means, await trace(subject, means))
     lost = [each for each in arguments if each.source == "nowhere"]
     unknown = [tell(each) for each in arguments if each.source == "unknown"]
-    if lost:
-        keys = Stock.of(scenario.initial_state)
-        hidden = next((each for each in lost if keys.find_home(each.value)), None)
-        worst, reason = (hidden, "unseen_id") if hidden else (lost[0], "underivable_argument")
-        words = f"call {worst.place + 1}, {worst.tool}: nobody said {worst.name} = {worst.value!r}, and no reply before it shows it"
-        return drop(GATE, reason, words, {"nowhere": [tell(each) for each in lost], "unknown": unknown})
+    keys, said = Stock.of(scenario.initial_state), "\n".join(list_told(scenario))
+    hidden = [each for each in lost if keys.find_home(each.value) and not is_hinted(each.value, said)]
+    evidence: Json = {"nowhere": [tell(each) for each in lost], "unknown": unknown}
+    found = [drop(GATE, "unseen_id", describe(each), evidence) for each in hidden]
+    found += [
+        replace(drop(GATE, "underivable_argument", describe(each), evidence), question=ask(each)) for each in lost if each not in hidden
+    ]
     answers = await judge_answers(subject, means)
     told: list[Json] = [each.tell() for each in answers]
-    if wrong := next((each for each in answers if each.standing in ("outdone", "underivable")), None):
-        return drop(GATE, "wrong_answer" if wrong.standing == "outdone" else "underivable_answer", wrong.words, told)
-    return keep(GATE, {"arguments": len(arguments), "unknown": unknown, "answers": told})
+    reasons = {"outdone": "wrong_answer", "underivable": "underivable_answer"}
+    wrong = [each for each in answers if each.standing in reasons]
+    found += [replace(drop(GATE, reasons[each.standing], each.words, told), question=each.ask()) for each in wrong]
+    return gather(GATE, found, {"arguments": len(arguments), "unknown": unknown, "answers": told})
+
+
+async def find_narrowing(subject: Posed, means: Means, arguments: Sequence[Argument]) -> list[Argument]:
+    """An unknown filter of a look-up is no fault where the look-up is answered without it, too: it only makes the reply shorter."""
+    tools = {tool.name: tool for tool in subject.environment.tools}
+    oracle, trials, found = subject.scenario.oracle, Trials.of(subject, means), list[Argument]()
+    for one in arguments:
+        tool = tools.get(one.tool)
+        if one.source == "nowhere" and tool and tool.effect == "query" and one.name not in tool.parameters.get("required", []):
+            call = oracle[one.place]
+            wider = call.model_copy(update={"arguments": {name: value for name, value in call.arguments.items() if name != one.name}})
+            attempt = Attempt("wider", (*oracle[: one.place], wider), ())
+            (trial,) = await trials.play([attempt])
+            if len(trial.replies) > one.place and trial.replies[one.place].outcome == "ok":
+                found.append(replace(one, source="narrows"))
+                continue
+        found.append(one)
+    return found
+
+
+def describe(argument: Argument) -> str:
+    return f"call {argument.place + 1}, {argument.tool}: nobody said {argument.name} = {argument.value!r}, and no reply before it shows it"
+
+
+def ask(argument: Argument) -> str:
+    """A neutral question about one argument."""
+    return (
+        f"Could somebody who knows only the request, the tools' descriptions and the earlier replies have used another value than "
+        f"{argument.value!r} for {argument.name} of {argument.tool} (call {argument.place + 1}) and still have done what the request says?"
+    )
+
+
+def is_hinted(value: Json, said: str) -> bool:
+    """Whether the digits of a short key are said, as `room 12` says R12: whoever reads it may come to the key."""
+    digits = re.sub(r"\D", "", str(value))
+    is_short = len(re.findall(r"[^\W\d_]", str(value))) <= _LETTERS
+    return bool(digits) and is_short and re.search(rf"(?<!\d){digits}(?!\d)", said) is not None
 
 
 async def trace(subject: Posed, means: Means) -> list[Argument]:
@@ -94,7 +141,11 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
                 source = "unknown" if is_worked_out(value, Knowledge.of([sentence], year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
-                source = "unknown" if is_worked_out(value, here, Knowledge(year)) else "nowhere"
+                source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else Knowledge(year)) else "nowhere"
+            # What is listed is known; which of it a change is to have, somebody must say.
+            looks = call.name in tools and tools[call.name].effect == "query"
+            if source == "nowhere" and looks and not counted and is_listed(value, tools.get(call.name), name):
+                source = "listed"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
         reply = trial.replies[place] if place < len(trial.replies) else None
         parts = [read_part(part) for part in reply.parts] if reply else []
@@ -124,7 +175,11 @@ def is_worked_out(value: Json, told: Knowledge, seen: Knowledge) -> bool:
         return bool(_DAY_WORDS.search(told.normal)) or _is_spelled_otherwise(day, told)
     number = read_plain_number(value)
     if number is not None and not isinstance(value, str):
-        return any(number in _combine(one, other) for one in told.numbers for other in told.numbers | seen.numbers)
+        return amounts_to(number, told, seen.numbers) or any(
+            number in _combine(one, other) for one in told.numbers for other in told.numbers | seen.numbers
+        )
+    if is_written_otherwise(str(value), told, seen):
+        return True
     words = split_words(str(value))
     known = [word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)]
     return len(words) > 1 and len(known) / len(words) >= _MOST_WORDS

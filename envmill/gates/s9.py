@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.base import Finding, Means, Posed, drop, gather
 from envmill.gates.likeness import list_generated
 from envmill.gates.sources import list_leaves
 from envmill.gates.trials import Trials
@@ -15,23 +16,37 @@ from schemas.ledger import ReasonClass
 from schemas.scenario import Scenario
 
 GATE = "S9"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "expected_value": "proof",
+    "tool_name": "suspicion",
+    "hidden_id": "suspicion",
+    "state_key": "suspicion",
+    "answer": "suspicion",
+}
 
 _GENERATED = re.compile(
     r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{12,}"
 )
 """Ids that programs make up. What stands on a card or a receipt (`M-1042`, `T217`) people know."""
+_QUESTIONS = {
+    "tool_name": "Does the user's text use {value!r} as the name of a program's function, rather than as a word of everyday language?",
+    "hidden_id": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, and no number or code on paper?",
+    "state_key": "Is {value!r}, as it stands in the user's text, a name of a field in a program, rather than a word that people use?",
+    "answer": "Does the request itself already tell the answer ({value}) that the agent is asked to find out?",
+}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 async def look(subject: Posed, means: Means) -> Finding:
-    """Every leak found; the first names the reason."""
-    found = [*list_leaks(subject), *[("expected_value", value) for value in await list_expected(subject, means)]]
-    if not found:
-        return keep(GATE)
-    code, value = found[0]
+    """Every leak found; those that the replay shows come first."""
+    found = [*[("expected_value", value) for value in await list_expected(subject, means)], *list_leaks(subject)]
     evidence: Json = [{"leak": each, "value": leaked} for each, leaked in found]
-    return drop(GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence)
+    return gather(GATE, [tell_leak(code, value, evidence) for code, value in dict.fromkeys(found)])
+
+
+def tell_leak(code: str, value: str, evidence: Json) -> Finding:
+    finding = drop(GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence)
+    return replace(finding, question=_QUESTIONS.get(code, "").format(value=value))
 
 
 def list_leaks(subject: Posed) -> Iterator[tuple[str, str]]:
@@ -70,7 +85,9 @@ async def list_expected(subject: Posed, means: Means) -> list[str]:
         return []
     said = tell_all(subject)
     stamps = {str(leaf) for leaf in list_leaves(ending.final) if isinstance(leaf, str) and _TIME.match(leaf)}
-    stamps -= {str(leaf) for leaf in list_leaves(ending.initial) if isinstance(leaf, str)}
+    # A time that a call is given is wished for; nobody but the program makes the others.
+    given = [leaf for call in subject.scenario.oracle for leaf in list_leaves(call.arguments)]
+    stamps -= {str(leaf) for leaf in (*list_leaves(ending.initial), *given) if isinstance(leaf, str)}
     return sorted(value for value in list_generated(ending.initial, ending.final) | stamps if is_said(value, said))
 
 

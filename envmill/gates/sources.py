@@ -16,7 +16,9 @@ from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.scenario import Scenario
 
-_LIST_ITEM = re.compile(r"(?m)^\s*\(?\d+[.)]\s")
+_LIST_ITEM = re.compile(r"(?m)^\s*(?:\(?(?:\d+|[a-z])[.)]|[-–—*•·])\s")
+_DASH = re.compile(r"(?<=\S)\s+[-–—]\s+(?=[$€£]?\s?\d)")
+"""A dash between words, and no sign of a number."""
 COUNTED = re.compile(r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b")
 """A count of wishes, which is no amount."""
 _ISO_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
@@ -25,8 +27,8 @@ _MOST_TEXT = 20_000
 
 
 def strip_numbering(text: str) -> str:
-    """The text, normalised, without the numbers of a list's items and without counts of wishes."""
-    return normalise(COUNTED.sub("things", _LIST_ITEM.sub("\n", text)))
+    """The text, normalised, without the numbers and marks of a list's items, dashes before numbers, and counts of wishes."""
+    return normalise(COUNTED.sub("things", _DASH.sub(", ", _LIST_ITEM.sub("\n", text))))
 
 
 def read_numbers(text: str) -> Sequence[Number]:

@@ -21,7 +21,7 @@ async def judge_words(draft: Draft, environment: Environment, means: Means) -> t
     if endings is None:
         return "oracle_unstable", "the reference path does not run again under another seed and clock"
     try:
-        verifier = derive_verifier(draft, environment, *endings).verifier
+        verifier = (await derive_verifier(draft, environment, *endings, means.sandbox)).verifier
     except BuildError as error:
         return "no_verifier", error.message
     scenario = _pose(draft, verifier, draft.user)

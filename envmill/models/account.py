@@ -16,6 +16,7 @@ from envmill.models.base import Completion, Message, Provider, Request, Role, Sa
 from envmill.models.parse import Heard, parse_reply
 from envmill.models.prompt import Prompt
 from envmill.models.seam import join
+from envmill.models.thread import Thread, Threads
 from schemas.base import Contract
 
 C = TypeVar("C", bound=Contract)
@@ -52,17 +53,25 @@ class Account:
         self._door, self._step, self._subject = door, step, subject
         self._first = 0
         self._asked: Prompt | None = None
+        self._threads, self._warning = Threads(), ""
 
     @property
     def last_asked(self) -> Prompt | None:
         """The prompt that a record was last got with."""
         return self._asked
 
-    def afresh(self, number: int) -> "Account":
-        """The same subject beginning again: each of its questions is asked for another sample. What that costs is spent here too."""
+    def afresh(self, number: int, warning: str = "") -> "Account":
+        """The same subject with no conversations yet: each question is asked for another sample. The cost is added to this account.
+
+        `warning` says why earlier attempts failed; it follows every prompt that begins a conversation.
+        """
         again = copy(self)
-        again._first = number
+        again._first, again._warning, again._threads = number, warning, Threads()
         return again
+
+    def list_parts(self, prompt: Prompt) -> list[str]:
+        """Parts whose conversation from this prompt can be continued."""
+        return self._threads.list_parts(prompt)
 
     def name_model(self, role: Role) -> str:
         """Who plays a role, as its server calls it."""
@@ -73,17 +82,34 @@ class Account:
         return self._door.provider_of(role).name
 
     async def ask(
-        self, prompt: Prompt, inputs: Contract, reply: type[C], *, role: Role = "author", sampling: Sampling = _DEFAULT, sample: int = 0
+        self,
+        prompt: Prompt,
+        inputs: Contract,
+        reply: type[C],
+        *,
+        part: str = "",
+        complaint: str = "",
+        stands: Contract | None = None,
+        role: Role = "author",
+        sampling: Sampling = _DEFAULT,
+        sample: int = 0,
     ) -> C:
-        """A typed record; BadReply once bounded repair has not helped; Outage when nobody answers."""
-        asked = Message("user", prompt.render(inputs, reply))
-        first = self._request(prompt, inputs, (asked,), reply=reply, role=role, sampling=sampling, sample=(self._first + sample) * _STRIDE)
+        """A typed record; BadReply once bounded repair has not helped; Outage when nobody answers.
+
+        With a `complaint` the conversation about the last reply to this prompt goes on: what was sent stays byte for byte, so that a
+        provider's prompt cache applies. `part` tells several conversations from one prompt apart, for example one per tool. `stands` is
+        the version complained about: where it is not what the last reply says, since a debugger changed it, it is quoted.
+        """
+        messages = self._open(prompt, inputs, reply, part, complaint, stands)
+        first = self._request(prompt, inputs, messages, reply=reply, role=role, sampling=sampling, sample=(self._first + sample) * _STRIDE)
         repair = _Repair(first, reply)
         while True:
             heard = await self._door.complete(repair.request, self.spent)
             record = repair.take(heard)
             if record is not None:
                 self._asked = prompt
+                if role == "author":
+                    self._threads.keep(prompt, part, Thread((*messages, Message("assistant", repair.said)), inputs.model_dump(mode="json")))
                 return record
             if not repair.go_on():
                 raise BadReply(
@@ -92,6 +118,15 @@ class Account:
                     stop=repair.stop,
                     complaint=repair.complaint,
                 )
+
+    def _open(
+        self, prompt: Prompt, inputs: Contract, reply: type[Contract], part: str, complaint: str, stands: Contract | None
+    ) -> tuple[Message, ...]:
+        """The conversation up to the message that is to be answered."""
+        if complaint and (thread := self._threads.find(prompt, part)) is not None:
+            return thread.go_on(prompt, inputs, complaint, stands)
+        told = [prompt.render(inputs, reply), self._warning, complaint]
+        return (Message("user", "\n\n".join(text.rstrip("\n") for text in told if text)),) if any(told[1:]) else (Message("user", told[0]),)
 
     async def converse(
         self,
@@ -191,10 +226,11 @@ class _Repair(Generic[C]):
     def _choose(self) -> Way:
         if self.stop == "length" and self._begun.strip() and self._left["continue"]:
             return "continue"
-        return "afresh" if self.stop in ("refusal", "filter") or not self._said.strip() else "correct"
+        return "afresh" if self.stop in ("refusal", "filter") or not self.said.strip() else "correct"
 
     @property
-    def _said(self) -> str:
+    def said(self) -> str:
+        """The reply so far, its parts joined."""
         return self._begun or self._last.text
 
     def _continue(self) -> tuple[Message, ...]:
@@ -203,7 +239,7 @@ class _Repair(Generic[C]):
 
     def _correct(self) -> tuple[Message, ...]:
         again = f"Your last reply could not be used. {self.complaint} Reply again with the whole JSON object."
-        return (*self._asked, Message("assistant", self._said), Message("user", again))
+        return (*self._asked, Message("assistant", self.said), Message("user", again))
 
     def _widen(self) -> Sampling:
         """A limit of our own that was reached is doubled; a vendor's cannot be."""

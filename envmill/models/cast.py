@@ -53,6 +53,10 @@ def read_specs(config: RunConfig) -> dict[Role, Spec]:
     for role in get_args(Role):
         if role != "author" and (text := getattr(config, role)):
             specs[role] = Spec.parse(text)
+    author = specs["author"]
+    if config.person == "model" and "user" not in specs and author.provider.startswith(BATCH) and author.direct.provider in VENDORS:
+        # No batch takes turns: the author's own model is asked for them directly.
+        specs["user"] = author.direct
     return specs
 
 

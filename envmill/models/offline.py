@@ -1,6 +1,6 @@
 """The seat of the offline author: called in this process, or over loopback when it is served elsewhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import httpx
 
@@ -8,8 +8,8 @@ from envmill.errors import Outage
 from envmill.models.base import Completion, Request
 from schemas.base import Json
 
-Author = Callable[[str, Json, int, int, float], str]
-"""(prompt, inputs, seed, sample, mistakes) → reply text."""
+Author = Callable[[str, Json, int, int, float, Sequence[str]], str]
+"""(prompt, inputs, seed, sample, mistakes, messages after the prompt) → reply text. Replies and complaints take turns, replies first."""
 
 
 class Offline:
@@ -23,14 +23,17 @@ class Offline:
         self._client = httpx.AsyncClient(timeout=30, trust_env=False) if url else None
 
     async def complete(self, request: Request) -> Completion:
+        talk = [message.text for message in request.messages[1:]]
         if self._client is None:
-            return Completion(self._author(request.prompt.name, request.inputs, request.seed, request.sample, self._mistakes), cost=0.0)
+            text = self._author(request.prompt.name, request.inputs, request.seed, request.sample, self._mistakes, talk)
+            return Completion(text, cost=0.0)
         question = {
             "prompt": request.prompt.name,
             "inputs": request.inputs,
             "seed": request.seed,
             "sample": request.sample,
             "mistakes": self._mistakes,
+            "talk": talk,
         }
         try:
             answer = await self._client.post(self._url, json=question, headers={"X-EnvMill-Subject": request.subject})

@@ -68,6 +68,16 @@ def set_terms(
     )
 
 
+def hold_calls(settings: Settings) -> Discipline:
+    """The discipline of calls outside of any run: limits, deadlines and redaction as a run has them, and no budget."""
+    return Discipline(
+        limits=Limits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+        retries=Retries(deadline=settings.call_seconds),
+        prices=Prices.load(settings.prices),
+        redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
+    )
+
+
 def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
     """Every reply of a run that can be given again, sealed or not."""
     journalled = list(read_calls(settings.home / "journal" / run))  # before the lake: seen twice rather than missed

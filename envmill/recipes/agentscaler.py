@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+from envmill.drafting.repair import Repair
 from envmill.errors import SettingsError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.importers.tools import read_sources
@@ -83,18 +84,16 @@ class AgentScaler(Awm):
         brief = seed.brief.model_copy(update={"outline": theme.outline})
         return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief, "licence": theme.licence})
 
-    async def _plan_tools(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+    async def _plan_tools(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
         """What is not written of the documents is kept with its reason beside what the partition left out."""
         known = plan.model_dump(include={"summary", "requirements", "rules"})
-        inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], failure=failure)
-        reply = await account.ask(self._interface, inputs, SelectedReply)
+        inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
+        reply = await account.ask(self._interface, inputs, SelectedReply, complaint=complaint)
         tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
         touches = {tool.name: tool.touch for tool in reply.tools}
         return plan.model_copy(update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)})
 
-    async def pose(
-        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
-    ) -> ScenarioReply:
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
         """Walks in turn, so that each is the seed of some scenario before any comes again."""
         outline = environment.brief.outline
         walks = outline.walks if outline else []
@@ -107,11 +106,9 @@ class AgentScaler(Awm):
             policy=environment.policy_document,
             number=number,
             polarity=polarity,
-            failure=failure,
-            locked=list(locked),
             walk=_keep_written(walks[number % len(walks)], environment) if walks else [],
         )
-        return await account.ask(self._walk, inputs, ScenarioReply)
+        return await account.ask(self._walk, inputs, ScenarioReply, complaint=repair.tell())
 
 
 async def _propose(source: Source) -> list[Proposal]:

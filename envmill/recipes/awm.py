@@ -6,11 +6,11 @@ requirements ─► schema ─► rows ─► tools ─► (jail: opened, filled
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT
-from envmill.drafting.summary import sum_up
+from envmill.drafting.repair import Repair
 from envmill.errors import BuildError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.kinds.sql import derive_tables
@@ -93,15 +93,13 @@ class Awm(EnvScaler):
             grown += reply.names
         return grown
 
-    async def think_up(
-        self, seed: Seed, failure: str, locked: Sequence[str], account: Account, before: Blueprint | None = None
-    ) -> Blueprint:
+    async def think_up(self, seed: Seed, repair: Repair, account: Account, before: Blueprint | None = None) -> Blueprint:
         """Part by part; of one that failed, the part at fault and those that rest on it."""
-        blamed = _blame(failure) if before else 0
-        told = sum_up(failure)
+        blamed = _blame(repair) if before else 0
+        told = repair.tell()
         plan = before or _begin(seed)
         if blamed == 0:
-            plan = await self._require(plan, told, locked, account)
+            plan = await self._require(plan, told, account)
         if blamed <= 1:
             plan = await self._design(plan, told if blamed == 1 else "", account)
         if blamed <= 2:
@@ -110,33 +108,31 @@ class Awm(EnvScaler):
             plan = await self._plan_tools(plan, told if blamed == 3 else "", account)
         return Blueprint.model_validate(plan.model_dump() | {"id": "", "origin": self._tell_origin(seed, account, self._requirements)})
 
-    async def _require(self, plan: Blueprint, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
-        inputs = RequirementsInput(brief=plan.brief, failure=failure, locked=list(locked))
-        reply = await account.ask(self._requirements, inputs, RequirementsReply)
+    async def _require(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
+        reply = await account.ask(self._requirements, RequirementsInput(brief=plan.brief), RequirementsReply, complaint=complaint)
         told = reply.model_dump()
         return plan.model_copy(update=told | {"policy_document": told.pop("policy")})
 
-    async def _design(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+    async def _design(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
         known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-        inputs = SchemaInput(brief=plan.brief, **known, failed=plan.files.get(SCHEMA, "") if failure else "", failure=failure)
-        reply = await account.ask(self._schema, inputs, SchemaReply)
+        reply = await account.ask(self._schema, SchemaInput(brief=plan.brief, **known), SchemaReply, complaint=complaint)
         files = {SCHEMA: reply.ddl}
         return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": list_columns(files)})
 
-    async def _fill(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
-        inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], requirements=plan.requirements, rules=plan.rules, failure=failure)
-        reply = await account.ask(self._rows, inputs, RowsReply)
+    async def _fill(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
+        inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], requirements=plan.requirements, rules=plan.rules)
+        reply = await account.ask(self._rows, inputs, RowsReply, complaint=complaint)
         return plan.model_copy(update={"rows": reply.rows})
 
-    async def _plan_tools(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+    async def _plan_tools(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
         known = plan.model_dump(include={"summary", "requirements", "rules"})
-        inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], failure=failure)
-        reply = await account.ask(self._interface, inputs, InterfaceReply)
+        inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
+        reply = await account.ask(self._interface, inputs, InterfaceReply, complaint=complaint)
         tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
         return plan.model_copy(update={"tools": tools, "touches": {tool.name: tool.touch for tool in reply.tools}})
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
-        """In one reply, however many tools; of what failed each sort of failure is told once."""
+    async def write_program(self, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
+        """In one reply, however many tools."""
         tools = [PlannedTool.model_validate(tool.model_dump() | blueprint.touches[tool.name].model_dump()) for tool in blueprint.tools]
         known = blueprint.model_dump(include={"name", "summary", "rows", "rules"})
         inputs = CodeInput(
@@ -144,23 +140,26 @@ class Awm(EnvScaler):
             **known,
             ddl=blueprint.files[SCHEMA],
             tools=tools,
-            failed_source=failed,
-            failure=sum_up(failure),
-            locked=list(locked),
         )
-        return await account.ask(self._code, inputs, ProgramReply)
+        return await account.ask(self._code, inputs, ProgramReply, complaint=repair.tell(), stands=before)
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
+    async def write_tests(
+        self,
+        environment: Environment,
+        before: TestsReply | None,  # noqa: ARG002
+        repair: Repair,
+        account: Account,
+        rows: Json = None,
+    ) -> TestsReply:
         """Over the rows that the schema was tried with."""
         inputs = TrialsInput(
             brief=environment.brief,
             rules=environment.rules,
             tools=environment.tools,
             source="\n".join(environment.files.values()),
-            failure=sum_up(failure),
             rows=rows or {},
         )
-        reply = await account.ask(self._trials, inputs, TrialsReply)
+        reply = await account.ask(self._trials, inputs, TrialsReply, complaint=repair.tell())
         return TestsReply(initial_state=rows or {}, tests=reply.tests)
 
 
@@ -171,11 +170,11 @@ def _begin(seed: Seed) -> Blueprint:
     return Blueprint.model_validate({"kind": "sql", "brief": seed.brief, "licence": seed.licence, "origin": nobody} | empty)
 
 
-def _blame(failure: str) -> int:
-    """The first part that a failure speaks of; requirements and rules where it speaks of none."""
-    parts = (SCHEMA_FAULT, ROWS_FAULT, TOOLS_FAULT)
-    named = [place for place, part in enumerate(parts, 1) if any(line.startswith(part) for line in failure.splitlines())]
-    if not named and any(line.startswith(("The tool", "No tool")) for line in failure.splitlines()):
+def _blame(repair: Repair) -> int:
+    """The first part that a complaint speaks of; requirements and rules where none speaks of a part."""
+    parts, lines = (SCHEMA_FAULT, ROWS_FAULT, TOOLS_FAULT), [complaint.words for complaint in repair.complaints]
+    named = [place for place, part in enumerate(parts, 1) if any(line.startswith(part) for line in lines)]
+    if not named and any(line.startswith(("The tool", "No tool")) for line in lines):
         return 3
     return min(named, default=0)
 

@@ -1,9 +1,10 @@
 """A recipe: how environments and scenarios are thought up. It fills hooks and never orders stages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from envmill.drafting.mending import Mended
+from envmill.drafting.repair import Repair
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from schemas.base import Json
@@ -17,7 +18,11 @@ from schemas.typed_prompts import Operator
 
 
 class Recipe(Protocol):
-    """The hooks the stages call. A repair is told what failed, and what of the version before a reviewer locked."""
+    """The hooks the stages call.
+
+    A hook that writes takes a `Repair`, empty for a first version, and passes `repair.tell()` to the account as the complaint that
+    continues its conversation. A hook of several prompts, or several calls of one, asks again only for the parts that are blamed.
+    """
 
     name: str
     prompts: Mapping[str, tuple[Prompt, ...]]
@@ -46,21 +51,21 @@ class Recipe(Protocol):
         """A theme that was found in a text, as what a run starts from."""
         ...
 
-    async def think_up(
-        self, seed: Seed, failure: str, locked: Sequence[str], account: Account, before: Blueprint | None = None
-    ) -> Blueprint:
-        """Seed → blueprint; with the one before and its failure, a repair."""
+    async def think_up(self, seed: Seed, repair: Repair, account: Account, before: Blueprint | None = None) -> Blueprint:
+        """Seed → blueprint; with the one before, its repair."""
         ...
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
-        """Blueprint → program; with the failed version and its failure, a repair."""
+    async def write_program(self, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
+        """Blueprint → program; with the one before, its repair."""
         ...
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
-        """Environment → procedural tests, over the rows of its blueprint if it has any; with the failure of the ones before, a repair."""
+    async def write_tests(
+        self, environment: Environment, before: TestsReply | None, repair: Repair, account: Account, rows: Json = None
+    ) -> TestsReply:
+        """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
         ...
 
-    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: Account) -> str:
         """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
         ...
 
@@ -70,20 +75,16 @@ class Recipe(Protocol):
         program: ProgramReply,
         plan: TestsReply,
         red: Mapping[int, str],
-        locked: Sequence[str],
+        repair: Repair,
         account: Account,
     ) -> Mended | None:
         """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
         ...
 
-    async def pose(
-        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
-    ) -> ScenarioReply:
-        """Environment → one scenario of a polarity, not yet executed; with the failure of the one before, a repair."""
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
+        """Environment → one scenario of a polarity, not yet executed."""
         ...
 
-    async def write_checks(
-        self, environment: Environment, draft: Draft, failure: str, locked: Sequence[str], account: Account
-    ) -> ChecksReply:
-        """Draft → a checklist as functions; with the failure of the one before, a repair."""
+    async def write_checks(self, environment: Environment, draft: Draft, repair: Repair, account: Account) -> ChecksReply:
+        """Draft → a checklist as functions."""
         ...

@@ -4,12 +4,13 @@ cell ─► errand ─► initial test ─► image, built and asked ─► fina
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from envmill.drafting.errands.outfitting import BETWEEN, read_errand
 from envmill.drafting.errands.space import Space, load_space
+from envmill.drafting.repair import Repair
 from envmill.kinds.terminal import SHELL
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
@@ -67,13 +68,12 @@ class EndlessTerminals(EnvScaler):
     async def think_up(
         self,
         seed: Seed,
-        failure: str,
-        locked: Sequence[str],
+        repair: Repair,
         account: Account,
         before: Blueprint | None = None,  # noqa: ARG002
     ) -> Blueprint:
         """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
-        errand = await account.ask(self._errand, ErrandInput(brief=seed.brief, failure=failure, locked=list(locked)), Errand)
+        errand = await account.ask(self._errand, ErrandInput(brief=seed.brief), Errand, complaint=repair.tell())
         title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
         return Blueprint(
             kind="terminal",
@@ -89,23 +89,23 @@ class EndlessTerminals(EnvScaler):
             origin=self._tell_origin(seed, account, self._errand),
         )
 
-    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: Account) -> str:
         """Each is shown what it may know, and no more."""
         errand = read_errand(blueprint.files)
-        known = {"brief": blueprint.brief, "at_first": errand.at_first, "failed": made.get(part, ""), "failure": failure}
+        known, told = {"brief": blueprint.brief, "at_first": errand.at_first}, repair.tell()
         end = {"request": errand.request, "at_the_end": errand.at_the_end}
         match part:
             case "initial_test":
-                return (await account.ask(self._initial_test, InitialTestInput.model_validate(known), ExamReply)).source
+                return (await account.ask(self._initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source
             case "image":
                 given = ImageInput.model_validate(known | {"initial_test": made["initial_test"]})
-                return (await account.ask(self._image, given, Image)).model_dump_json(indent=1)
+                return (await account.ask(self._image, given, Image, complaint=told)).model_dump_json(indent=1)
             case "final_test":
                 given = FinalTestInput.model_validate(known | end | {"initial_test": made["initial_test"]})
-                return (await account.ask(self._final_test, given, ExamReply)).source
+                return (await account.ask(self._final_test, given, ExamReply, complaint=told)).source
             case "solution":
                 given = SolutionInput.model_validate(known | end | {"final_test": made["final_test"]})
-                return BETWEEN.join((await account.ask(self._solution, given, SolutionReply)).commands)
+                return BETWEEN.join((await account.ask(self._solution, given, SolutionReply, complaint=told)).commands)
 
 
 def choose_cell(space: Space, taken: Counter[tuple[str, ...]], seed: int) -> Cell:

@@ -4,9 +4,10 @@ sketch.md, or documents ─► state.md ─► rows ─► metadata.md: types, t
 graph of the tools ─► backward sampler ─► the validator ─► topology.md: state, words, chain ─► the validator ─► carried out ─► reworded
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+from envmill.drafting.repair import Repair
 from envmill.drafting.rewording import REWORD
 from envmill.errors import BuildError
 from envmill.gates.w4 import CHECKER, TESTER
@@ -67,30 +68,29 @@ class EnvFactory(AgentScaler):
         """Documents, where any are named; without them the tools of known places are sketched."""
         return super().pick_texts(config) if config.documents else []
 
-    async def _require(self, plan: Blueprint, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
+    async def _require(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
         if plan.brief.outline is not None:
-            return await super()._require(plan, failure, locked, account)
-        reply = await account.ask(self._sketch, SketchInput(brief=plan.brief, failure=failure, locked=list(locked)), SketchReply)
+            return await super()._require(plan, complaint, account)
+        reply = await account.ask(self._sketch, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
         told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {"policy_document": reply.policy}
         tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
         return plan.model_copy(update=told | tools)
 
-    async def _design(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+    async def _design(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
         """Tables that hold what sketched tools take and give."""
         if plan.brief.outline is not None:
-            return await super()._design(plan, failure, account)
+            return await super()._design(plan, complaint, account)
         known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-        failed = plan.files.get(SCHEMA, "") if failure else ""
-        inputs = StateInput(brief=plan.brief, **known, failed=failed, failure=failure, tools=_list_sketched(plan))
-        reply = await account.ask(self._state, inputs, SchemaReply)
+        inputs = StateInput(brief=plan.brief, **known, tools=_list_sketched(plan))
+        reply = await account.ask(self._state, inputs, SchemaReply, complaint=complaint)
         files = {SCHEMA: reply.ddl}
         return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": list_columns(files)})
 
-    async def _plan_tools(self, plan: Blueprint, failure: str, account: Account) -> Blueprint:
+    async def _plan_tools(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
         known = plan.model_dump(include={"summary", "requirements", "rules"})
         sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
-        inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], failure=failure, tools=sketched)
-        reply = await account.ask(self._metadata, inputs, MetadataReply)
+        inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
+        reply = await account.ask(self._metadata, inputs, MetadataReply, complaint=complaint)
         return plan.model_copy(
             update={
                 "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools],
@@ -100,14 +100,12 @@ class EnvFactory(AgentScaler):
             }
         )
 
-    async def pose(
-        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
-    ) -> ScenarioReply:
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
         """Along a chain that the validator passed; the one that comes back has to pass it as well."""
         graph = await weave_environment(environment)
-        told = tell_place(environment, number, polarity, failure, locked).model_dump()
+        told = tell_place(environment, number, polarity).model_dump()
         inputs = TopologyInput.model_validate(told | {"sampled": draw_for(environment, graph, number)})
-        reply = await account.ask(self._topology, inputs, ChainReply)
+        reply = await account.ask(self._topology, inputs, ChainReply, complaint=repair.tell())
         if fault := find_chain_fault(graph, reply.chain, reply.polarity):
             raise BuildError(fault.words, reason=fault.code)
         return reply

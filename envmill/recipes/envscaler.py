@@ -1,13 +1,13 @@
 """Recipe `envscaler`, one pass: theme → blueprint → program and tests → scenarios derived from state."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from envmill.drafting.assembly import Parts, assemble
 from envmill.drafting.mending import Mended
+from envmill.drafting.repair import Repair
 from envmill.errors import SettingsError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
@@ -102,12 +102,11 @@ class EnvScaler:
     async def think_up(
         self,
         seed: Seed,
-        failure: str,
-        locked: Sequence[str],
+        repair: Repair,
         account: Account,
         before: Blueprint | None = None,  # noqa: ARG002
     ) -> Blueprint:
-        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief, failure=failure, locked=list(locked)), BlueprintReply)
+        reply = await account.ask(self._blueprint, BlueprintInput(brief=seed.brief), BlueprintReply, complaint=repair.tell())
         return Blueprint(
             kind="stateful",
             brief=seed.brief,
@@ -125,43 +124,44 @@ class EnvScaler:
         """Of a blueprint, by the prompt that decides about it."""
         return Origin(recipe=self.name, seed=seed.id, provider=account.provider, model=account.model, **tell_prompt(prompt))
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
-        repair = {"failed_source": failed, "failure": failure, "locked": list(locked)}
-        inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED) | repair)
+    async def write_program(self, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
+        inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED))
         if len(blueprint.tools) > self._whole:
-            return await self._write_parts(inputs, account)
-        return await account.ask(self._program, inputs, ProgramReply)
+            return await self._write_parts(inputs, before, repair, account)
+        return await account.ask(self._program, inputs, ProgramReply, complaint=repair.tell(), stands=before)
 
-    async def _write_parts(self, asked: ProgramInput, account: Account) -> ProgramReply:
-        """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only what is at fault."""
+    async def _write_parts(self, asked: ProgramInput, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
+        """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only the parts at fault."""
         known = asked.model_dump()
         names = [tool.name for tool in asked.tools]
-        kept = Parts.read(asked.failed_source, names)
-        blamed = [name for name in names if re.search(rf"\b{name}\b", asked.failure)]
+        kept = Parts.read(before.source, names) if before else None
+        blamed = [name for name in names if repair.about([name]).complaints]
         if kept is None or not blamed:
-            reply = await account.ask(self._skeleton, SkeletonInput.model_validate(known), ProgramReply)
-            kept = Parts(reply.source, reply.class_name, kept.methods if kept else {})
-        missing = [name for name in names if name in blamed or name not in kept.methods]
+            whole = await account.ask(self._skeleton, SkeletonInput.model_validate(known), ProgramReply, complaint=repair.tell())
+            kept = Parts(whole.source, whole.class_name, kept.methods if kept else {})
         shared = known | {"skeleton": kept.skeleton, "class_name": kept.class_name}
-        chunks = [missing[place : place + _CHUNK] for place in range(0, len(missing), _CHUNK)]
-        inputs = [MethodsInput.model_validate(shared | {"wanted": chunk}) for chunk in chunks]
-        written = await ask_all([account.ask(self._methods, one, MethodsReply) for one in inputs])
-        methods = [*kept.methods.values(), *(reply.source for reply in written)]
+        asking = list[Awaitable[MethodsReply]]()
+        for place in range(0, len(names), _CHUNK):
+            chunk = names[place : place + _CHUNK]
+            if wanted := [name for name in chunk if name in blamed or name not in kept.methods]:
+                inputs = MethodsInput.model_validate(shared | {"wanted": wanted})
+                told = repair.about(chunk).tell() or repair.tell()
+                asking.append(account.ask(self._methods, inputs, MethodsReply, part=chunk[0], complaint=told))
+        methods = [*kept.methods.values(), *(reply.source for reply in await ask_all(asking))]
         return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
     async def write_tests(
         self,
         environment: Environment,
-        failure: str,
+        before: TestsReply | None,  # noqa: ARG002
+        repair: Repair,
         account: Account,
         rows: Json = None,  # noqa: ARG002
     ) -> TestsReply:
-        inputs = TestsInput(
-            brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment), failure=failure
-        )
-        return await account.ask(self._tests, inputs, TestsReply)
+        inputs = TestsInput(brief=environment.brief, rules=environment.rules, tools=environment.tools, source=_source(environment))
+        return await account.ask(self._tests, inputs, TestsReply, complaint=repair.tell())
 
-    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:  # noqa: ARG002
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: Account) -> str:  # noqa: ARG002
         raise SettingsError(f"Recipe {self.name} makes no errands, and {blueprint.id} is one: walk it with the recipe it came from.")
 
     async def debug(
@@ -170,30 +170,24 @@ class EnvScaler:
         program: ProgramReply,  # noqa: ARG002
         plan: TestsReply,  # noqa: ARG002
         red: Mapping[int, str],  # noqa: ARG002
-        locked: Sequence[str],  # noqa: ARG002
+        repair: Repair,  # noqa: ARG002
         account: Account,  # noqa: ARG002
     ) -> Mended | None:
         return None
 
-    async def pose(
-        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
-    ) -> ScenarioReply:
-        return await account.ask(self._scenario, tell_place(environment, number, polarity, failure, locked), ScenarioReply)
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
+        return await account.ask(self._scenario, tell_place(environment, number, polarity), ScenarioReply, complaint=repair.tell())
 
-    async def write_checks(
-        self, environment: Environment, draft: Draft, failure: str, locked: Sequence[str], account: Account
-    ) -> ChecksReply:
+    async def write_checks(self, environment: Environment, draft: Draft, repair: Repair, account: Account) -> ChecksReply:
         known = {"number", "request", "initial_state", "changes"}
         inputs = ChecksInput(
             brief=environment.brief,
             name=environment.name,
             rules=environment.rules,
             tools=environment.tools,
-            failure=failure,
-            locked=list(locked),
             **{name: getattr(draft, name) for name in known},
         )
-        return await account.ask(self._checks, inputs, ChecksReply)
+        return await account.ask(self._checks, inputs, ChecksReply, complaint=repair.tell())
 
 
 async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
@@ -209,7 +203,7 @@ async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
     return replies
 
 
-def tell_place(environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str]) -> ScenarioInput:
+def tell_place(environment: Environment, number: int, polarity: Polarity) -> ScenarioInput:
     """What whoever writes a scenario is told."""
     return ScenarioInput(
         brief=environment.brief,
@@ -220,8 +214,6 @@ def tell_place(environment: Environment, number: int, polarity: Polarity, failur
         policy=environment.policy_document,
         number=number,
         polarity=polarity,
-        failure=failure,
-        locked=list(locked),
     )
 
 

@@ -3,10 +3,11 @@
 Nobody is asked anything: `envmill/drafting/perturbing.py` composes, and machines prove.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from envmill.drafting.breaking.systems import load_system
 from envmill.drafting.perturbing import list_machines, plan_machine
+from envmill.drafting.repair import Repair
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from envmill.recipes.envscaler import WHOLE, EnvScaler
@@ -33,8 +34,7 @@ class Perturb(EnvScaler):
     async def think_up(
         self,
         seed: Seed,
-        failure: str,  # noqa: ARG002  the data is as it is
-        locked: Sequence[str],  # noqa: ARG002
+        repair: Repair,  # noqa: ARG002  the data is as it is
         account: Account,  # noqa: ARG002  nobody is asked
         before: Blueprint | None = None,  # noqa: ARG002
     ) -> Blueprint:

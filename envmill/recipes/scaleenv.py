@@ -5,21 +5,23 @@ tools with conditions ─► tables (derived, nobody is asked) ─► rows ─�
         └── tools that disagree, or that no table bears ───────┴─────────────┘ the part at fault is written anew
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from envmill.drafting.assembly import Parts
+from envmill.drafting.complaint import tell_locked
 from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT
 from envmill.drafting.derivation import derive_database
-from envmill.drafting.mending import Mended, match_tests, mend, sort_by_tool
+from envmill.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
+from envmill.drafting.repair import Repair
 from envmill.drafting.summary import sum_up
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt
 from envmill.recipes.envscaler import WHOLE, EnvScaler, ask_all, tell_place
 from envmill.runtime.program import SCHEMA
-from schemas.base import Json, canonical_json
+from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.scenario import Polarity
@@ -32,12 +34,14 @@ from schemas.tool_prompts import (
     ChainReply,
     DebugInput,
     DebugReply,
+    MatchedTest,
     PromisedTool,
     ToolsetInput,
     ToolsetReply,
 )
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_STILL_RED = "Your last verdict was carried out, and tests of this tool still do not end as they say. Judge those that are red now."
 
 
 class ScaleEnv(EnvScaler):
@@ -62,29 +66,24 @@ class ScaleEnv(EnvScaler):
             "scenarios-build": (self._checks,),
         }
 
-    async def think_up(
-        self, seed: Seed, failure: str, locked: Sequence[str], account: Account, before: Blueprint | None = None
-    ) -> Blueprint:
+    async def think_up(self, seed: Seed, repair: Repair, account: Account, before: Blueprint | None = None) -> Blueprint:
         """Rows alone where nothing else failed; else the tools, what follows from them, and rows."""
-        told, plan = sum_up(failure), before
-        if plan is None or not blames_rows(failure):
-            plan = await self._plan(seed, plan, told, locked, account)
+        told, plan = repair.tell(), before
+        if plan is None or not blames_rows(repair):
+            plan = await self._plan(seed, told, account)
             told = ""
         inputs = RowsInput(
             brief=plan.brief,
             ddl=plan.files[SCHEMA],
             requirements=[tool.description for tool in plan.tools],
             rules=plan.rules,
-            failure=told,
         )
-        reply = await account.ask(self._rows, inputs, RowsReply)
+        reply = await account.ask(self._rows, inputs, RowsReply, complaint=told)
         return Blueprint.model_validate(plan.model_dump() | {"id": "", "rows": reply.rows})
 
-    async def _plan(self, seed: Seed, before: Blueprint | None, failure: str, locked: Sequence[str], account: Account) -> Blueprint:
+    async def _plan(self, seed: Seed, complaint: str, account: Account) -> Blueprint:
         """Tools, and the database that follows from them."""
-        failed = canonical_json([one.model_dump(mode="json") for one in list_promised(before)]) if before else ""
-        inputs = ToolsetInput(brief=seed.brief, failed=failed, failure=failure, locked=list(locked))
-        reply = await account.ask(self._toolset, inputs, ToolsetReply)
+        reply = await account.ask(self._toolset, ToolsetInput(brief=seed.brief), ToolsetReply, complaint=complaint)
         promises = {tool.name: tool.promise for tool in reply.tools}
         derived = derive_database(promises)
         return Blueprint(
@@ -104,7 +103,7 @@ class ScaleEnv(EnvScaler):
             origin=self._tell_origin(seed, account, self._toolset),
         )
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
+    async def write_program(self, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
         """Over the derived tables; each tool's conditions stand in its description."""
         inputs = CodeInput(
             brief=blueprint.brief,
@@ -114,27 +113,30 @@ class ScaleEnv(EnvScaler):
             rows=blueprint.rows,
             rules=blueprint.rules,
             tools=[_tell_tool(tool, blueprint) for tool in list_promised(blueprint)],
-            failed_source=failed,
-            failure=sum_up(failure),
-            locked=list(locked),
         )
-        return await account.ask(self._code, inputs, ProgramReply)
+        return await account.ask(self._code, inputs, ProgramReply, complaint=repair.tell(), stands=before)
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Json = None) -> TestsReply:
-        """Tool by tool, each test with rows of its own; a failure is told to those it names, the others are asked as before."""
+    async def write_tests(
+        self, environment: Environment, before: TestsReply | None, repair: Repair, account: Account, rows: Json = None
+    ) -> TestsReply:
+        """Tool by tool, each test with rows of its own. A repair asks for the tools that a complaint names, or for all if it names none."""
         inputs = [
-            CasesInput(
-                brief=environment.brief,
-                rules=environment.rules,
-                ddl=environment.files[SCHEMA],
-                tool=tool,
-                rows=rows or {},
-                failure=_tell_failure(tool.name, failure),
-            )
+            CasesInput(brief=environment.brief, rules=environment.rules, ddl=environment.files[SCHEMA], tool=tool, rows=rows or {})
             for tool in environment.tools
         ]
-        replies = await ask_all([account.ask(self._cases, one, CasesReply) for one in inputs])
-        return match_tests([test for reply in replies for test in reply.tests])
+        kept = _sort_tests(before)
+        blamed = {one.tool.name: repair.about([one.tool.name]).tell() for one in inputs}
+        named = any(blamed.values())
+
+        async def write(one: CasesInput) -> list[MatchedTest]:
+            name = one.tool.name
+            if named and not blamed[name] and name in kept:
+                return kept[name]
+            stands = CasesReply(tests=kept[name]) if name in kept else None
+            reply = await account.ask(self._cases, one, CasesReply, part=name, complaint=blamed[name] or repair.tell(), stands=stands)
+            return reply.tests
+
+        return match_tests([test for tests in await ask_all([write(one) for one in inputs]) for test in tests])
 
     async def debug(
         self,
@@ -142,7 +144,7 @@ class ScaleEnv(EnvScaler):
         program: ProgramReply,
         plan: TestsReply,
         red: Mapping[int, str],
-        locked: Sequence[str],
+        repair: Repair,
         account: Account,
     ) -> Mended | None:
         """Tool by tool: is it the method, or what its tests begin with? Nothing else is written anew."""
@@ -160,19 +162,20 @@ class ScaleEnv(EnvScaler):
                 source=parts.methods[name],
                 red=tests,
                 ended=sum_up("\n".join(one.seen for one in tests)),
-                locked=list(locked),
             )
             for name, tests in blamed.items()
         ]
-        replies = await ask_all([account.ask(self._debug, one, DebugReply) for one in inputs])
+        asked, locked = account.list_parts(self._debug), tell_locked(repair.locked)
+        told = {name: "\n\n".join(part for part in (_STILL_RED if name in asked else "", locked) if part) for name in blamed}
+        replies = await ask_all(
+            [account.ask(self._debug, one, DebugReply, part=one.tool.name, complaint=told[one.tool.name]) for one in inputs]
+        )
         return mend(program, plan, list(zip(blamed.values(), replies, strict=True)))
 
-    async def pose(
-        self, environment: Environment, number: int, polarity: Polarity, failure: str, locked: Sequence[str], account: Account
-    ) -> ScenarioReply:
+    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
         """With a chain in the place of calls: the stage carries it out."""
-        told = tell_place(environment, number, polarity, failure, locked)
-        return await account.ask(self._chain, ChainInput.model_validate(told.model_dump()), ChainReply)
+        inputs = ChainInput.model_validate(tell_place(environment, number, polarity).model_dump())
+        return await account.ask(self._chain, inputs, ChainReply, complaint=repair.tell())
 
 
 def list_promised(blueprint: Blueprint) -> list[PromisedTool]:
@@ -181,15 +184,19 @@ def list_promised(blueprint: Blueprint) -> list[PromisedTool]:
     return [PromisedTool.model_validate(tool.model_dump() | known[tool.name].model_dump()) for tool in blueprint.tools]
 
 
-def blames_rows(failure: str) -> bool:
+def blames_rows(repair: Repair) -> bool:
     """Whether rows are at fault, and nothing that they rest on."""
-    lines = failure.splitlines()
+    lines = [complaint.words for complaint in repair.complaints]
     return any(line.startswith(ROWS_FAULT) for line in lines) and not any(line.startswith((SCHEMA_FAULT, TOOLS_FAULT)) for line in lines)
 
 
-def _tell_failure(tool: str, failure: str) -> str:
-    """The lines of a failure that speak of a tool."""
-    return sum_up("\n".join(line for line in failure.splitlines() if re.search(rf"\b{tool}\b", line)))
+def _sort_tests(plan: TestsReply | None) -> dict[str, list[MatchedTest]]:
+    """Tool → its tests as they are."""
+    found = defaultdict[str, list[MatchedTest]](list)
+    if plan is not None:
+        for place, test in enumerate(plan.tests):
+            found[test.call.name].append(take_test(plan, place))
+    return dict(found)
 
 
 def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> PlannedTool:

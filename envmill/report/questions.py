@@ -54,6 +54,11 @@ OVERVIEW: dict[str, str] = {
                        where outcome = 'not_measured' and subject in (select subject from exits where run = $run and stage = 'filter'
                                                                       and outcome = 'kept')
                        group by all order by all""",
+    "tiers": "select lap, tier, count(*) as subjects from tiers where run = $run group by all order by all",
+    "suspected": f"""select gate, reason, count(*) as subjects from ({_FOUND})
+                     where outcome = 'suspected' and subject in (select subject from exits where run = $run and stage = 'filter'
+                                                                 and outcome = 'kept')
+                     group by all order by all""",
     "coverage": f"""select environments.brief ->> 'theme' as theme, polarity, split, count(*) as scenarios
                     from scenarios left join environments on environments.id = scenarios.environment and environments.run = scenarios.run
                     where scenarios.run = $run and scenarios.id in ({_KEPT}) group by all order by all""",

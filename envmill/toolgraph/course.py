@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import NOBODY, Parameter
+from envmill.toolgraph.parameters import NOBODY, Parameter, spell_argument
 from envmill.toolgraph.validity import settle
 from schemas.chain import Chain, FromItem, FromNode, FromRecord, FromUser, Node, Reason, Source, Step
 
@@ -60,7 +60,7 @@ class Course:
             return bound
         reasons, arguments = list[Node](), dict[str, Source]()
         for path, (source, choice) in bound.items():
-            arguments[path] = self._choose(choice, reasons) if choice is not None else source
+            arguments[spell_argument(path)] = self._choose(choice, reasons) if choice is not None else source
         self._settle(tool)
         self._end(tool, arguments)
         step = Step(id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments)
@@ -70,7 +70,8 @@ class Course:
         """What selected a thing that is ended now is not used again."""
         parameters = self.graph.parameters
         if tool in parameters.ending:
-            about = [path for path in arguments if parameters.by_path[tool][path].words[:-1] == parameters.entities[tool]]
+            takers = [(path, parameters.find_input(tool, path)) for path in arguments]
+            about = [path for path, taker in takers if taker and taker.words[:-1] == parameters.entities[tool]]
             self._gone.update(arguments[path] for path in about)
 
     def _settle(self, tool: int) -> None:

@@ -108,6 +108,11 @@ def list_around(path: str) -> list[str]:
     return [".".join(parts[: place + 1]) for place in range(len(parts))]
 
 
+def spell_argument(path: str) -> str:
+    """How a step names an input: as its tool does, so that a list of plain values is `order_ids` and never `order_ids[]`."""
+    return path.removesuffix("[]")
+
+
 def find_type(schema: Mapping[str, Json]) -> str:
     """One type; null beside another counts for nothing, and so does a choice of several."""
     given = schema.get("type", "")
@@ -137,6 +142,11 @@ class Parameters:
         """Tools that end what they speak of: what they give is of no further use."""
         self.known = {one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"} | set(self.entities)
         """Kinds of things that these tools tell apart."""
+
+    def find_input(self, tool: int, path: str) -> Parameter | None:
+        """The input that a step names; the mark of a list at its end may be left out."""
+        inputs = self.by_path[tool]
+        return inputs.get(path) or inputs.get(f"{path}[]")
 
     def _add_side(self, owner: int, tool: ToolSketch, side: Literal["input", "output"]) -> list[Parameter]:
         leaves = list(flatten(tool.inputs if side == "input" else tool.outputs))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.parameters import spell_argument
 from envmill.toolgraph.references import Walked, find_circular, list_references, walk_nodes
 from envmill.toolgraph.values import Scope, Value, derive, may_go, resolve
 from schemas.chain import Branch, Chain, FromNode, FromUser, Loop, Node, Reason, Source, Step
@@ -90,20 +91,21 @@ class _Judge:
         if tool is None:
             self._blame("unknown_tool", step, step.tool)
             return
-        inputs = self._graph.parameters.by_path[tool]
+        named = set[str]()
         for path, source in step.arguments.items():
-            taker = inputs.get(path)
+            taker = self._graph.parameters.find_input(tool, path)
             if taker is None:
                 self._blame("unknown_argument", step, path)
                 continue
+            named.add(taker.path)
             if source in scope.gone:
                 self._blame("gone", step, f"{path} from {_spell(source)}")
             value = self._resolve(step, scope, source)
             if value is not None and (code := may_go(self._graph, value, taker)):
                 self._blame(code, step, f"{path} from {_spell(source)}")
-        for one in self._graph.find_needed(tool, step.arguments):
-            if one.path not in step.arguments:
-                self._blame("unbound", step, one.path)
+        for one in self._graph.find_needed(tool, named):
+            if one.path not in named:
+                self._blame("unbound", step, spell_argument(one.path))
         self._judge_conditions(step, tool, scope)
         scope.steps[step.id] = tool
         if tool in self._graph.parameters.ending:
@@ -111,9 +113,9 @@ class _Judge:
 
     def _list_ended(self, step: Step, tool: int) -> Iterator[Source]:
         """What selects the thing that a tool ends: what it is about, not what that belongs to."""
-        entity, inputs = self._graph.parameters.entities[tool], self._graph.parameters.by_path[tool]
+        entity = self._graph.parameters.entities[tool]
         for path, source in step.arguments.items():
-            taker = inputs.get(path)
+            taker = self._graph.parameters.find_input(tool, path)
             if taker is not None and taker.is_reference and taker.words[:-1] == entity and not isinstance(source, FromUser):
                 yield source
 

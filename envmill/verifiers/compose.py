@@ -20,6 +20,7 @@ from envmill.verifiers.procedure import shows
 from envmill.verifiers.told import list_leaves
 from envmill.verifiers.typed import derive_end
 from envmill.verifiers.weights import balance
+from envmill.verifiers.witnesses import count_witnesses
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.environment import Call, Environment
@@ -30,6 +31,8 @@ _MOST_KEYS = 8
 _SHORTEST_KEY = 4
 GIVEN = "it stands in the request"
 """Why a fact is refused that the user says himself."""
+DOCUMENTED = "it stands in the policy document"
+"""Why a fact is refused that the agent is handed with the environment."""
 _ANYBODY = (
     "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not allowed. "
     "That does not work at the moment, please check it first; I hope this helps, and feel free to ask again."
@@ -56,7 +59,11 @@ class Composed:
 def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> Composed:
     """BuildError where nothing would be proved."""
     base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes)
+    asked, draft = draft.tell, draft.model_copy(update={"tell": count_witnesses(draft, environment)})
     refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
+    if draft.polarity in ("refuse", "escalate") and any(fact.name not in refused for fact in draft.tell):
+        # To whom it goes stands in the policy document: it may be asked for beside what had to be looked up, not alone.
+        refused = {name: reason for name, reason in refused.items() if reason != DOCUMENTED}
     facts = [_add_rivals(fact, draft, environment.tables, run) for fact in draft.tell if fact.name not in refused]
     told = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
     if draft.polarity != "achieve" and not facts:
@@ -64,7 +71,11 @@ def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere
     if not facts and not asks_for_something(base):
         raise BuildError(f"Nothing the oracle changes or says can be asked for. {told}".rstrip())
     whole = base.model_copy(
-        update={"facts": facts, "harm": [_forbid(pattern) for pattern in draft.avoid], "procedure": _prove(draft, environment, run, facts)}
+        update={
+            "facts": facts,
+            "harm": [_forbid(pattern) for pattern in draft.avoid],
+            "procedure": _prove(draft, environment, run, [*facts, *asked]),
+        }
     )
     return Composed(balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items()))
 
@@ -77,7 +88,7 @@ def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Run,
     if is_given(fact, draft.request):
         return GIVEN
     if is_given(fact, environment.policy_document):
-        return "it stands in the policy document"
+        return DOCUMENTED
     if fact.kind == "pattern" and draft.polarity != "achieve" and is_given(fact, _ANYBODY):
         return "anybody says it who refuses, whatever the reason"
     learned, again = (any(shows(deed.told, [fact.value]) for deed in one.deeds) for one in (run, elsewhere))

@@ -26,6 +26,10 @@ _LEAST_FIELDS, _FEW_FIELDS = 4, 2
 """Of an object in a message: one of fewer may be the shape in which an answer was asked for. A pattern is for words, which are not asked
 for so: names of two fields and more are nobody's reasons."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
+_LEAST_RIVALS = 3
+"""Of a fact that one rival may be said beside: with fewer, two guesses would cover the most of them."""
+_SENTENCE = re.compile(r"[.!?]\s|\n")
+_HEDGE = re.compile(r"\b(?:or|maybe|perhaps|possibly|either|else|otherwise|instead)\b")
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
 Shortfall: TypeAlias = dict[str, Json] | None
@@ -121,12 +125,26 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
         text, own, kind = _leave_out(str(fact.value), message), list[Span](), "text"
     else:
         own, kind = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)], fact.kind
+    said: list[tuple[Json, Span]] = []
     for rival in fact.rivals:
         # The number in a key is none that was said.
         for span in _find("text" if isinstance(rival, str) and _KEY.fullmatch(rival) else kind, rival, text):
             if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
-                return rival
-    return None
+                said.append((rival, span))
+                break
+    if len(said) == 1 and _is_aside(fact, said[0], own, text):
+        return None
+    return said[0][0] if said else None
+
+
+def _is_aside(fact: Fact, said: tuple[Json, Span], own: Sequence[Span], text: str) -> bool:
+    """Whether the only rival of several stands in a later sentence than the words of the fact: a full report may speak of it."""
+    rival, (begin, _) = said
+    told = [end for _, end in own if end <= begin]
+    if fact.kind != "text" or len(fact.rivals) < _LEAST_RIVALS or not told or _KEY.fullmatch(str(rival)):
+        return False
+    between = text[max(told) : begin]
+    return _SENTENCE.search(between) is not None and _HEDGE.search(between) is None
 
 
 @lru_cache(16)

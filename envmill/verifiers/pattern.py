@@ -5,6 +5,8 @@
     {"$exempt": true}     anything, nothing included
     {"$text": "Saw"}      the same text, but for letter case, white space and ways of writing one character
     {"$near": [9.5, 0.1]} a number not farther off than so much
+    {"$words": ["a", "b"]} one of these texts, but for what `$text` ignores and for punctuation and quotes around it
+    {"$filled": true}     a text with at least one letter or digit
 
 They are spelled as objects with one reserved key; a state that uses such a key has no pattern.
 """
@@ -15,12 +17,14 @@ from typing import Literal
 
 from envmill.errors import BuildError
 from envmill.verifiers.diff import same
-from envmill.verifiers.words import normalise
+from envmill.verifiers.words import count_letters, normalise
 from schemas.base import Json, is_array, is_object
 
-ANY, ROW, EXEMPT, TEXT, NEAR = "$any", "$row", "$exempt", "$text", "$near"
-Hole = Literal["$any", "$row", "$exempt", "$text", "$near"]
-HOLES: tuple[Hole, ...] = (ANY, ROW, EXEMPT, TEXT, NEAR)
+ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED = "$any", "$row", "$exempt", "$text", "$near", "$words", "$filled"
+Hole = Literal["$any", "$row", "$exempt", "$text", "$near", "$words", "$filled"]
+HOLES: tuple[Hole, ...] = (ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED)
+_AROUND = " \t.,;:!?'\"`()[]-" + "\u201c\u201d\u00ab\u00bb\u201e\u2026\u2013\u2014"
+"""Punctuation and quotes that say nothing around a text."""
 
 Keys = Mapping[int, str]
 """Goal → key of the row it found."""
@@ -44,7 +48,10 @@ def fits(value: Json, pattern: Json, keys: Keys) -> bool:
     if hole := _find_hole(pattern):
         return _fills(value, hole, pattern[hole], keys)
     if is_object(pattern) and is_object(value):
-        return pattern.keys() == value.keys() and all(fits(value[key], pattern[key], keys) for key in pattern)
+        missing = [key for key in pattern if key not in value]
+        if any(_find_hole(pattern[key]) != EXEMPT for key in missing) or any(key not in pattern for key in value):
+            return False
+        return all(fits(value[key], pattern[key], keys) for key in value)
     if is_array(pattern) and is_array(value):
         return len(pattern) == len(value) and all(fits(one, other, keys) for one, other in zip(value, pattern, strict=True))
     return same(value, pattern)
@@ -60,12 +67,21 @@ def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
         return isinstance(value, str) and isinstance(asked, str) and is_same_text(value, asked)
     if hole == NEAR:
         return is_array(asked) and len(asked) == 2 and is_near(value, *asked)
+    if hole == WORDS:
+        return isinstance(value, str) and is_array(asked) and settle_words(value) in [settle_words(str(one)) for one in asked]
+    if hole == FILLED:
+        return isinstance(value, str) and count_letters(value) > 0
     return True
 
 
 def is_same_text(one: str, other: str) -> bool:
     """Letter case, white space and compatibility forms aside."""
     return normalise(one).split() == normalise(other).split()
+
+
+def settle_words(text: str) -> str:
+    """A text in one spelling: as `is_same_text` compares, without the punctuation and quotes around it."""
+    return " ".join(normalise(text).split()).strip(_AROUND)
 
 
 def is_near(value: Json, wanted: Json, by: Json) -> bool:
@@ -78,14 +94,14 @@ def is_near(value: Json, wanted: Json, by: Json) -> bool:
 def says_something(pattern: Json) -> bool:
     """Whether any part of it is not left to chance."""
     if hole := _find_hole(pattern):
-        return hole in (TEXT, NEAR)
+        return hole in (TEXT, NEAR, WORDS, FILLED)
     parts = list(pattern.values()) if is_object(pattern) else pattern if is_array(pattern) else None
     return True if not parts else any(says_something(part) for part in parts)
 
 
 def is_chance(pattern: Json) -> bool:
     """Whether the whole value is left to chance."""
-    return _find_hole(pattern) in (ANY, EXEMPT)
+    return _find_hole(pattern) in (ANY, EXEMPT, FILLED)
 
 
 def name_type(value: Json) -> str:

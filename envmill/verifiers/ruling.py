@@ -63,7 +63,7 @@ async def ask_judge(
     scenario: Scenario, environment: Environment, ending: Ending, expected: Sequence[Change], account: Account
 ) -> tuple[str, str]:
     """Its ruling and why. It knows the reference path's end, and not what the verifier said."""
-    unminded = _list_unminded(environment)
+    unminded = _list_unminded(environment, scenario)
     inputs = RulingInput(
         brief=environment.brief,
         name=environment.name,
@@ -114,9 +114,12 @@ def _tell_call(deed: Deed) -> MadeCall:
     return MadeCall(name=called.name, arguments=called.arguments, actor=called.actor, outcome=deed.outcome, code=deed.code, parts=shown)
 
 
-def _list_unminded(environment: Environment) -> Mapping[str, frozenset[str]]:
+def _list_unminded(environment: Environment, scenario: Scenario) -> Mapping[str, frozenset[str]]:
     """Table → columns of which nobody minds the value."""
-    return {table.name: frozenset(column.name for column in table.columns if column.policy == "exempt") for table in environment.tables}
+    exempt = {(table.name, column.name) for table in environment.tables for column in table.columns if column.policy == "exempt"}
+    free = {(table, column) for table, _, column in (place.partition(".") for place in scenario.verifier.free)}
+    places = exempt | free
+    return {name: frozenset(column for table, column in places if table == name) for name, _ in places}
 
 
 def _settle(changes: Sequence[Change], unminded: Mapping[str, frozenset[str]]) -> Iterator[Change]:

@@ -10,7 +10,7 @@ from envmill.verifiers.ending import Deed
 from envmill.verifiers.masking import mask_call
 from envmill.verifiers.procedure import find_breach, is_meant
 from schemas.environment import Environment, Tool
-from schemas.scenario import CallPattern, Scenario
+from schemas.scenario import CallPattern, Scenario, Verifier
 
 PENALTY, MOST = 0.05, 0.5
 """Of each call beyond the reference path and each that could not be read, and in all."""
@@ -45,14 +45,15 @@ def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallP
         tool = tools.get(call.name)
         if tool is not None and tool.effect == "change":
             pattern = mask_call(call, tool)
-            free = set(list_free(tool, environment))
+            free = set(list_free(tool, environment, scenario.verifier))
             yield pattern.model_copy(update={"arguments": {name: one for name, one in pattern.arguments.items() if name not in free}})
 
 
-def list_free(tool: Tool, environment: Environment) -> Iterator[str]:
+def list_free(tool: Tool, environment: Environment, verifier: Verifier) -> Iterator[str]:
     """Arguments that go into a column whose text nobody compares."""
     columns = [column for table in environment.tables if table.name in tool.writes for column in table.columns]
     unminded = {column.name for column in columns if column.policy in _UNMINDED} - {"id"}
+    unminded |= {column for _, _, column in (place.partition(".") for place in (*verifier.free, *verifier.worded))}
     yield from (name for name in tool.parameters.get("properties", {}) if name in unminded)
 
 

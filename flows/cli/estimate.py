@@ -39,7 +39,7 @@ def estimate(
     weak: Annotated[str | None, typer.Option(help="Weak policy, named as the probe is.")] = None,
     teacher: Annotated[str | None, typer.Option(help="Policy that would be learnt from, named as the probe is.")] = None,
     form: Annotated[str | None, typer.Option(help="How the policy would be asked: single, conversation, or mixed.")] = None,
-    person: Annotated[str | None, typer.Option(help="Who would play the user: scripted, or model.")] = None,
+    person: Annotated[str | None, typer.Option(help="Who would play the user: auto, scripted, or model.")] = None,
 ) -> None:
     """Model calls, tokens and money a run would take: from finished runs of the recipe, and from the first step's prompts as they are sent.
 

@@ -24,17 +24,21 @@ def export(
     exporter: Annotated[list[str] | None, typer.Option(help="One of the README's exporters; all when left out.")] = None,
     split: Annotated[list[str] | None, typer.Option(help="train, validation or test; all when left out.")] = None,
     provisional: Annotated[bool, typer.Option(help="Export items too that a required gate could not measure.")] = False,
+    with_tier: Annotated[str, typer.Option("--with", help="`suspected` exports items with an undecided suspicion too.")] = "",
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
-    from envmill.export import choose_cargo, keep_splits, pack_cargo, unite_loads
+    from envmill.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
     from envmill.exporters import EXPORTERS
     from envmill.exporters.base import SPLITS
     from flows.cli.question import find_run
 
     exporters, splits = _check("exporter", exporter, tuple(EXPORTERS)), _check("split", split, SPLITS)
+    if with_tier not in ("", SUSPECTED):
+        raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
-    cargo, findings = choose_cargo(unite_loads([_read_load(context.obj, run) for run in meant]), provisional=provisional)
+    loads = unite_loads([_read_load(context.obj, run) for run in meant])
+    cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier))
     for finding in findings:
         if finding.evidence:
             typer.echo(f"{finding.gate}: {_count(finding.evidence)}", err=True)

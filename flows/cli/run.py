@@ -56,7 +56,7 @@ def run(
     ] = None,
     teacher: Annotated[str | None, typer.Option(help="Whose rollouts become training data, named alike.")] = None,
     form: Annotated[str | None, typer.Option(help="How policies are asked: single, conversation, or mixed.")] = None,
-    person: Annotated[str | None, typer.Option(help="Who plays the user of a conversation: scripted, or model.")] = None,
+    person: Annotated[str | None, typer.Option(help="Who plays the user of a conversation: auto, scripted, or model.")] = None,
     steps: Annotated[int | None, typer.Option(help="Most tool calls of a rollout.")] = None,
     turns: Annotated[int | None, typer.Option(help="Most messages to the user of a conversation.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Most output tokens of a model's rollout.")] = None,
@@ -69,6 +69,9 @@ def run(
     embedder: Annotated[str | None, typer.Option(help="What makes texts comparable: lexical, minilm, or openai:model.")] = None,
     exporters: Annotated[str | None, typer.Option(help="What leaves, like sft,bundle; every exporter of the README when left out.")] = None,
     provisional: Annotated[bool | None, typer.Option(help="Export items too that a required gate could not measure.")] = None,
+    rehearse: Annotated[bool | None, typer.Option(help="Ask the gates inside the repair loop, and send back what they find.")] = None,
+    suspicions: Annotated[str | None, typer.Option(help="Suspicions of gates: judge, keep, or auto: judge where that is a model.")] = None,
+    with_tier: Annotated[str | None, typer.Option("--with", help="Export tier `suspected` too.")] = None,
     resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Start nothing; show the config and what the run would ask and cost.")] = False,
     preview: Annotated[

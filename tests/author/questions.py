@@ -95,6 +95,15 @@ def pose_ruling(theme: str, number: int) -> dict[str, Any]:
     return known | {"calls": [], "changes": changes, "said": [], "expected": asked["changes"], "answer": "", "facts": []}
 
 
+def pose_suspicion(theme: str, number: int) -> dict[str, Any]:
+    """A request that names one row of two; on odd numbers with words that fit both."""
+    words = "the label printer" if number % 2 else "the printer on the second floor"
+    rows = {"printers": {"101": {"name": "the label printer"}, "102": {"name": "the label printer"}}}
+    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": theme, "rules": [], "policy": "", "tools": []}
+    asked = {"question": f'Does the request leave open which row is meant by "{words}"?', "doubt": "no"}
+    return about | asked | {"request": f"Please have {words} mended.", "told": [], "path": [], "rows": rows, "witness": []}
+
+
 def compose(theme: str, number: int, seed: int = SEED) -> Domain:
     return compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), seed)
 
@@ -140,6 +149,7 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "tester": pose_tester,
     "checker": pose_checker,
     "ruling": pose_ruling,
+    "suspicion": pose_suspicion,
     "cases": pose_cases,
     "debug": pose_debug,
     "reword": pose_reword,

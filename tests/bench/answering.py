@@ -9,14 +9,21 @@ import hashlib
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 
-def name_question(text: str) -> str:
-    """Under which a reply stands in the file."""
+def name_question(prompt: str, talk: Sequence[str] = ()) -> str:
+    """Under which a reply stands in the file. What a fresh attempt is told of earlier ones is left out of the prompt."""
+    text = "\0".join([prompt.split("\n\n## Earlier versions\n")[0].rstrip("\n"), *talk])
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _split(messages: list[dict[str, str]]) -> tuple[str, list[str]]:
+    first, *talk = (message["content"] for message in messages)
+    return first, talk
 
 
 class Server:
@@ -45,7 +52,7 @@ class Server:
         self._flight.append((time.monotonic(), 1))
         asked = json.loads(body)
         await asyncio.sleep(self._seconds)
-        text = self._replies[name_question(asked["messages"][0]["content"])]
+        text = self._replies[name_question(*_split(asked["messages"]))]
         self._flight.append((time.monotonic(), -1))
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}

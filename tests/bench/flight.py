@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -113,12 +113,12 @@ async def _learn(config: RunConfig, steps: tuple[str, ...], folder: Path) -> dic
 
     def note(self: Prompt, inputs: Contract, reply: type[Contract] | None) -> str:
         text = render(self, inputs, reply)
-        rendered[_name(self.name, inputs.model_dump(mode="json"))] = name_question(text)
+        rendered[_name(self.name, inputs.model_dump(mode="json"))] = text
         return text
 
-    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
-        text = author.answer(prompt, inputs, seed, sample, mistakes)
-        replies[rendered[_name(prompt, inputs)]] = text
+    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+        text = author.answer(prompt, inputs, seed, sample, mistakes, talk)
+        replies[name_question(rendered[_name(prompt, inputs)], talk)] = text
         return text
 
     Prompt.render = note

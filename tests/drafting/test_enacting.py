@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
-from envmill.drafting.enacting import enact, read_path
+from envmill.drafting.enacting import _put, enact, read_path  # pyright: ignore[reportPrivateUsage]
 from envmill.drafting.expansion import Plot, judge_expansion
+from envmill.drafting.rechecking import Seen, hold
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Program, Reset, Sandbox
 from schemas.chain import Branch, Chain, Filling, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Pick, Reason, Step
+from tests.specimens import make_environment
 
 SOURCE = '''
 """A shed that lends tools."""
@@ -60,8 +62,23 @@ class Shed:
         """
         self.members[member_id]["debt"] = debt
         return dict(self.members[member_id])
+
+    def list_members(self) -> list[dict[str, Any]]:
+        """All members."""
+        return [dict(row) for row in self.members.values()]
+
+    def give_back_all(self, loan_ids: list[str]) -> list[dict[str, Any]]:
+        """Take loans back together.
+
+        Args:
+            loan_ids: The loans.
+        """
+        for loan_id in loan_ids:
+            self.loans[loan_id]["status"] = "back"
+        return [dict(self.loans[loan_id]) for loan_id in loan_ids]
 '''
 EFFECTS: Any = {"find_member": "query", "list_loans": "query", "give_back": "change", "set_debt": "change"}
+EFFECTS |= {"list_members": "query", "give_back_all": "change"}
 PROGRAM = Program({"program.py": SOURCE}, "program:Shed", KINDS["stateful"].derive_tools(SOURCE, "Shed", EFFECTS))
 STATE: dict[str, Any] = {
     "members": {"m1": {"id": "m1", "name": "Maya", "debt": 0}, "m2": {"id": "m2", "name": "Tom", "debt": 3}},
@@ -130,6 +147,33 @@ async def test_what_has_no_source_is_never_made_up(jail: Sandbox, nodes: list[No
     assert stuck.value.facts["reason"] == reason
 
 
+ALL_LOANS = FromNode(node="s2", path="loans[].id")
+
+
+@pytest.mark.parametrize("spelling", ["loan_ids", "loan_ids[]"])
+@pytest.mark.parametrize(("source", "loans"), [(ALL_LOANS, ["l1", "l2", "l3"]), (FromNode(node="r2"), ["l2"])])
+async def test_a_list_argument_has_one_meaning_to_runner_and_validator(
+    jail: Sandbox, spelling: str, source: FromNode, loans: list[str]
+) -> None:
+    step = Step(id="s3", tool="give_back_all", arguments={spelling: source})
+    one = plot([FIND, MEMBER, LIST, *([LOAN] if len(loans) == 1 else []), step])
+    done = await enact(one.chain, one.filling, PROGRAM, one.reset, jail)
+    assert (done.calls[-1].name, done.calls[-1].arguments) == ("give_back_all", {"loan_ids": loans})
+    environment = make_environment(SOURCE, entry="program:Shed", tools=list(PROGRAM.tools), tables=[])
+    seen = Seen(done.calls, done.replies, (STATE, done.state), "Maya's saw, drill and ladder")
+    await hold(one.chain, environment, seen)
+    wrong = one.chain.model_copy(update={"nodes": [*one.chain.nodes[:-1], Step(id="s3", tool="give_back_all")]})
+    with pytest.raises(BuildError, match="unbound loan_ids"):
+        await hold(wrong, environment, seen)
+
+
+async def test_parts_of_listed_objects_are_put_together() -> None:
+    arguments: dict[str, Any] = {}
+    for path, value in (("lines[].product_id", ["p1", "p2"]), ("lines[].pieces", 3), ("note.text", "x")):
+        _put(arguments, path, value)
+    assert arguments == {"lines": [{"product_id": "p1", "pieces": 3}, {"product_id": "p2", "pieces": 3}], "note": {"text": "x"}}
+
+
 def test_a_path_through_lists_lays_them_flat() -> None:
     assert read_path({"a": [{"b": [1, 2]}, {"b": [3]}]}, "a[].b[]") == [1, 2, 3]
     assert read_path([{"id": 1}, {"id": 2}], "[].id") == [1, 2]
@@ -148,6 +192,7 @@ UNREAD = [*SEED[:3], LOAN, BACK, Step(id="s4", tool="list_loans", arguments={"me
         (plot(GROWN, loans=STATE["loans"] | {"l9": STATE["loans"]["l1"] | {"id": "l9", "member_id": "m2"}}), ""),
         (plot(IDLE, FILLING.model_copy(update={"said": FILLING.said | {"s4.debt": 0}})), "idle"),
         (plot(UNREAD), "no_new_tool"),
+        (plot([*SEED, Step(id="s4", tool="list_members")]), ""),
         (plot([*SEED[1:], TOTAL, DEBT]), "old_rewritten"),
         (plot(GROWN, loans={key: row | {"status": "back"} for key, row in STATE["loans"].items()}), "old_broken"),
         (plot(GROWN, members={key: row | {"name": "Mia"} for key, row in STATE["members"].items()}), "old_changed"),

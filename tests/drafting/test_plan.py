@@ -7,7 +7,7 @@ import pytest
 from envmill import author
 from envmill.author.faults import spell_reply
 from envmill.drafting.plan import find_plan_faults
-from envmill.drafting.state import find_state_fault
+from envmill.drafting.state import find_state_faults
 from schemas.environment import Blueprint
 from schemas.prompts import BlueprintReply, ScenarioReply
 from tests.author.questions import SAMPLE, SEED, ask_blueprint, ask_scenario, pose
@@ -55,8 +55,12 @@ def test_a_plan_nobody_could_build_is_told_so(changes: dict[str, Any], words: st
     ],
 )
 def test_a_state_that_does_not_hold_together_is_told_so(given: dict[str, Any], kept: Any, code: str) -> None:
-    found = find_state_fault(given, kept or given)
-    assert (found[0] if found else "") == code
+    assert [found for found, _ in find_state_faults(given, kept or given)][:1] == [code][: bool(code)]
+
+
+def test_everything_wrong_with_a_state_is_told_at_once() -> None:
+    given: dict[str, Any] = {"tools": {"T1": {"id": "T7"}}, "loans": {"L1": {"tool_id": "T9"}}}
+    assert [code for code, _ in find_state_faults(given, {})] == ["state_not_kept", "records_unlike", "reference_lost"]
 
 
 @pytest.mark.parametrize("theme", SAMPLE)
@@ -64,20 +68,21 @@ def test_what_the_author_makes_holds(theme: str) -> None:
     reply = ask_blueprint(theme, 1).model_dump(exclude={"policy"})
     assert find_plan_faults(Blueprint.model_validate(SOUND.model_dump(exclude={"id", *reply}) | reply)) == []
     state = ask_scenario(theme, 1, 0).initial_state
-    assert find_state_fault(state, state) is None
+    assert find_state_faults(state, state) == []
 
 
 def test_a_fault_of_the_plan_or_the_state_is_mended_by_a_repair() -> None:
     """The author, quoted what was found, answers the question it had answered wrongly."""
     asked = pose("blueprint", SAMPLE[0], 1)
-    again = asked | {"failure": "The tool x is planned 2 times, which nobody could build."}
+    complaint = "The tool x is planned 2 times."
     right = spell_reply(ask_blueprint(SAMPLE[0], 1))
     samples = [sample for sample in range(40) if author.planted("blueprint", asked, SEED, sample, 0.9)]
-    mended = [author.answer("blueprint", again, SEED, sample, 0.9) == right for sample in samples]
+    said = {sample: author.answer("blueprint", asked, SEED, sample, 0.9) for sample in samples}
+    mended = [author.answer("blueprint", asked, SEED, sample, 0.9, [said[sample], complaint]) == right for sample in samples]
     assert sum(mended) > len(mended) / 2
     for kind in ("missing_collection", "dangling_reference"):
         fault = author.plant("scenario", kind, pose("scenario", SAMPLE[0], 1), SEED, 0)
         assert fault is not None
         spoilt, clean = (ScenarioReply.model_validate_json(text).initial_state for text in (fault.text, fault.clean))
-        assert find_state_fault(spoilt, {name: spoilt.get(name, {}) for name in clean}) is not None
+        assert find_state_faults(spoilt, {name: spoilt.get(name, {}) for name in clean})
     assert BlueprintReply.model_validate_json(right)

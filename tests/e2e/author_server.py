@@ -73,7 +73,9 @@ class AuthorServer:
         time.sleep(turn)
         if outage:
             return None
-        text = author.answer(question["prompt"], question["inputs"], question["seed"], question["sample"], question["mistakes"])
+        text = author.answer(
+            question["prompt"], question["inputs"], question["seed"], question["sample"], question["mistakes"], question["talk"]
+        )
         with self._lock:
             self.answered.append(ask)
         return text

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +49,7 @@ class Reviewers:
     """Changes a reply: prompt, inputs, reply."""
     asked: list[str] = field(default_factory=list[str])
 
-    def answer(self, prompt: str, inputs: Any, seed: int, sample: int, mistakes: float) -> str:
+    def answer(self, prompt: str, inputs: Any, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         self.asked.append(prompt)
         return self.say(prompt, inputs, self._try(inputs) if prompt == "tester" else self._check(inputs))
 

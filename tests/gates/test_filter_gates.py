@@ -25,6 +25,14 @@ def test_f1_counts_only_judged_probes(name: str) -> None:
         assert finding.evidence["policy"] == "openai:small"
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "reason"),
+    [("ppuu", "user_fails"), ("pppu", ""), ("ppppppppuu", ""), ("pppppppuu", "user_fails"), ("ppee", "")],
+)
+def test_f1_drops_a_scenario_whose_user_spoils_more_than_a_fifth(outcomes: str, reason: str) -> None:
+    assert require_solved(make_probes(outcomes, form="conversation")).reason == reason
+
+
 @pytest.mark.parametrize("name", TRIVIAL)
 def test_f2_drops_what_a_weak_policy_always_solves(name: str) -> None:
     outcomes, most, reason = TRIVIAL[name]

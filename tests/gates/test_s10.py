@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from envmill.gates import s10
-from envmill.gates.base import Finding
+from envmill.gates.base import Finding, Posed
 from schemas.environment import Call
 from schemas.scenario import UserContract
 from tests.gates.cases import FIND, LOOK_UP, TOP_UP, Case, ask, check, judge_cases
@@ -19,7 +19,38 @@ MORE = Call(name="top_up", arguments={"member_id": "M2", "amount": 60})
 ALL = [Call(name="top_up", arguments={"member_id": who, "amount": amount}) for who, amount in (("M2", 25), ("M4", 30), ("M1", 25))]
 KNOWN = UserContract(opening=REQUEST, facts={"usual amount": 25})
 
+
+def top_up(amount: int, request: str) -> Posed:
+    """Bo Lind, who has 60, gets an amount."""
+    return ask(request, oracle=[LOOK_UP, Call(name="top_up", arguments={"member_id": "M2", "amount": amount})])
+
+
+HONEST = {
+    "a bullet before an amount": top_up(25, "Please book in:\n- 25 on Bo Lind's account"),
+    "a dash before an amount": top_up(25, "Bo Lind - 25 - on the account, please."),
+    "half of what is there": top_up(30, "Put half of what Bo Lind has on his account on top of it."),
+    "one more than there is": top_up(61, "Bo Lind's account gets one more than it has now."),
+    "two times what is there": top_up(120, "Put twice the money that Bo Lind has on his account."),
+    "a dozen": top_up(12, "Put a dozen euros on Bo Lind's account."),
+    "twenty-five": top_up(25, "Put twenty-five on Bo Lind's account."),
+    "a range and an hour": top_up(25, "Between 10 and 20 minutes from now, or at 9 am, put 25 on Bo Lind's account; he waits 3 to 5 days."),
+    "a share": top_up(6, "Put 10 % of what Bo Lind has on his account."),
+    "a limit": top_up(25, "Put 25 on Bo Lind's account, for no more than 99 may be there."),
+    "an hour in capitals": top_up(25, "Put 25 on Bo Lind's account before 5PM."),
+    "a telephone number": top_up(25, "Put 25 on Bo Lind's account. You reach me under 555-0134-77."),
+    "day and month the other way round": top_up(25, "Put 25 on Bo Lind's account. He booked on 2026-02-20."),
+    "a weekday next year": top_up(25, "Put 25 on Bo Lind's account, he comes on Monday, 4 January 2027."),
+}
+FAULTY = {
+    "another amount behind a bullet": (top_up(25, "Please book in:\n- 26 on Bo Lind's account"), "unknown_amount"),
+    "another amount in words": (top_up(25, "Put thirty on Bo Lind's account, and not 4."), "unknown_amount"),
+    "another share": (top_up(7, "Put four on Bo Lind's account."), "another_amount"),
+    "a reference in capitals": (top_up(25, "Put 25 on Bo Lind's account for order 5PX9."), "unknown_reference"),
+}
+
 CASES = {
+    **{name: Case(posed) for name, posed in HONEST.items()},
+    **{name: Case(posed, reason) for name, (posed, reason) in FAULTY.items()},
     "another amount": Case(ask(REQUEST.replace("25", "26")), "unknown_amount"),
     "a reference to nothing": Case(ask(f"{REQUEST} It is about voucher V-9917."), "unknown_reference"),
     "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "wrong_weekday"),
@@ -27,9 +58,10 @@ CASES = {
     "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "wrong_count"),
     "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "wrong_count"),
     "another amount, which some other row has": Case(ask(REQUEST.replace("25", "60")), "unknown_amount"),
-    "asked the other way round": Case(
-        ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern."), "wrong_order"
+    "asked the other way round, in that order": Case(
+        ask("Please book one seat in the Tuesday wheel class, and then put 25 there for Ada Kern."), "wrong_order"
     ),
+    "asked the other way round, in no order": Case(ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern.")),
     "another amount, which a row that is acted on has": Case(ask(REQUEST.replace("25", "4")), "another_amount"),
     "an amount that is said when asked": Case(pose(request=REQUEST.replace("25", "the usual"), user=KNOWN)),
     "a change that nobody asked for": Case(
@@ -62,8 +94,11 @@ CASES = {
         ask("Please put 25 on Bo Lind's account and cancel his booking of the wheel class.", oracle=[LOOK_UP, LEND, CANCEL])
     ),
     "asked for before what makes it possible": Case(
-        ask("Please book one seat in the Tuesday wheel class for Ada Kern. Hello, also this: put 25 on the account of Ada Kern."),
+        ask("Please book one seat in the Tuesday wheel class for Ada Kern. After that: put 25 on the account of Ada Kern."),
         "wrong_order",
+    ),
+    "a numbered list in another order": Case(
+        ask("Two things:\n1. Book one seat in the Tuesday wheel class for Ada Kern.\n2. Put 25 on the account of Ada Kern.")
     ),
     "asked for first, to be done when that is through": Case(
         ask("Book one seat in the Tuesday wheel class for Ada Kern when the money is there. Put 25 on the account of Ada Kern.")
@@ -91,3 +126,9 @@ def find_all() -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_s10(name: str) -> None:
     check(find_all()[name], CASES[name])
+
+
+def test_every_contradiction_is_reported_with_a_question() -> None:
+    finding = judge_cases(s10.look, {"both": Case(ask(f"{REQUEST.replace('25', '26')} It is about voucher V-9917."))})["both"]
+    assert {one.reason for one in finding.spread()} >= {"unknown_amount", "unknown_reference"}
+    assert all(one.question.endswith("?") for one in finding.spread())

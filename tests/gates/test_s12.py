@@ -27,6 +27,9 @@ CASES = {
     "one goal weighs more than the rest": Case(
         pose(verifier=derived(goals=[*HEAVY, ACTIVE.model_copy(update={"value": "suspended"})])), "weighs_too_much"
     ),
+    "a fact that nobody asks for": Case(pose(verifier=derived(facts=[SECOND])), "undemanded_fact"),
+    "a fact that the request asks for": Case(pose(verifier=derived(facts=[SECOND]), request="Put 25 on Ada's account. Who teaches?")),
+    "the text of a record as the reason of a refusal": Case(answer(SIXTY, SECOND, polarity="refuse"), "undemanded_fact"),
     "as it is": Case(pose()),
     "a guard": Case(pose(verifier=derived(guards=[ACTIVE]))),
     "something that must not be done": Case(pose(verifier=derived(harm=[CANCELS]))),
@@ -43,3 +46,10 @@ def find_all() -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_s12(name: str) -> None:
     check(find_all()[name], CASES[name])
+
+
+def test_an_undemanded_fact_is_a_question_for_a_judge() -> None:
+    """Whether somebody asked for it is read, not run: the gate says what it suspects and how a reader can find out."""
+    finding = find_all()["a fact that nobody asks for"]
+    assert s12.CODES[finding.reason] == "suspicion"
+    assert finding.question.endswith("without telling the user 'Bo Lind' (the name)?")

@@ -24,6 +24,8 @@ WRONG = Call(name="book_seats", arguments={"member_id": "M1", "class_id": "C3", 
 HIS = [FIND, LOOK_UP, TOP_UP, Call(name="cancel_booking", arguments={"booking_id": "B1"})]
 RICH = twin("members", "M1", balance=60)
 
+CHEAP = twin("classes", "C1", price=5)
+
 CASES = {
     "a twin": Case(pose(initial_state=twin("members", "M1", balance=60)), "ambiguous_referent"),
     "a twin with a field more that nobody speaks of": Case(pose(initial_state=twin("classes", "C1", price=5)), "ambiguous_referent"),
@@ -40,6 +42,11 @@ CASES = {
     "a twin on another day": Case(pose(initial_state=twin("classes", "C1", day="Friday"))),
     "a twin that cannot be acted on": Case(pose(initial_state=twin("classes", "C1", free=0))),
     "a namesake": Case(pose(initial_state=twin("members", "M1", name="Ada Kernel", balance=60))),
+    "one is excluded": Case(ask(f"{REQUEST} Not the one on Friday.", initial_state=twin("classes", "C1", day="Friday"))),
+    "the dearer of two": Case(ask(REQUEST.replace("wheel class", "wheel class with the highest price"), initial_state=CHEAP)),
+    "the one with the lowest price is another": Case(
+        ask(REQUEST.replace("wheel class", "wheel class with the lowest price"), initial_state=CHEAP), "ambiguous_referent"
+    ),
     "nothing is acted on": Case(answer(), outcome="not_applicable"),
 }
 

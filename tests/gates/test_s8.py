@@ -6,10 +6,11 @@ import pytest
 
 from envmill.gates import s8
 from envmill.gates.base import Finding, Posed
+from envmill.gates.question import leave_out_wishes
 from schemas.environment import Call
 from schemas.scenario import Fact, UserContract
 from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
-from tests.gates.specimens import pose
+from tests.gates.specimens import REQUEST, pose
 from tests.gates.specimens.studio import STATE
 
 USUAL = "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday wheel class."
@@ -37,7 +38,24 @@ def insured(value: str, request: str) -> Posed:
     return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"The record says {value}.", initial_state=state)
 
 
+HALF = Call(name="top_up", arguments={"member_id": "M2", "amount": 30})
+TUESDAY = [FIND, Call(name="list_classes", arguments={"day": "Tuesday"}), TOP_UP]
+
+
+def wish(told: str, request: str) -> Posed:
+    """A wish that is refused: what is told is whose account it is."""
+    fact = Fact(name="whose account it is", kind="text", value=told)
+    oracle = [Call(name="find_members", arguments={"query": "Lind"}), Call(name="find_members", arguments={"query": "Marsh"})]
+    return answer(fact, polarity="refuse", request=request, oracle=oracle, procedure=[], say=f"It is the account of {told}.")
+
+
 CASES = {
+    "a filter that nobody names": Case(ask("Please put 25 on Ada Kern's account.", oracle=TUESDAY)),
+    "a number in words": Case(ask(REQUEST.replace("25", "twenty-five"))),
+    "an ordinal": Case(ask(REQUEST.replace("25", "the 25th of all those euros"))),
+    "another number in words": Case(ask(REQUEST.replace("25", "twenty-six")), "underivable_argument"),
+    "an amount by what is there": Case(ask("Please put half of what Bo Lind has on his account on top of it.", oracle=[LOOK_UP, HALF])),
+    "a state that is wished for": Case(wish("Bo Lind", "I want the member Lind suspended, and Marsh left alone.")),
     "ids out of nowhere": Case(pose(oracle=[TOP_UP, BOOK]), "unseen_id"),
     "one lookup is missing": Case(pose(oracle=[FIND, TOP_UP, BOOK]), "unseen_id"),
     "looked up too late": Case(pose(oracle=[FIND, TOP_UP, BOOK, LIST]), "unseen_id"),
@@ -81,3 +99,25 @@ def find_all() -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_s8(name: str) -> None:
     check(find_all()[name], CASES[name])
+
+
+def test_every_unknown_argument_is_reported_and_asked_about() -> None:
+    finding = judge_cases(s8.look, {"all": Case(pose(oracle=[TOP_UP, BOOK], request=USUAL, user=UserContract(opening=USUAL)))})["all"]
+    reasons = [one.reason for one in finding.spread()]
+    assert reasons == ["unseen_id", "unseen_id", "underivable_argument"]
+    asked = [one.question for one in finding.spread() if one.reason == "underivable_argument"]
+    assert len(asked) == 1
+    assert "25" in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "left"),
+    [
+        ("I want this agent suspended and somebody else put on it.", "I want this agent  and somebody else put on it."),
+        ("Please get it closed.", "Please get it ."),
+        ("I want the suspended agent's name.", "I want the suspended agent's name."),
+        ("Who is suspended?", "Who is suspended?"),
+    ],
+)
+def test_a_wished_state_describes_nothing(request_: str, left: str) -> None:
+    assert leave_out_wishes(request_) == left

@@ -17,11 +17,14 @@ from envmill.gates.base import Built, Finding, Means, Posed
 from envmill.gates.terminals import LOOKS, NOT_HERE, machine, mended, plays
 from envmill.kinds.terminal import compose_state
 from envmill.sandbox import Invoke, Observation, Program, Step
+from envmill.sandbox.machines.files import ERRAND, FINAL
 from envmill.settings import ROOT
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge, make_error
 from schemas.base import Json
+from schemas.cell import Cell
 from schemas.environment import Call
+from schemas.errand import Errand, Outfit
 from schemas.scenario import Scenario
 from tests.kinds.terminals import break_system, make_environment, make_scenario
 
@@ -132,10 +135,36 @@ async def test_an_outage_is_no_fault_of_the_candidate(pretend: Callable[[Fake], 
     assert (finding.outcome, finding.reason) == ("error", "no_verdict")
 
 
-async def test_a_request_that_tells_the_mend_is_a_leak() -> None:
+async def test_a_request_that_tells_the_mend_is_a_leak(pretend: Callable[[Fake], None]) -> None:
+    pretend(lead)
     line = max(STEP.splitlines(), key=len)
     finding = await ask("S9", BROKEN.model_copy(update={"request": f"Please run {line}"}))
     assert (finding.outcome, finding.reason) == ("dropped", "told")
+
+
+EXAM = """
+def test_the_settings_are_merged():
+    assert "; honey stall, the usual settings" in Path("/srv/shop.ini").read_text()
+    assert total() == "1432.80"
+"""
+FILE = "; honey stall, the usual settings\nprice = 12\n"
+
+
+@pytest.mark.parametrize(
+    ("read_first", "told"),
+    [
+        (FILE, []),
+        (f"{FILE} Keep the line '; honey stall, the usual settings'.", []),
+        ("PATH=/usr/sbin:/usr/bin and 11432.80", []),
+        (f"{FILE} The total is 1432.80.", ["1432.80"]),
+        (f"{FILE} def test_the_settings_are_merged():", ["def test_the_settings_are_merged():"]),
+    ],
+)
+def test_only_results_and_tests_of_an_errand_are_secret(read_first: str, told: list[str]) -> None:
+    errand = Errand(request="Merge them.", at_first="", at_the_end="", places=["/srv"], answers=["1432.80", "12"])
+    cell = Cell(category="config", complexity="two things", steps=2, persona="keeper", about="a honey stall")
+    files = {ERRAND: Outfit(cell=cell, errand=errand, goals=[], solution=[]).model_dump_json(), FINAL: EXAM}
+    assert mended.list_results(files, FINAL, read_first) == told
 
 
 async def test_a_scenario_without_a_path_or_a_goal_is_no_scenario(pretend: Callable[[Fake], None]) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from envmill import author
@@ -38,12 +39,12 @@ class Shaky:
         self._dice = dice
         self._asked: set[str] = set()
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
-        name = f"{prompt} {sample} {canonical_json(inputs)}"
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+        name = f"{prompt} {sample} {canonical_json([inputs, list(talk)])}"
         if name not in self._asked and self._dice.random() < _OUTAGES:
             self._asked.add(name)
             raise Outage("out of reach this once")
-        return author.answer(prompt, inputs, seed, sample, mistakes)
+        return author.answer(prompt, inputs, seed, sample, mistakes, talk)
 
 
 def kill_below(dice: random.Random) -> None:

@@ -176,3 +176,24 @@ async def test_a_run_asks_each_role_at_its_model(tmp_path: Path, vendors: Loopba
 
 def test_a_request_names_its_role() -> None:
     assert Request(PROMPT, {}, (Message("user", "x"),), None, 1, 0, "s", "a").role == "author"
+
+
+@pytest.mark.parametrize(
+    ("fields", "person", "asked"),
+    [
+        ({}, "scripted", None),
+        ({"provider": "openai", "model": "m@box"}, "model", None),
+        ({"provider": "batch-openai", "model": "m@box"}, "model", "openai:m@box"),
+        ({"provider": "batch-lines", "model": "m"}, "scripted", None),
+        ({"provider": "replay", "recording": "r"}, "scripted", None),
+        ({"user": "anthropic:m@box"}, "model", "anthropic:m@box"),
+        ({"provider": "openai", "model": "m@box", "user": "offline"}, "scripted", "offline"),
+        ({"provider": "openai", "model": "m@box", "person": "scripted"}, "scripted", None),
+    ],
+)
+def test_a_model_plays_the_user_where_one_can(fields: dict[str, str], person: str, asked: str | None) -> None:
+    config = make_config(**fields)
+    assert config.person == person
+    assert RunConfig.model_validate(config.model_dump(mode="json")).person == person
+    assert (str(spec) if (spec := read_specs(config).get("user")) else None) == asked
+    check_cast(config, Settings.read({"ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1"}))

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class Scripted:
     def __init__(self, *replies: str) -> None:
         self.replies, self.asked = replies, list[int]()
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         self.asked.append(sample)
         return self.replies[sample]
 

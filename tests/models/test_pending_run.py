@@ -31,7 +31,15 @@ class Asking:
     path, optional = "/v1/chat/completions", frozenset[str]()
 
     def write(self, request: Request, model: str, terms: Terms) -> Written:
-        return Written({"prompt": request.prompt.name, "inputs": request.inputs, "sample": request.sample, "subject": request.subject})
+        return Written(
+            {
+                "prompt": request.prompt.name,
+                "inputs": request.inputs,
+                "sample": request.sample,
+                "talk": [one.text for one in request.messages[1:]],
+                "subject": request.subject,
+            }
+        )
 
     def read(self, body: Json) -> Completion:
         return Completion(body["reply"])
@@ -51,7 +59,7 @@ def serve(folder: Path) -> Counter[str]:
 
 
 def _answer(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-    reply = author.answer(asked["prompt"], asked["inputs"], 11, asked["sample"], CONFIG.mistakes)
+    reply = author.answer(asked["prompt"], asked["inputs"], 11, asked["sample"], CONFIG.mistakes, asked["talk"])
     return {"custom_id": name, "response": {"status_code": 200, "body": {"reply": reply}}, "error": None}
 
 

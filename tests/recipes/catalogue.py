@@ -3,13 +3,14 @@
 place ──turn──► (prompt, kind) ──planted in every version──► the line's own stages ──► dropped where, or kept: then a witness is looked for
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envmill import author
 from envmill.author.faults import KINDS, Fault
 from envmill.author.witness import find_witness
 from envmill.lake.lake import Lake
+from envmill.models.offline import Author
 from envmill.opening import open_walk
 from envmill.settings import Settings
 from schemas.base import Json
@@ -41,14 +42,14 @@ async def follow(settings: Settings, count: int, turn: int, seed: int, planted: 
     found: dict[str, tuple[str, str, Fault]] = {}
     names = [name for name, _ in author.themes()]
 
-    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         brief: Json = inputs.get("brief") or {}
         if brief.get("theme") in names:
             wanted, kind = planted[(names.index(brief["theme"]) + turn) % len(planted)]
             if wanted == prompt and (fault := author.plant(prompt, kind, inputs, seed, sample)):
                 found.setdefault(brief["theme"], (prompt, kind, fault))
                 return fault.text
-        return author.answer(prompt, inputs, seed, sample, 0.0)
+        return author.answer(prompt, inputs, seed, sample, 0.0, talk)
 
     await _walk(settings, RunConfig(recipe="awm", environments=count, seed=seed, mistakes=0.0, review=True), answer)
     ends = _read_ends(Lake(settings.lake))
@@ -59,7 +60,7 @@ async def follow(settings: Settings, count: int, turn: int, seed: int, planted: 
         ]
 
 
-async def _walk(settings: Settings, config: RunConfig, answer: Callable[[str, Json, int, int, float], str]) -> None:
+async def _walk(settings: Settings, config: RunConfig, answer: Author) -> None:
     async with open_walk(RUN, config, settings, answer) as walk:
         await walk.walk([step for step in walk.line if step.lap == "environments" and step.stage != "filter"])
 

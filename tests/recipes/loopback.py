@@ -18,6 +18,8 @@ from envmill import author
 from envmill.models.prompt import Prompt
 from schemas.base import Contract, Json
 
+WARNING = "\n\n## Earlier versions\n"
+"""What follows a prompt that is asked afresh."""
 Spoil = Callable[[str, int], tuple[str, str]]
 """(good reply, how many were answered before) → (reply, why it ended)."""
 
@@ -32,8 +34,8 @@ class Known:
     url: str = ""
 
     def answer(self, messages: list[dict[str, Any]]) -> tuple[str, str]:
-        name, inputs = self.rendered[messages[0]["content"]]
-        good = author.answer(name, inputs, 11, 0, 0.0)
+        name, inputs = self.rendered[messages[0]["content"].split(WARNING)[0].rstrip("\n")]
+        good = author.answer(name, inputs, 11, 0, 0.0, [message["content"] for message in messages[1:]])
         number = self.answered[name]
         self.answered[name] += 1
         return self.spoil[name](good, number) if name in self.spoil else (good, "stop")
@@ -46,7 +48,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Generator[Known]:
 
     def note(prompt: Prompt, inputs: Contract, reply: type[Contract] | None) -> str:
         text = render(prompt, inputs, reply)
-        known.rendered[text] = prompt.name, inputs.model_dump(mode="json")
+        known.rendered[text.rstrip("\n")] = prompt.name, inputs.model_dump(mode="json")
         return text
 
     class Answers(BaseHTTPRequestHandler):

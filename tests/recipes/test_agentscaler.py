@@ -17,6 +17,7 @@ from envmill.author.domain import GONE
 from envmill.author.population import begin
 from envmill.author.truth import find_truth
 from envmill.drafting.plan import find_plan_faults
+from envmill.drafting.repair import FIRST
 from envmill.errors import SettingsError
 from envmill.importers.tools import read_sources
 from envmill.lake.lake import Lake
@@ -46,7 +47,7 @@ class Answering:
     def __init__(self) -> None:
         self.asked = Counter[str]()
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> Any:
         self.asked[prompt.name] += 1
         return reply.model_validate_json(author.answer(prompt.name, inputs.model_dump(mode="json"), SEED, 0, 0.0))
 
@@ -131,7 +132,7 @@ async def test_no_first_row_refers_to_one_that_was_deleted() -> None:
 
 async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
     _, (seed, *_), account = await grow()
-    plan = await AgentScaler(author.themes()).think_up(seed, "", (), cast(Account, account))
+    plan = await AgentScaler(author.themes()).think_up(seed, FIRST, cast(Account, account))
     assert find_plan_faults(plan) == []
     assert plan.brief.outline is not None
     assert plan.brief.outline.left_out["upload_attachments"]

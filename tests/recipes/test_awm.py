@@ -9,7 +9,9 @@ from typing import Any, cast
 import pytest
 
 from envmill import author
+from envmill.drafting.complaint import Complaint
 from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT, find_database_faults
+from envmill.drafting.repair import Repair
 from envmill.lake.lake import Lake
 from envmill.models.door import Account
 from envmill.recipes.awm import Awm
@@ -39,21 +41,28 @@ class Scripted:
         self._prompt, self._kind, self._mended = prompt, kind, mended
         self.asked: list[str] = []
 
-    def afresh(self, _: int) -> "Scripted":
+    def afresh(self, _: int, warning: str = "") -> "Scripted":
         return self
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
+    def list_parts(self, _: Any) -> list[str]:
+        return []
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any) -> Any:
         self.asked.append(prompt.name)
         given = inputs.model_dump(mode="json")
-        wanted = prompt.name == self._prompt and not (self._mended and given.get("failure"))
+        wanted = prompt.name == self._prompt and not (self._mended and complaint)
         fault = author.plant(prompt.name, self._kind, given, SEED, 0) if wanted else None
         return reply.model_validate_json(fault.text if fault else author.answer(prompt.name, given, SEED, 0, 0.0))
 
 
-async def think_up(account: Scripted, failure: str = "", before: Blueprint | None = None) -> Blueprint:
+def complain(*faults: str) -> Repair:
+    return Repair(tuple(Complaint("blueprint", "bad", fault) for fault in faults))
+
+
+async def think_up(account: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
     recipe = Awm(author.themes())
-    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), failure, (), cast(Account, account), before)
+    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), complain(*faults), cast(Account, account), before)
 
 
 async def test_a_clean_plan_opens_and_fills(jail: Sandbox) -> None:
@@ -87,7 +96,7 @@ async def test_a_mistake_is_named_after_its_part_and_only_what_rests_on_it_is_as
     faults = await find_database_faults(plan, jail)
     assert [fault[: len(part)] for fault in faults] == [part]
     account = Scripted()
-    mended = await think_up(account, faults[0], plan)
+    mended = await think_up(account, faults[:1], plan)
     assert account.asked == again
     assert await find_database_faults(mended, jail) == []
 

@@ -22,6 +22,7 @@ from envmill.drafting.errands.outfitting import outfit, read_errand
 from envmill.drafting.errands.space import load_space
 from envmill.drafting.errands.trying import Trial, try_machine, try_solution
 from envmill.drafting.errands.wishes import find_errand_faults
+from envmill.drafting.repair import FIRST
 from envmill.errors import BuildError, SandboxError
 from envmill.gates import GATES
 from envmill.gates.base import Built, Means, Posed
@@ -77,15 +78,17 @@ class Asked:
 
     def __init__(self, mistakes: float = 0.0, sample: int = 0) -> None:
         self.questions: list[tuple[str, dict[str, Any]]] = []
+        self.told = list[str]()
         self._mistakes, self._sample = mistakes, sample
         self.last_asked: Any = None
 
-    def afresh(self, number: int) -> "Asked":
+    def afresh(self, number: int, warning: str = "") -> "Asked":
         return self
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any) -> Any:
         given = inputs.model_dump(mode="json")
         self.questions.append((prompt.name, given))
+        self.told += [complaint] if complaint else []
         return reply.model_validate_json(answer(prompt.name, given, SEED, self._sample, self._mistakes))
 
 
@@ -98,7 +101,7 @@ def of(category: str) -> Seed:
 
 
 async def plan(seed: Seed) -> Blueprint:
-    return await RECIPE.think_up(seed, "", [], cast(Any, Asked()))
+    return await RECIPE.think_up(seed, FIRST, cast(Any, Asked()))
 
 
 def make_mill(sandbox: Any) -> Mill:
@@ -143,7 +146,7 @@ async def test_each_part_is_told_what_it_may_know() -> None:
     blueprint, asking = await plan(of("log_analysis")), Asked()
     made: Mapping[Any, str] = {"initial_test": "", "final_test": ""}
     for part in ("initial_test", "image", "final_test", "solution"):
-        await RECIPE.write_part(part, blueprint, made, "", cast(Any, asking))
+        await RECIPE.write_part(part, blueprint, made, FIRST, cast(Any, asking))
     known = {name: set(given) for name, given in asking.questions}
     assert not {"request", "at_the_end", "final_test", "answers"} & (known["image"] | known["initial_test"])
     assert "request" in known["final_test"] & known["solution"]
@@ -227,9 +230,8 @@ async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkey
     made = await outfit(blueprint, RECIPE, cast(Any, None), cast(Any, asking))
     names = [name for name, _ in asking.questions]
     assert names == ["initial_test", "image", "image", "final_test", "solution", "solution", "final_test"]
-    told = [given["failure"] for _, given in asking.questions if given["failure"]]
-    assert told == ["line 3: RUN false ended with 1", "test_sums: not there", "again"]
-    assert all(given["failed"] for _, given in asking.questions if given["failure"])
+    seen = ["line 3: RUN false ended with 1", "test_sums: not there", "again"]
+    assert all(f"\n1. {words}\n" in told for told, words in zip(asking.told, seen, strict=True))
     assert [(each.repair, each.outcome, each.fault) for each in made.builds] == [
         (0, "failed", "state"), (1, "built", "none"), (2, "failed", "code"), (3, "failed", "test"), (4, "built", "none"),
     ]  # fmt: skip

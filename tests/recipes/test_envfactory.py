@@ -16,6 +16,7 @@ from envmill.agents.users.doing import bid, list_deeds, needs_user
 from envmill.build import assemble_environment, store_tests
 from envmill.bundles.envrun.bundle import Bundle
 from envmill.drafting.database import find_database_faults
+from envmill.drafting.repair import FIRST
 from envmill.errors import BuildError
 from envmill.gates.base import Finding
 from envmill.gates.w3 import find_untyped, play_tests
@@ -49,12 +50,12 @@ ALL = RECIPE.operators
 
 async def think_up(account: Scripted) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
-    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), "", (), cast(Account, account))
+    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(Account, account))
 
 
 async def build(account: Scripted) -> Environment:
     plan, asked = await think_up(account), cast(Account, account)
-    return assemble_environment(plan, await RECIPE.write_program(plan, "", "", (), asked), asked)
+    return assemble_environment(plan, await RECIPE.write_program(plan, None, FIRST, asked), asked)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -79,14 +80,14 @@ async def test_it_starts_from_known_places_from_a_corpus_or_from_documents() -> 
     (text,) = RECIPE.pick_texts(config.model_copy(update={"documents": "openapi:data/seeds/documents/helpdesk.json"}))
     found, *_ = await RECIPE.grow(text, cast(Account, Scripted()))
     seed = RECIPE.make_seed(found, "unknown", "text", config)
-    plan = await RECIPE.think_up(seed, "", (), cast(Account, Scripted()))
+    plan = await RECIPE.think_up(seed, FIRST, cast(Account, Scripted()))
     assert plan.brief.outline is not None
     assert {tool.name for tool in plan.brief.outline.tools} <= plan.signatures.keys() | plan.brief.outline.left_out.keys()
 
 
 async def find_untyped_replies(environment: Environment, jail: Sandbox) -> list[str]:
     plan = await think_up(Scripted())
-    tests = store_tests(environment, await RECIPE.write_tests(environment, "", cast(Account, Scripted()), plan.rows))
+    tests = store_tests(environment, await RECIPE.write_tests(environment, None, FIRST, cast(Account, Scripted()), plan.rows))
     return find_untyped(environment, await play_tests(environment, tests, jail))
 
 
@@ -113,7 +114,7 @@ async def test_chains_are_sampled_from_types_and_each_holds(built: Environment) 
 async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built: Environment) -> None:
     graph, shared = await weave_environment(built), 0
     for number in range(6):
-        reply = await RECIPE.pose(built, number, "achieve", "", (), cast(Account, Scripted()))
+        reply = await RECIPE.pose(built, number, "achieve", FIRST, cast(Account, Scripted()))
         assert isinstance(reply, ChainReply)
         assert await judge_chain(built, reply.chain) is None
         drawn = draw_for(built, graph, number)
@@ -139,7 +140,7 @@ def list_tools(chain: Chain) -> set[str]:
 
 
 async def test_without_a_reasoning_node_its_argument_is_underivable(built: Environment) -> None:
-    reply = await RECIPE.pose(built, 1, "achieve", "", (), cast(Account, Scripted()))
+    reply = await RECIPE.pose(built, 1, "achieve", FIRST, cast(Account, Scripted()))
     assert isinstance(reply, ChainReply)
     reasons = [node for node in reply.chain.nodes if isinstance(node, Reason)]
     assert reasons
@@ -257,7 +258,7 @@ def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_s
 
 async def test_a_plan_that_wants_one_is_not_built_without(jail: Sandbox) -> None:
     plan = await think_up(Scripted())
-    reply = await RECIPE.write_program(plan, "", "", (), cast(Account, Scripted()))
+    reply = await RECIPE.write_program(plan, None, FIRST, cast(Account, Scripted()))
     wanting = plan.model_copy(update={"brief": plan.brief.model_copy(update={"user_side": True})})
     with pytest.raises(BuildError, match="user's alone"):
         assemble_environment(wanting, reply, cast(Account, Scripted()))

@@ -39,7 +39,7 @@ class Nobody:
 
     provider, model, last_asked = "offline", "none", None
 
-    def afresh(self, number: int) -> "Nobody":
+    def afresh(self, number: int, warning: str = "") -> "Nobody":
         return self
 
 

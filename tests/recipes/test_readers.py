@@ -21,6 +21,7 @@ import pytest_asyncio
 from envmill import author
 from envmill.build import build_environment, build_scenario
 from envmill.drafting.assembly import Parts, assemble, split_methods
+from envmill.drafting.repair import FIRST
 from envmill.gates.review import Plan, play
 from envmill.gates.w3 import find_failures
 from envmill.generate import generate_draft
@@ -101,7 +102,7 @@ class Playback:
         return await self.account.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
     def mill(self, jail: Sandbox, recipe: EnvScaler = RECIPE, **config: Any) -> Mill:
-        return Mill("r", RunConfig(seed=3, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None))
+        return Mill("r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None))
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ async def test_the_world_behind_a_request_is_named_and_worth_making(playback: Pl
 @of("blueprint")
 async def test_a_program_can_be_written_from_the_blueprint(playback: Playback) -> None:
     asked = cast(BlueprintInput, playback.inputs)
-    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), "", (), playback.account)
+    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), FIRST, playback.account)
     assert 3 <= len(blueprint.collections) <= 5
     assert 8 <= len(blueprint.tools) <= 14
     assert 6 <= len(blueprint.rules) <= 20
@@ -168,7 +169,7 @@ def find_bad_attributes(blueprint: Blueprint) -> list[str]:
 class KnowsEdges(EnvScaler):
     """Whoever wrote the program chose the parameters of its searches: only what the names force is tried."""
 
-    async def write_tests(self, environment: Environment, failure: str, account: Account, rows: Any = None) -> TestsReply:
+    async def write_tests(self, environment: Environment, before: Any, repair: Any, account: Account, rows: Any = None) -> TestsReply:
         tests = [
             PlannedTest(name=name, setup=setup, call=call, expect="success" if right else "rejection")
             for name, (setup, call, right) in EDGES.items()
@@ -183,7 +184,7 @@ class KnowsRest(KnowsEdges):
         super().__init__(author.themes())
         self._part = part
 
-    async def write_program(self, blueprint: Blueprint, failed: str, failure: str, locked: Sequence[str], account: Account) -> ProgramReply:
+    async def write_program(self, blueprint: Blueprint, before: Any, repair: Any, account: Account) -> ProgramReply:
         asked: MethodsInput = example("methods")
         rest = Parts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
         assert rest

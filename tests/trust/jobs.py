@@ -12,9 +12,10 @@ from typing import Any
 from envmill.author.faults import KINDS
 from envmill.author.truth import find_truth
 from envmill.errors import EnvMillError
-from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Gate, Means, Posed
 from envmill.gates.ends import list_ends
+from envmill.passing import settle
 from envmill.sandbox import Sandbox
 from schemas.base import Contract
 from schemas.run import RecipeName
@@ -103,7 +104,13 @@ class Outcome(Contract):
     outage: str = ""
     """What could not be decided, after all tries: it counts for nothing, and is told."""
     drops: tuple[tuple[str, str, str], ...] = ()
-    """Gate, reason and detail, the first drop first; after it only where the first is no right name."""
+    """Gate, reason and detail of what was reported, the first first: suspicions too, which drop nothing without a judge."""
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it is dropped without a judge: by a step, or by a gate that saw it happen."""
+        return any(gate not in GATES or GATES[gate].classify(reason) != "suspicion" for gate, reason, _ in self.drops)
+
     unmeasured: tuple[str, ...] = ()
     """Gates that could not say."""
     again: int = 0
@@ -235,18 +242,21 @@ async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int
 
 
 async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: Means) -> Outcome:
-    """Gates in the order of production up to the first drop; where that is no right name of a planted fault, all of them."""
+    """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
     drops, unmeasured = list[tuple[str, str, str]](), list[str]()
     known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:
         look: Callable[[Any, Means], Awaitable[Finding]] = gate.look
-        finding = await look(subject, means)
-        if finding.outcome == "error" and not drops:
-            return outcome.model_copy(update={"outage": f"{gate.name} {finding.reason}: {finding.detail}"[:300]})
-        if finding.outcome == "not_measured":
-            unmeasured.append(f"{gate.name} {finding.reason}")
-        if finding.outcome == "dropped":
-            drops.append((gate.name, finding.reason, finding.detail[:300]))
-            if not known or is_right(outcome.prompt, outcome.kind, *drops[-1]):
-                break
+        found = [settle(gate, one) for one in (await look(subject, means)).spread()]
+        for finding in found:
+            if finding.outcome == "error" and not drops:
+                return outcome.model_copy(update={"outage": f"{gate.name} {finding.reason}: {finding.detail}"[:300]})
+            if finding.outcome == "not_measured":
+                unmeasured.append(f"{gate.name} {finding.reason}")
+            if finding.outcome in ("dropped", "suspected"):
+                drops.append((gate.name, finding.reason, finding.detail[:300]))
+        if any(one.outcome == "dropped" for one in found) and (
+            not known or any(is_right(outcome.prompt, outcome.kind, *one) for one in drops)
+        ):
+            break
     return outcome.model_copy(update={"drops": tuple(drops), "unmeasured": tuple(unmeasured)})

@@ -41,7 +41,9 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "nowhere and count for nothing."
     )
     yield (
-        "- **caught**: some step or gate dropped it. W4, which asks models, is asked where it says so, and here the offline author "
+        "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
+        "drops nothing until a judge confirms it. *Caught* elsewhere on this page means reported. "
+        "W4, which asks models, is asked where it says so, and here the offline author "
         f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
     )
     yield (
@@ -92,7 +94,8 @@ def write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"## Faults in {what}\n"
-    yield "| kind | n | silent | caught | at least | named | at least | by any | first drops |\n|---|---|---|---|---|---|---|---|---|"
+    yield "| kind | n | silent | no judge | at least | reported | at least | named | at least | by any | first drops |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in KINDS[prompt]:
         of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
@@ -105,7 +108,8 @@ def _spell_row(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
     n, named, later = len(made), sum(one.is_named for one in made), sum(one.is_named_later for one in made)
     caught = share(sum(bool(one.drops) for one in made), n)
-    return f"{n} | {len(outcomes) - n} | {caught} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
+    proved = share(sum(one.is_proved for one in made), n)
+    return f"{n} | {len(outcomes) - n} | {proved} | {caught} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
 
 
 def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -60,7 +60,7 @@ class Script:
     async def pose(self, *_: Any) -> ScenarioReply:
         return self.reply
 
-    def afresh(self, number: int) -> "Script":
+    def afresh(self, number: int, warning: str = "") -> "Script":
         """Asked again it says the same."""
         return self
 

@@ -20,6 +20,7 @@ from scipy.stats import beta
 from envmill.author.faults import KINDS
 from envmill.gates import SCENARIO_GATES
 from envmill.gates.base import Means, Posed
+from envmill.passing import settle
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from tests.author.questions import THEMES
@@ -45,7 +46,7 @@ class Row:
 
     @property
     def caught(self) -> list[str]:
-        """Gates that dropped it, with their reason."""
+        """Gates that reported it, with their reason: those that only suspect it too."""
         return [f"{gate}:{found}" for gate, found in self.findings.items() if found not in ("kept", "not_applicable", "not_measured")]
 
 
@@ -69,9 +70,10 @@ async def judge(row: Row, sandbox: Sandbox, *, every: bool) -> Row:
         finding = await gate.look(row.posed, Means(sandbox))
         row.seconds[gate.name] = time.process_time() - start
         row.findings[gate.name] = finding.reason if finding.outcome in ("dropped", "error") else finding.outcome
-        if finding.outcome in ("dropped", "error"):
+        finding = settle(gate, finding)
+        if finding.outcome in ("dropped", "suspected", "error"):
             details.append(f"{gate.name} {finding.reason}: {finding.detail}")
-            if not every:
+            if not every and finding.outcome != "suspected":
                 break
     return Row(row.spot, row.kind, row.findings, " | ".join(details), row.seconds, row.posed)
 

@@ -26,6 +26,7 @@ from envmill.author.witness import Play, Version, find_witness
 from envmill.build import assemble_environment, build_scenario, store_tests
 from envmill.drafting.database import find_database_faults
 from envmill.drafting.plan import find_plan_faults
+from envmill.drafting.repair import FIRST
 from envmill.errors import BuildError
 from envmill.gates.base import Built, Posed
 from envmill.generate import generate_draft
@@ -87,10 +88,6 @@ def list_kinds(recipe: RecipeName) -> list[tuple[str, str]]:
     return [(prompt, kind) for prompt in LINES[recipe].prompts for kind in KINDS[ALIKE.get(prompt, prompt)] if (prompt, kind) not in UNTOLD]
 
 
-_LATER = ("failure", "failed", "failed_source", "locked")
-"""What only a repair is told."""
-
-
 @dataclass
 class Planted:
     """An account that asks the offline author, and gets one fault, wherever it first has a place."""
@@ -104,15 +101,15 @@ class Planted:
     _spoilt: dict[str, str] = field(default_factory=dict[str, str])
     """What was asked, whatever had failed by then → the spoilt reply, which comes again."""
 
-    def afresh(self, _: int) -> "Planted":
+    def afresh(self, _: int, warning: str = "") -> "Planted":
         return self
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any) -> Any:
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> Any:
         asked = inputs.model_dump(mode="json")
         return reply.model_validate_json(self._plant(prompt.name, asked) or author.answer(prompt.name, asked, SEED, 0, 0.0))
 
     def _plant(self, prompt: str, asked: Json) -> str:
-        told = prompt + canonical_json({name: value for name, value in asked.items() if name not in _LATER})
+        told = prompt + canonical_json(asked)
         if self._spoilt:
             return self._spoilt.get(told, "")
         self.fault = self._find(prompt, asked)
@@ -182,11 +179,11 @@ async def make(recipe: RecipeName, theme: str, number: int, account: Planted, sa
     """The environment; text says which step could not make it, and why."""
     line, asking = LINES[recipe].recipe(author.themes()), cast(Account, account)
     try:
-        plan = await line.think_up(_find_seed(recipe, theme, number), "", (), asking)
+        plan = await line.think_up(_find_seed(recipe, theme, number), FIRST, asking)
         if faults := [*find_plan_faults(plan), *await find_database_faults(plan, sandbox)]:
             return f"plan: {faults[0]}"
-        environment = assemble_environment(plan, await line.write_program(plan, "", "", (), asking), asking)
-        tests = await line.write_tests(environment, "", asking, cast(Json, plan.rows))
+        environment = assemble_environment(plan, await line.write_program(plan, None, FIRST, asking), asking)
+        tests = await line.write_tests(environment, None, FIRST, asking, cast(Json, plan.rows))
         await sandbox.inspect(Program.of(environment))
     except (BuildError, ValueError) as error:
         return f"does_not_load: {error}"

@@ -32,6 +32,7 @@ ORACLE = [
     Call(name="write", arguments={"note_id": "n2", "words": "Buy bread"}),
 ]
 TASK = cast(Scenario, Paper(oracle=ORACLE, verifier=Verifier(goals=[], guards=[], frame=[])))
+NOBODY = Verifier(goals=[], guards=[], frame=[])
 WHOLE = {"guards": 1.0, "frame": 1.0, "goals": 1.0}
 
 
@@ -40,8 +41,9 @@ def do(*calls: tuple[str, str], outcome: Any = "ok") -> list[Deed]:
 
 
 def test_a_text_that_goes_into_a_column_nobody_compares_is_free() -> None:
-    assert list(list_free(WRITE, HOME)) == ["words"]
-    assert list(list_free(FIND, HOME)) == []
+    assert list(list_free(WRITE, HOME, NOBODY)) == ["words"]
+    assert list(list_free(FIND, HOME, NOBODY)) == []
+    assert list(list_free(WRITE, HOME, NOBODY.model_copy(update={"free": ["notes.note_id"]}))) == ["note_id", "words"]
 
 
 @pytest.mark.parametrize(

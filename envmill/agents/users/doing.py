@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.agents.users.hearing import ORDINALS, hold_all, list_sentences, split_stems
+from envmill.agents.users.hearing import list_sentences
+from envmill.agents.users.naming import ORDINALS, hold_all, split_stems
 from envmill.verifiers.words import normalise
 from schemas.environment import Call
 from schemas.scenario import Scenario

@@ -1,6 +1,7 @@
 """What a simulated user may not do, found by trusted code: a rollout it happens in says nothing about the agent.
 
-contract, dialogue, answer ──► silent · oversteps · stops_early · contradicts · reveals · invents · repeats · (at the end) never_stops
+contract, dialogue, answer ──► silent · oversteps · stops_early · contradicts · withholds · reveals · invents · repeats
+                           └─► (at the end) never_stops
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import Literal
 
 from envmill.agents.users.base import Answer, Knowledge, Line
 from envmill.agents.users.hearing import touches, understand
+from envmill.agents.users.naming import is_worded
 from envmill.verifiers.dates import find_dates, read_date
 from envmill.verifiers.facts import is_given
 from envmill.verifiers.numbers import find_numbers, read_number
@@ -45,7 +47,7 @@ def find_misstep(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer)
 def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
     """Whether the agent has long since asked for nothing, and the user goes on."""
     lately = [line.text for line in dialogue if line.who == "agent"][-_STILL_GOING:]
-    heard = [understand(text, knowledge.contract.facts) for text in lately]
+    heard = [understand(text, knowledge.contract) for text in lately]
     return len(heard) == _STILL_GOING and all(text.strip() for text in lately) and not any(one.asks or one.promise for one in heard)
 
 
@@ -54,17 +56,20 @@ def _list_missteps(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answe
         yield "silent"
     if any(not _is_bidden(name, knowledge, dialogue) for name in answer.does):
         yield "oversteps"
-    asked = [name for name in understand(dialogue[-1].text, knowledge.contract.facts).facts if _is_plain(knowledge.contract.facts[name])]
+    heard = understand(dialogue[-1].text, knowledge.contract)
+    asked = [name for name in heard.certain if _is_plain(knowledge.contract.facts[name])]
     said = [*(line.text for line in dialogue if line.who == "user"), answer.text]
     if answer.end and any(not tells(knowledge.contract.facts[name], "\n".join(said)) for name in asked):
         yield "stops_early"
     if any(_is_against(knowledge.contract.facts[name], answer.text) for name in asked):
         yield "contradicts"
+    if any(_is_withheld(name, knowledge, dialogue, answer) for name in asked):
+        yield "withholds"
     if any(_is_revealed(name, knowledge, dialogue, answer) for name in knowledge.contract.hidden):
         yield "reveals"
     if _invents(knowledge, dialogue, answer):
         yield "invents"
-    if not asked and not answer.end and _repeats(knowledge, dialogue, answer):
+    if not heard.certain and not answer.end and _repeats(knowledge, dialogue, answer):
         yield "repeats"
 
 
@@ -97,6 +102,14 @@ def _is_against(value: Json, text: str) -> bool:
     return bool(rivals) or bool(_IGNORANT.search(plain))
 
 
+def _is_withheld(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+    """Asked for something hidden and not told yet, by a question that was stored with it, the user says something else."""
+    contract = knowledge.contract
+    if name not in contract.hidden or answer.does or not is_worded(dialogue[-1].text, contract.wordings.get(name, ())):
+        return False
+    return not tells(contract.facts[name], "\n".join([*(line.text for line in dialogue), answer.text]))
+
+
 def _is_revealed(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
     value = knowledge.contract.facts.get(name)
     if not _is_plain(value) or len(spell_leaf(value)) < _SHORTEST or not tells(value, answer.text):
@@ -104,12 +117,19 @@ def _is_revealed(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answ
     if any((line.who == "agent" and touches(line.text, name)) or tells(value, line.text) for line in dialogue):
         return False
     facts, asked = knowledge.contract.facts, [line.text for line in dialogue if line.who == "agent"]
+    if any(line.who == "agent" and _asks_for(line.text, name, knowledge) for line in dialogue):
+        return False
     # A thing that was asked for is often named by another: the unit of that request, the batch in that oven.
     return not any(
         _is_plain(facts[other]) and tells(value, spell_leaf(facts[other]))
         for other in facts
         if other != name and any(touches(text, other) for text in asked)
     )
+
+
+def _asks_for(message: str, name: str, knowledge: Knowledge) -> bool:
+    """In other words than its name's: by a stored question, or by what it asks for."""
+    return is_worded(message, knowledge.contract.wordings.get(name, ())) or name in understand(message, knowledge.contract).facts
 
 
 def _invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:

@@ -36,6 +36,7 @@ class ModelUser:
             goals=contract.goals or [contract.opening],
             known={name: value for name, value in contract.facts.items() if name not in contract.hidden},
             hidden={name: contract.facts[name] for name in contract.hidden if name in contract.facts},
+            wordings={name: asked for name, asked in contract.wordings.items() if name in contract.hidden},
             deeds=list(self._deeds),
             fallbacks=contract.fallbacks,
             stop=contract.stop or "the assistant says that it is done, or that it cannot do it",

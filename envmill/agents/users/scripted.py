@@ -1,10 +1,12 @@
 """The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops once nothing is asked any more."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import Answer, Knowledge, Line
 from envmill.agents.users.doing import find_deeds, find_strange
-from envmill.agents.users.hearing import Heard, spell_name, understand
+from envmill.agents.users.hearing import Heard, touches, understand
+from envmill.agents.users.naming import spell_name
 from envmill.verifiers.told import spell_leaf
 from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
@@ -13,9 +15,14 @@ UNKNOWN = "I do not know that, sorry."
 _YES, _WAITS = "Yes, please.", "All right, go on."
 _ACTS = "All right."
 _THANKS = "Thank you, that is all."
+_NUDGE = "Do you still need something from me?"
+_LEAVES = "All right, then I leave it there."
+_WHAT = "What would you like to know?"
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
 """Answers in a row that tell nothing, before the user has had enough."""
+_TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
+"""Personas that tell all they have when they are asked for whatever there is."""
 
 
 class ScriptedUser:
@@ -26,12 +33,13 @@ class ScriptedUser:
         said = [spell_value(value) for value in knowledge.contract.facts.values()]
         self._known = "\n".join([knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said])
         self.listens = bool(knowledge.deeds)
-        self._untold = list(self._contract.hidden)
+        self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
+        self._nudged = False
         self._idle = 0
 
     async def answer(self, dialogue: Sequence[Line]) -> Answer:
         message = dialogue[-1].text
-        heard = understand(message, self._contract.facts)
+        heard = understand(message, self._contract)
         does = find_deeds(message, self._deeds)
         if does and (strange := find_strange(message, self._deeds, self._known)):
             return self._turn_down(strange, heard, message)
@@ -39,12 +47,24 @@ class ScriptedUser:
             self._idle = 0
             return Answer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
         if message.strip() and not heard.asks and not heard.promise:
-            return Answer(_THANKS, "content")
+            return self._close(message)
         told = self._choose(heard)
         self._idle = 0 if told or heard.consent else self._idle + 1
         if self._idle >= _PATIENCE:
             return Answer(_ENOUGH, "gave_up")
         return Answer(self._word(told, heard, message))
+
+    def _close(self, message: str) -> Answer:
+        """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
+        speaks of it, it may have asked in words that were not understood, and is asked back once."""
+        plain = normalise(message)
+        left = [name for name in self._untold if not find_words(plain, spell_value(self._contract.facts[name]))]
+        if not left:
+            return Answer(_THANKS, "content")
+        if self._nudged or not any(touches(message, name) for name in left):
+            return Answer(_LEAVES, "content")
+        self._nudged = True
+        return Answer(_NUDGE)
 
     def _turn_down(self, strange: str, heard: Heard, message: str) -> Answer:
         """Nobody does with a record they never spoke of what they asked for with another."""
@@ -55,21 +75,27 @@ class ScriptedUser:
         return Answer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
 
     def _choose(self, heard: Heard) -> list[str]:
-        """What is told: what was asked for, or what is left to tell when anything is."""
-        return list(heard.facts) or (list(self._untold) if heard.anything else [])
+        """What is told: what was asked for. A talkative person tells all that is left when asked for anything."""
+        if heard.facts or not heard.anything:
+            return list(heard.facts)
+        return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []
 
     def _word(self, told: Sequence[str], heard: Heard, message: str) -> str:
         if told:
             self._untold = [name for name in self._untold if name not in told]
-            return " ".join(spell_fact(name, self._contract.facts) for name in told)
+            words = [spell_fact(name, self._contract.facts) for name in told]
+            # What else the same message asked, where the contract has words of its own for it.
+            return " ".join(filter(None, [*words, self._find_fallback(heard.unknown)]))
         if heard.consent:
             return _YES
-        return self._fall_back(message) if heard.asks else _WAITS
+        if not heard.asks:
+            return _WAITS
+        return self._find_fallback(message) or (_WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN))
 
-    def _fall_back(self, message: str) -> str:
-        """By the first word of the contract that the question holds."""
-        plain, known = normalise(message), self._contract.fallbacks
-        return next((said for word, said in known.items() if word and find_words(plain, word)), known.get("", UNKNOWN))
+    def _find_fallback(self, message: str) -> str:
+        """By the first word of the contract that the question holds; empty where it holds none."""
+        plain = normalise(message)
+        return next((said for word, said in self._contract.fallbacks.items() if word and find_words(plain, word)), "")
 
 
 def spell_fact(name: str, facts: Mapping[str, Json]) -> str:

@@ -3,7 +3,7 @@
 brief ──compose──► world, deeds ──► errand · initial test · final test · image · solution ──mistakes──► reply text
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from envmill.author.dice import make_dice
 from envmill.author.errands.compose import Job, compose_job
@@ -25,21 +25,31 @@ WRITERS: dict[str, Callable[[Job], Contract]] = {
 """Prompt → what a faultless author answers."""
 
 
-def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
     """The reply text, with a mistake by seed and rate. Same arguments, same bytes."""
-    job = compose_job(Brief.model_validate(inputs["brief"]), seed, inputs.get("request", ""))
-    if name := planted(prompt, inputs, seed, sample, mistakes):
-        job = MISTAKES[prompt][name](job)
-    return WRITERS[prompt](job).model_dump_json()
+    name = planted(prompt, inputs, seed, sample, mistakes, talk)
+    if name == "unmended":
+        return talk[-2]
+    job = _compose(inputs, seed)
+    return _write(prompt, MISTAKES[prompt][name](job) if name else job)
 
 
-def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
-    """Name of the mistake that `answer` makes for the same arguments; empty where there is none."""
-    first = make_dice("errand", prompt, inputs["brief"], seed, sample)
-    before = first.choice(sorted(MISTAKES[prompt])) if first.random() < mistakes else ""
-    if not inputs.get("failure"):
-        return before
+def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    """Name of the mistake that `answer` makes for the same arguments; empty where there is none. `talk`: see `envmill.author.answer`."""
+    if not talk:
+        first = make_dice("errand", prompt, inputs["brief"], seed, sample)
+        return first.choice(sorted(MISTAKES[prompt])) if first.random() < mistakes else ""
     # Sent back for what was another's fault it is as it was.
-    again = make_dice("repair", prompt, inputs["brief"], inputs["failure"], seed, sample)
-    ending = end_repair(inputs["failure"], again) if before else "mended"
-    return {"mended": "", "unmended": before, "mended_wrongly": again.choice(sorted(MISTAKES[prompt]))}[ending] if mistakes else ""
+    if not mistakes or talk[-2] == _write(prompt, _compose(inputs, seed)):
+        return ""
+    again = make_dice("repair", prompt, inputs["brief"], list(talk), seed, sample)
+    ending = end_repair(again)
+    return {"mended": "", "unmended": "unmended", "mended_wrongly": again.choice(sorted(MISTAKES[prompt]))}[ending]
+
+
+def _compose(inputs: Json, seed: int) -> Job:
+    return compose_job(Brief.model_validate(inputs["brief"]), seed, inputs.get("request", ""))
+
+
+def _write(prompt: str, job: Job) -> str:
+    return WRITERS[prompt](job).model_dump_json()

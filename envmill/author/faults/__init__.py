@@ -39,6 +39,7 @@ from envmill.author.faults.base import Case, Fault, Plant, PlantBlueprint, Plant
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.ruling import RulingReply
+from schemas.suspicion import SuspicionReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
 from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
 from schemas.typed_prompts import MetadataReply, RewordReply
@@ -201,6 +202,14 @@ RULING: dict[str, Plant[RulingReply]] = {
     "ruling_without_reason": opining.rule_without_reason,
 }
 
+SUSPICION: dict[str, Plant[SuspicionReply]] = {
+    "overlooked_fault": opining.overlook_fault,
+    "honest_suspected": opining.suspect_honest,
+    "invented_quote": opining.invent_quote,
+    "no_quote": opining.quote_nothing,
+    "answer_without_reason": opining.answer_without_reason,
+}
+
 NAMES: dict[str, Plant[NamesReply]] = {
     "known_name": naming.repeat_known,
     "one_place_twice": naming.name_twice,
@@ -305,7 +314,6 @@ CHAIN: dict[str, Plant[ChainReply]] = {
     "nobody_picked": chaining.pick_nobody,
     "recited_key": chaining.recite_key,
     "step_left_out": chaining.forget_step,
-    "idle_expansion": chaining.read_in_vain,
     "unknown_tool": chaining.call_unknown_tool,
 }
 
@@ -341,6 +349,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "tester": TESTER,
     "checker": CHECKER,
     "ruling": RULING,
+    "suspicion": SUSPICION,
     "names": NAMES,
     "requirements": REQUIREMENTS,
     "schema": SCHEMA,

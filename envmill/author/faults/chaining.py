@@ -75,25 +75,6 @@ def forget_step(case: ChainCase, dice: random.Random) -> Spoilt | None:
     return Spoilt(reply | {"core": 0}, words="A value from a node that is not there.")
 
 
-def read_in_vain(case: ChainCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
-    """An expansion reads something that nobody needs."""
-    reply = case.reply.model_dump(mode="json")
-    used = {node["tool"] for node in reply["chain"]["nodes"] if node["kind"] == "step"}
-    free = sorted(name for name, each in case.domain.operations.items() if each.effect == "query" and not each.takes and name not in used)
-    again = free or sorted(name for name in used if case.domain.operations[name].effect == "query")
-    if case.reply.polarity != "achieve" or not again:
-        return None
-    steps: list[dict[str, Any]] = [node for node in reply["chain"]["nodes"] if node.get("tool") == again[0]]
-    before = str(steps[0]["id"]) if steps else ""
-    arguments: dict[str, Any] = steps[0]["arguments"] if steps else {}
-    step: dict[str, Any] = {"kind": "step", "id": "s99", "tool": again[0], "arguments": arguments}
-    told = reply["filling"]["said"]
-    told |= {f"s99.{path}": told[f"{before}.{path}"] for path in arguments if f"{before}.{path}" in told}
-    reply["core"] = reply["core"] or len(reply["chain"]["nodes"])
-    reply["chain"]["nodes"].append(step)
-    return Spoilt(reply, words=f"{again[0]} is called and nothing comes of it.")
-
-
 def call_unknown_tool(case: ChainCase, dice: random.Random) -> Spoilt:
     """A step calls a tool that there is not."""
     reply = case.reply.model_dump(mode="json")

@@ -7,10 +7,12 @@ from envmill.author.draw import NOWHERE
 from envmill.author.faults.base import Case, Spoilt
 from schemas.prompts import CheckerReply, TesterCall, TesterReply
 from schemas.ruling import RulingReply
+from schemas.suspicion import SuspicionReply
 
 TesterCase = Case[TesterReply]
 CheckerCase = Case[CheckerReply]
 RulingCase = Case[RulingReply]
+AnswerCase = Case[SuspicionReply]
 
 
 def call_unknown_tool(case: TesterCase, dice: random.Random) -> Spoilt | None:
@@ -124,6 +126,35 @@ def blame_agent(case: RulingCase, dice: random.Random) -> Spoilt | None:  # noqa
 def rule_without_reason(case: RulingCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The ruling is right and comes without a reason."""
     return _rule(case, case.reply.outcome, "", "There is no reason.")
+
+
+def overlook_fault(case: AnswerCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """A suspicion that is right is not confirmed."""
+    return _answer(case, "It was not confirmed.", answer="no") if case.reply.answer == "yes" else None
+
+
+def suspect_honest(case: AnswerCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """An honest item is found at fault."""
+    return _answer(case, "It was confirmed.", answer="yes") if case.reply.answer == "no" else None
+
+
+def invent_quote(case: AnswerCase, dice: random.Random) -> Spoilt | None:
+    """The quote does not occur in the item."""
+    return _answer(case, "The quote is invented.", quotes=[f"as paragraph {dice.randint(20, 99)}b of the house rules has it"])
+
+
+def quote_nothing(case: AnswerCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """There is no quote."""
+    return _answer(case, "Nothing is quoted.", quotes=[])
+
+
+def answer_without_reason(case: AnswerCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+    """The answer comes without a reason."""
+    return _answer(case, "There is no reason.", reason="")
+
+
+def _answer(case: AnswerCase, words: str, **changed: object) -> Spoilt:
+    return Spoilt(case.reply.model_dump(mode="json") | changed, words=words)
 
 
 def _recall(each: TesterCall, **changed: object) -> TesterCall:

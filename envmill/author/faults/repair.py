@@ -1,24 +1,32 @@
 """How a repair ends: mostly the fault is mended, sometimes the failed version comes again, sometimes another fault comes in its place."""
 
 import random
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 Ending: TypeAlias = Literal["mended", "unmended", "mended_wrongly"]
 
 MENDED = 0.8
-"""How often a repair that quotes a failure mends it."""
+"""How often a repair mends the fault."""
 UNMENDED = 0.12
 """How often it sends the failed version once more; what is left is mended wrongly."""
-SPEECHLESS = 0.3
-"""How often it is mended when all that is quoted is too little to find the cause by."""
-QUOTED = 12
-"""Characters of a failure that says anything."""
 
 
-def end_repair(failure: str, dice: random.Random) -> Ending:
-    """How the repair of a program ends."""
-    mended = MENDED if len(failure.strip()) >= QUOTED else SPEECHLESS
+def end_repair(dice: random.Random) -> Ending:
+    """How the repair of a faulty reply ends."""
     drawn = dice.random()
-    if drawn < mended:
+    if drawn < MENDED:
         return "mended"
-    return "unmended" if drawn < mended + (1 - mended) * UNMENDED / (1 - MENDED) else "mended_wrongly"
+    return "unmended" if drawn < MENDED + UNMENDED else "mended_wrongly"
+
+
+def find_variant(talk: Sequence[str], write: Callable[[int], str]) -> int:
+    """Which clean version is due: another one, by the number of complaints, once a clean one was complained about.
+
+    `talk` is the conversation after the prompt: replies and complaints in turn. `write` gives the clean text of a variant.
+    """
+    variant = 0
+    for complaints, reply in enumerate(talk[::2], 1):
+        if reply == write(variant):
+            variant = complaints
+    return variant

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from envmill.drafting.complaint import Complaint
 from envmill.drafting.errands.images import read_image
 from envmill.drafting.errands.trying import Trial, try_machine, try_solution
 from envmill.drafting.perturbing import BASE
-from envmill.drafting.repair import Unread, give_up, strive, tell_builds
+from envmill.drafting.repair import FIRST, Repair, give_up, strive, tell_builds
 from envmill.errors import BuildError
 from envmill.kinds.terminal import SHELL, compose_state, write_step
 from envmill.models.door import Account
@@ -31,7 +32,7 @@ _EXAM: tuple[Part, ...] = ("final_test", "solution")
 class ErrandAuthor(Protocol):
     """Whoever writes the parts; each is told what failed of the version before."""
 
-    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], failure: str, account: Account) -> str:
+    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: Account) -> str:
         """The part as text: a module, or the JSON of an image or of commands. `made` holds the parts there are, its failed self too."""
         ...
 
@@ -45,12 +46,12 @@ class _Version:
     healthy: Healthy | None = None
 
     @property
-    def failure(self) -> str:
-        return self.trial.failure
+    def complaints(self) -> tuple[Complaint, ...]:
+        return (Complaint("build", self.trial.reason, self.trial.failure),) if self.trial.reason else ()
 
     @property
     def fault(self) -> Fault:
-        return _FAULTS[self.trial.blamed] if self.failure else "none"
+        return _FAULTS[self.trial.blamed] if self.trial.reason else "none"
 
     @property
     def content(self) -> Json:
@@ -71,24 +72,24 @@ async def outfit(blueprint: Blueprint, author: ErrandAuthor, sandbox: Sandbox, a
     """Two loops, each bounded as every repair is: the machine first, for nothing can be tried without one."""
     errand = read_errand(blueprint.files)
 
-    async def make_machine(before: _Version | None, asking: Account) -> _Version:
-        made = await _write(_MACHINE, blueprint, author, {}, before, asking)
+    async def make_machine(before: _Version | None, repair: Repair, asking: Account) -> _Version:
+        made = await _write(_MACHINE, blueprint, author, {}, before, repair, asking)
         return await _try_machine(blueprint, errand, made, sandbox, before)
 
     machines = await strive(make_machine, account)
     ready = machines[-1]
-    if not isinstance(ready, _Version) or ready.failure or ready.healthy is None:
-        return Outfitted(tell_builds(blueprint.id, machines), None, *give_up(_find_reason(machines), machines))
+    if not isinstance(ready, _Version) or ready.complaints or ready.healthy is None:
+        return Outfitted(tell_builds(blueprint.id, machines), None, *give_up(machines))
     machine, kept = ready.healthy, ready.made
 
-    async def make_exam(before: _Version | None, asking: Account) -> _Version:
-        made = await _write(_EXAM, blueprint, author, kept, before, asking)
+    async def make_exam(before: _Version | None, repair: Repair, asking: Account) -> _Version:
+        made = await _write(_EXAM, blueprint, author, kept, before, repair, asking)
         return await _try_exam(machine, errand, made, sandbox, before)
 
     exams = await strive(make_exam, account)
     builds, last = tell_builds(blueprint.id, [*machines, *exams]), exams[-1]
-    if not isinstance(last, _Version) or last.failure or last.healthy is None:
-        return Outfitted(builds, None, *give_up(_find_reason(exams), exams))
+    if not isinstance(last, _Version) or last.complaints or last.healthy is None:
+        return Outfitted(builds, None, *give_up(exams))
     return Outfitted(builds, _assemble(blueprint, errand, last.healthy, last))
 
 
@@ -98,14 +99,14 @@ async def _write(
     author: ErrandAuthor,
     kept: Mapping[Part, str],
     before: _Version | None,
+    repair: Repair,
     account: Account,
 ) -> dict[Part, str]:
     """Those at fault are written anew, the others as they were."""
     made = dict(before.made if before else kept)
     for part in parts:
         if part not in made or (before is not None and before.trial.blamed == part):
-            failure = before.failure if before is not None and part in made else ""
-            made[part] = await author.write_part(part, blueprint, made, failure, account)
+            made[part] = await author.write_part(part, blueprint, made, repair if part in made else FIRST, account)
     return made
 
 
@@ -131,10 +132,6 @@ async def _try_exam(machine: Healthy, errand: Errand, made: dict[Part, str], san
 def _is_doubted(before: _Version | None, part: Part) -> bool:
     """Whether mending this part did not help already: then what asks it may be at fault."""
     return before is not None and before.trial.blamed == part
-
-
-def _find_reason(versions: list[_Version | Unread]) -> str:
-    return next((one.trial.reason for one in reversed(versions) if isinstance(one, _Version) and one.failure), "")
 
 
 def _assemble(blueprint: Blueprint, errand: Errand, healthy: Healthy, last: _Version) -> Environment:

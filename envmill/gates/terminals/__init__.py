@@ -41,10 +41,23 @@ NOT_HERE: dict[str, str] = {
     "S7": "no check is generated: the examination is ours, and where it gives no report the verdict is an error",
     "S8": "whether everything needed can be read on the machine is asked when faults are composed; of errands the attempts of F1 say it",
     "S10": "requests are composed from complaints, which name no date and no amount; of errands tests ask for both",
+    "S17": "requests over machines hide nothing that a user could be asked for",
     "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
 }
 
-CODES: Mapping[str, Mapping[str, ReasonClass]] = {}
+CODES: Mapping[str, Mapping[str, ReasonClass]] = {
+    "S1": {"oracle_fails_to_run": "proof", "oracle_fails": "proof", "oracle_differs": "proof"},
+    "S2": {"attack_paid": "proof"},
+    "S3": {"survives_without": "proof"},
+    "S4": {"mutant_survives": "proof"},
+    "S5": {"collateral_unseen": "proof"},
+    "S6": {"route_refused": "proof"},
+    "S9": {"told": "suspicion", "left_behind": "proof"},
+    "S11": {"oracle_fails": "proof", "oracle_differs": "proof", "start_differs": "proof"},
+    "S12": {"no_goal": "proof", "goal_says_nothing": "proof", "guard_says_nothing": "proof"},
+    "S13": {"forger_paid": "proof"},
+    "S14": {"sibling_passes": "proof"},
+}
 """Class of the reason codes that the gates over terminals report, by gate."""
 
 T = TypeVar("T", Built, Posed)

@@ -1,11 +1,13 @@
 """Gates over a broken machine: is it paid for being mended, the whole of it, and for nothing else?"""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from envmill.agents.trial import Trial
 from envmill.errors import SandboxError
-from envmill.gates.base import Finding, Means, Posed, drop, fail, keep, mark, pass_by, skip
+from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, keep, mark, pass_by, skip
 from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play, play_all, read
 from envmill.kinds.terminal import write_step
 from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
@@ -19,6 +21,9 @@ ROTATED = 3
 """Up to so many faults every rotation of their mends was proved; beyond that only the reference path's own order is known."""
 SIBLINGS = 2
 RESTART = "services restart"
+_TELLING = 3
+"""Characters of a result that nobody writes by accident."""
+_CODE = re.compile(r"(?:def|assert|return|for|with|if|class)\b")
 _NOTHING = 77
 """Exit code of a mutant that found nothing to spoil: it is no mutant."""
 
@@ -194,30 +199,44 @@ async def look_at_leaks(subject: Posed, means: Means) -> Finding:
     """Neither the image nor the machine as it is handed over holds the check, the breaks or the mends."""
     files = subject.environment.files
     exam = MachineState.model_validate(subject.scenario.initial_state).exam
-    # What an errand wants may well be spelled out in its request; what has to be worked out may not.
-    secret = _list_answers(files) if exam else [line for step in list_steps(subject) for line in _list_telling(step)]
-    exam = exam or CHECK
-    secrets = [*_list_telling(files[exam]), *secret]
     shown = "\n".join(text for name, text in files.items() if name.startswith(f"{ROOT}/") or name == RECIPE)
-    if told := [line for line in secrets if line in shown or line in subject.scenario.request]:
-        return drop("S9", "told", f"an agent can read {told[0]!r}", told[:20])
-    needle = max((line for line in _list_telling(files[exam]) if "'" not in line), key=len, default=exam)
+    read_first = f"{shown}\n{subject.scenario.request}"
+    told = list_results(files, exam, read_first) if exam else list_mends(files, list_steps(subject), read_first)
+    lines = [line for line in _list_telling(files[exam or CHECK]) if "'" not in line and line not in shown]
+    needle = max((line for line in lines if _CODE.match(line)), key=len, default=max(lines, key=len, default=exam or CHECK))
     script = (
         f"{SEARCH.format(needle=needle)}; "
         "ls -d /tests /solution /logs /run/judge-* 2>/dev/null; ls -A /tmp /root; "
         "cat /root/.bash_history 2>/dev/null; env | grep -i envmill"
     )
     try:
-        found = await read(subject, means, script)
+        seen = await read(subject, means, script)
     except (BrokenMachine, SandboxError) as error:
         return fail("S9", "no_verdict", str(error))
-    left = [line for line in found.splitlines() if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")]
-    return drop("S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left) if left else keep("S9")
+    found = [_tell_leak(told)] if told else []
+    left = [line for line in seen.splitlines() if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")]
+    if left:
+        found.insert(0, drop("S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left))
+    return gather("S9", found)
 
 
-def _list_answers(files: Mapping[str, str]) -> list[str]:
-    """What has to be worked out."""
-    return Outfit.model_validate_json(files[ERRAND]).errand.answers if ERRAND in files else []
+def list_mends(files: Mapping[str, str], steps: Sequence[str], read_first: str) -> list[str]:
+    """Lines of the check and of the mends that can be read before anything is done."""
+    secrets = [*_list_telling(files[CHECK]), *(line for step in steps for line in _list_telling(step))]
+    return [line for line in secrets if line in read_first]
+
+
+def list_results(files: Mapping[str, str], exam: str, read_first: str) -> list[str]:
+    """Results of an errand, and tests of its exam, that can be read first. Content that stays may well stand in both, as may the wishes."""
+    answers = Outfit.model_validate_json(files[ERRAND]).errand.answers if ERRAND in files else []
+    results = [one for one in answers if len(one) >= _TELLING]
+    told = [one for one in results if re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-]|\.\d)", read_first)]
+    return told + [line for line in _list_telling(files[exam]) if line.startswith("def test") and line in read_first]
+
+
+def _tell_leak(told: Sequence[str]) -> Finding:
+    question = f"Does {told[0]!r}, which can be read before anything is done, tell a result that has to be worked out or how to get there?"
+    return replace(drop("S9", "told", f"an agent can read {told[0]!r}", list(told[:20])), question=question)
 
 
 def _list_telling(text: str) -> list[str]:

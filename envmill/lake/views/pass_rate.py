@@ -35,8 +35,8 @@ PASS_RATE = View(
               from (select rollouts.run, environments.brief ->> 'theme' as theme, policy, form, rollout_group, scenario,
                            count(*) as attempts,
                            count(*) filter (outcome = 'pass') as passed,
-                           count(*) filter (outcome <> 'error') as judged,
-                           sum(steps) filter (outcome <> 'error') as calls
+                           count(*) filter (outcome <> 'error' or termination = 'user_fault') as judged,
+                           sum(steps) filter (outcome <> 'error' or termination = 'user_fault') as calls
                     from rollouts left join environments on environments.id = rollouts.environment and environments.run = rollouts.run
                     group by rollouts.run, theme, policy, form, rollout_group, scenario)
               group by run, theme, policy, form, rollout_group)""",
@@ -52,7 +52,7 @@ plumbing, never difficulty.""",
         "rollout_group": "Why the attempts were made: probe or teacher.",
         "attempts": "Attempts, errors included.",
         "passed": "Of them, passed.",
-        "errors": "Of them, outages, broken environments and missteps of a simulated user; they say nothing about the policy.",
+        "errors": "Of them, outages and broken environments; they tell nothing of the policy. A conversation spoilt by its user is judged.",
         "pass_rate": "Passed per attempt that was judged; null when none was.",
         "low": "Lower end of its 95 % interval; null when none was judged.",
         "high": "Upper end of its 95 % interval.",

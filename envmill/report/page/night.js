@@ -244,6 +244,12 @@ function trustTile(of, now) {
           ` kept and not measured by ${one.gate} (${words(one.reason)}): provisional`,
         ]),
       ),
+      of.suspected.map((one) =>
+        check("not_measured", [
+          rows(one.subjects, "findings", { gate: one.gate, outcome: "suspected", reason: one.reason, kept: "true" }),
+          ` kept with a suspicion of ${one.gate} (${words(one.reason)}) that no judge decided: tier suspected`,
+        ]),
+      ),
       unasked.length > 0 && check("not_measured", `Required gates that nothing was put through: ${unasked.join(", ")}`),
       !unmeasured.length && !unasked.length && check("kept", "Every required gate was measured on what is kept"),
       check(

@@ -71,8 +71,8 @@ def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[N
         tool = graph.index[node.tool]
         arguments: dict[str, Source] = dict(node.arguments)
         for path, source in node.arguments.items():
-            taker = graph.parameters.by_path[tool][path]
-            options = list(_list_thoughts(graph, tools, taker)) if isinstance(source, FromUser) else []
+            taker = graph.parameters.find_input(tool, path)
+            options = list(_list_thoughts(graph, tools, taker)) if taker and isinstance(source, FromUser) else []
             if options and chance.random() < SHARE:
                 made += 1
                 rule, takes = chance.choice(options)

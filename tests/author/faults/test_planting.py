@@ -15,14 +15,15 @@ from envmill.settings import ROOT
 from schemas import prompts, table_prompts, tool_prompts, typed_prompts
 from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply
 from schemas.ruling import RulingReply
+from schemas.suspicion import SuspicionReply
 from tests.author.faults.cases import ENVIRONMENTS, EVERY, SEED, THEMES, plant
-from tests.author.questions import ask, ask_program, pose
+from tests.author.questions import ask, pose
 
 REPLIES = {
     "blueprint": BlueprintReply, "program": ProgramReply, "tests": TestsReply, "scenario": ScenarioReply, "checks": ChecksReply,
     "skeleton": ProgramReply, "methods": prompts.MethodsReply, "theme": prompts.ThemeReply,
     "tester": prompts.TesterReply, "checker": prompts.CheckerReply,
-    "ruling": RulingReply,
+    "ruling": RulingReply, "suspicion": SuspicionReply,
     "names": table_prompts.NamesReply, "requirements": table_prompts.RequirementsReply, "schema": table_prompts.SchemaReply,
     "toolset": tool_prompts.ToolsetReply, "cases": tool_prompts.CasesReply, "debug": tool_prompts.DebugReply,
     "chain": tool_prompts.ChainReply,
@@ -97,38 +98,7 @@ def test_the_same_faults_come_in_another_process_with_another_hash_seed() -> Non
     assert done.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
 
 
-def repair(failure: str, mistakes: float) -> Counter[str]:
-    """How 120 repairs of one program end, and that each reply is what its name says."""
-    fault, clean = plant("program", "unenforced_rule", THEME, 0), ask_program(THEME, 0).source
-    assert fault is not None
-    failed = json.loads(fault.text)["source"]
-    endings = Counter[str]()
-    for sample in range(120):
-        inputs = pose("program", THEME, 0, failed_source=failed, failure=failure)
-        name = author.planted("program", inputs, SEED, sample, mistakes)
-        reply = json.loads(author.answer("program", inputs, SEED, sample, mistakes))
-        assert (reply["source"] == failed) == (name == "unmended") or name == "unenforced_rule"
-        assert (reply["source"] == clean) == (name in ("", "wrong_class_name"))
-        endings[name if name in ("", "unmended") else "wrongly"] += 1
-    return endings
-
-
-def test_a_repair_that_quotes_the_failure_mends_it_mostly_and_sometimes_wrongly() -> None:
-    endings = repair("lend_tool is rejected: should end in rejection, and ended in ok", 0.2)
-    assert 0.7 <= endings[""] / 120 <= 0.9
-    assert endings["unmended"] >= 4
-    assert endings["wrongly"] >= 2
-
-
-def test_a_repair_that_is_told_nothing_mends_it_seldom() -> None:
-    assert repair("failed", 0.2)[""] / 120 <= 0.45
-
-
-def test_without_mistakes_every_repair_mends() -> None:
-    assert repair("lend_tool is rejected: should end in rejection, and ended in ok", 0.0) == Counter({"": 120})
-
-
 def test_a_program_that_was_right_is_not_made_wrong_by_a_repair() -> None:
-    source = ask_program(THEME, 0).source
-    inputs = pose("program", THEME, 0, failed_source=source, failure="a test that is itself wrong says so")
-    assert {author.planted("program", inputs, SEED, sample, 1.0) for sample in range(30)} == {""}
+    inputs = pose("program", THEME, 0)
+    talk = [author.answer("program", inputs, SEED, 0, 0.0), "a test that is itself wrong says so"]
+    assert {author.planted("program", inputs, SEED, sample, 1.0, talk) for sample in range(30)} == {""}

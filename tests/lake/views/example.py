@@ -47,9 +47,13 @@ def _fill_first(lake: Lake) -> None:
     )
     dossier = Evidence(gate="bounds", subject=EASY.id, finding=BOUNDS)
     silent = _row("bounds", HARD.id, outcome="not_measured", reason="no_truth", detail="No model of the domain says which end is right.")
-    judged = [_row("bounds", EASY.id, evidence=dossier.id), silent]
+    fits = "another row fits the words as well"
+    doubt = _row("S15", HARD.id, outcome="suspected", reason="ambiguous_referent", detail=fits)
+    cleared = _row("S15", EASY.id, outcome="cleared", reason="ambiguous_referent", detail=fits)
+    judged = [_row("bounds", EASY.id, evidence=dossier.id), silent, doubt, cleared]
     _publish(lake, FIRST, "scenarios-verify", [dossier], judged)
     probes = [*_play(EASY.id, "careless", "pppp"), *_play(HARD.id, "careless", "pffe"), *_play(NEVER.id, "careless", "ffff")]
+    probes += _converse(EASY.id, "skilled@0.7", "pppu")
     unsolved: dict[str, Any] = {"outcome": "dropped", "reason": "unsolved", "detail": "none of 4 probes passes"}
     exits = [
         _exit(EASY.id, children=4),
@@ -120,7 +124,7 @@ def _build(subject: str, repair: int, outcome: Any, content: str) -> Build:
     return Build(subject=subject, repair=repair, outcome=outcome, failure=failure, fault="code" if failed else "none", content_hash=content)
 
 
-_OUTCOMES: dict[str, Any] = {"p": ("pass", 1.0), "f": ("fail", 0.0), "e": ("error", None)}
+_OUTCOMES: dict[str, Any] = {"p": ("pass", 1.0), "f": ("fail", 0.0), "e": ("error", None), "u": ("error", None)}
 
 
 def _play(scenario: str, policy: str, outcomes: str, group: str = "probe") -> list[Rollout]:
@@ -129,6 +133,15 @@ def _play(scenario: str, policy: str, outcomes: str, group: str = "probe") -> li
     return [
         Rollout.model_validate(place | end | {"attempt": number, "outcome": _OUTCOMES[one][0], "reward": _OUTCOMES[one][1]})
         for number, one in enumerate(outcomes)
+    ]
+
+
+def _converse(scenario: str, policy: str, outcomes: str) -> list[Rollout]:
+    """Attempts in which the user tells what is hidden when asked for it; in `u` it keeps it to itself."""
+    spoilt = {"termination": "user_fault", "misstep": "withholds"}
+    return [
+        Rollout.model_validate(rollout.model_dump(exclude={"id"}) | {"form": "conversation"} | (spoilt if outcome == "u" else {}))
+        for rollout, outcome in zip(_play(scenario, policy, outcomes), outcomes, strict=True)
     ]
 
 

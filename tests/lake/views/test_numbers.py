@@ -45,8 +45,17 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
         ),
         pytest.param(
             "select theme, policy, rollout_group, attempts, passed, errors, pass_rate, scenarios from pass_rate",
-            [("tool_lending", "careless", "probe", 12, 5, 1, 5 / 11, 3), ("tool_lending", "reference", "teacher", 3, 2, 1, 1.0, 2)],
-            id="errors do not lower a pass rate",
+            [
+                ("tool_lending", "careless", "probe", 12, 5, 1, 5 / 11, 3),
+                ("tool_lending", "reference", "teacher", 3, 2, 1, 1.0, 2),
+                ("tool_lending", "skilled@0.7", "probe", 4, 3, 0, 0.75, 1),
+            ],
+            id="errors do not lower a pass rate, spoilt conversations do",
+        ),
+        pytest.param(
+            "select policy, conversations, user_faults, share, too_many, scenarios, most_often from conversations",
+            [("skilled@0.7", 4, 1, 0.25, True, 1, "withholds")],
+            id="conversations that their users spoilt",
         ),
         pytest.param(
             f"select theme, item, kept, tokens, round(cost_per_kept, 6) from cost_per_kept where run = '{FIRST}'",

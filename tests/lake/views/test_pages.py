@@ -33,5 +33,6 @@ def test_three_worked_queries_answer(example: Lake, view: View) -> None:
 
 def test_the_names_are_the_promised_ones() -> None:
     assert list(VIEWS) == [
-        "runs", "exits", "funnel", "yield", "pass_rate", "cost_per_kept", "spending", "repairs", "trainability", "failures", "bounds",
+        "runs", "exits", "funnel", "yield", "pass_rate", "conversations", "cost_per_kept", "spending", "repairs", "trainability",
+        "failures", "bounds", "tiers",
     ]  # fmt: skip

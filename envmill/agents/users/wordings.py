@@ -1,0 +1,24 @@
+"""Questions that ask for a hidden fact: those written with the scenario, and where these are few, ones made of its name."""
+
+from envmill.agents.users.missteps import tells
+from envmill.agents.users.naming import spell_name
+from schemas.scenario import UserContract
+
+FEWEST = 5
+"""Questions that each hidden fact is asked for with."""
+_MADE = (
+    "What is {fact}?",
+    "Could you tell me {fact}?",
+    "Please give me {fact}.",
+    "Before I go on: may I ask for {fact}?",
+    "I need to know {fact}.",
+)
+
+
+def list_wordings(contract: UserContract, name: str) -> list[str]:
+    """Written ones first. One that names the value shows nothing: its answer may be a yes."""
+    value = contract.facts[name]
+    written = [one for one in contract.wordings.get(name, ()) if one.strip() and not tells(value, one)]
+    made = [one.format(fact=spell_name(name, contract.facts)) for one in _MADE]
+    missing = max(0, FEWEST - len(written))
+    return [*dict.fromkeys([*written, *made[:missing]])]

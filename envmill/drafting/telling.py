@@ -1,0 +1,31 @@
+"""Whether a text says a value."""
+
+import re
+from datetime import date
+
+from envmill.verifiers.dates import find_dates, is_same_date, read_date
+from envmill.verifiers.numbers import find_numbers, is_same_number, read_number
+from envmill.verifiers.words import normalise
+from schemas.base import Json
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+def is_told(value: Json, text: str) -> bool:
+    """Whether a text says a value: a number or a date in any spelling, of anything else every word that carries it."""
+    plain = normalise(text)
+    if (day := _read_day(value)) is not None:
+        return any(is_same_date(said, day) for said in find_dates(plain))
+    if isinstance(value, int | float) and (number := read_number(value)) is not None:
+        return any(is_same_number(said, number) for said in find_numbers(plain))
+    words = _WORD.findall(normalise(str(value)))
+    return bool(words) and set(words) <= set(_WORD.findall(plain))
+
+
+def is_exact(value: Json) -> bool:
+    return isinstance(value, int | float) or _read_day(value) is not None
+
+
+def _read_day(value: Json) -> date | None:
+    return read_date(value) if isinstance(value, str) and _DAY.fullmatch(value) else None

@@ -1,0 +1,110 @@
+"""S17: the user gives every hidden fact to an agent that asks for it, in any of its stored wordings, and keeps it from one that does not.
+
+hidden facts ─┬─ each wording alone, and two facts in one message ─► answer ─► holds the values, or: withheld
+              └─ questions for something else ─────────────────────► answer ─► holds none of them, or: told_unasked
+opening ──► what stands where the request has the value ──► reads as "you choose": a suspicion
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
+
+from envmill.agents.users.base import Answer, Knowledge, Line, Person
+from envmill.agents.users.hearing import touches
+from envmill.agents.users.missteps import tells
+from envmill.agents.users.model import ModelUser
+from envmill.agents.users.scripted import ScriptedUser, spell_value
+from envmill.agents.users.wordings import list_wordings
+from envmill.drafting.opening import list_delegations
+from envmill.errors import Outage
+from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, pass_by, skip
+from envmill.verifiers.told import list_leaves
+from schemas.base import Json
+from schemas.ledger import ReasonClass
+from schemas.scenario import UserContract
+
+GATE = "S17"
+CODES: Mapping[str, ReasonClass] = {"withheld": "proof", "told_unasked": "proof", "reads_as_delegation": "suspicion"}
+
+_ELSE = ("Which tyres does your car have?", "How can I help you today?")
+"""What hardly a scenario hides."""
+_MOST_KNOWN = 3
+"""Facts of the opening that are asked for: what is hidden must not be told with them."""
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """One message to the user, the first of a conversation."""
+
+    message: str
+    asked: tuple[str, ...] = ()
+    """Facts that it asks for; a hidden one that is not among them must not be told."""
+
+
+async def look(subject: Posed, means: Means) -> Finding:
+    """With an account the model that plays the user is asked; without one the scripted user is, and the evidence says so."""
+    knowledge = Knowledge.of(subject.scenario)
+    contract = knowledge.contract
+    hidden = [name for name in contract.hidden if name in contract.facts]
+    if not hidden:
+        return pass_by(GATE, "nothing_hidden", "nothing is told only when it is asked for")
+    probes = means.choose(list(_list_probes(contract, hidden)))
+    if not probes:
+        return skip(GATE, "no_probe", "every question was asked in the repair loop")
+    played = "model" if means.account else "scripted"
+    findings = [] if means.probes == "sealed" else list(_list_suspicions(subject, hidden))
+    try:
+        for place, probe in enumerate(probes):
+            # The script remembers what it told; a model is handed the conversation.
+            person: Person = ModelUser(knowledge, means.account, place) if means.account else ScriptedUser(knowledge)
+            answer = await person.answer([Line("user", contract.opening), Line("agent", probe.message)])
+            findings += _judge(probe, answer, contract, hidden, played)
+    except Outage as error:
+        return fail(GATE, "unreached", error.message)
+    # What was shown stands before what is suspected.
+    return gather(GATE, sorted(findings, key=lambda one: CODES[one.reason] != "proof"), {"user": played, "asked": len(probes)})
+
+
+def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
+    """Every wording of every hidden fact, wordings of two facts in one message, and questions for something else."""
+    wordings = {name: list_wordings(contract, name) for name in hidden}
+    for row in zip_longest(*wordings.values()):
+        yield from (_Probe(one, (name,)) for name, one in zip(hidden, row, strict=True) if one)
+    for first, second in pairwise([*hidden, hidden[0]] if len(hidden) > 2 else hidden):
+        for one, other in zip(wordings[first], wordings[second], strict=False):
+            yield _Probe(f"{one} {other}", (first, second))
+    known = [name for name in contract.facts if name not in hidden][:_MOST_KNOWN]
+    yield from (_Probe(list_wordings(contract, name)[0], (name,)) for name in known)
+    yield from (_Probe(one) for one in _ELSE if not any(touches(one, name) for name in contract.facts))
+
+
+def _judge(probe: _Probe, answer: Answer, contract: UserContract, hidden: list[str], played: str) -> Iterator[Finding]:
+    seen: dict[str, Json] = {"user": played, "question": probe.message, "answer": answer.text}
+    for name in hidden:
+        value, told = contract.facts[name], _holds(contract.facts[name], answer.text)
+        if name in probe.asked and not told:
+            words = f"{probe.message!r} asks for {name!r}, which is {value!r}; the user says {answer.text!r}"
+            yield drop(GATE, "withheld", words, seen | {"fact": name})
+        elif name not in probe.asked and told and not _is_named(value, probe, contract):
+            words = f"{probe.message!r} does not ask for {name!r}; the user says {answer.text!r}, which tells {value!r}"
+            yield drop(GATE, "told_unasked", words, seen | {"fact": name})
+
+
+def _holds(value: Json, text: str) -> bool:
+    """Every value in it, in any usual spelling."""
+    return all(tells(leaf, text) or tells(spell_value(leaf), text) for leaf in list_leaves(value))
+
+
+def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
+    """Whether what was asked for, the opening or a fallback holds it anyway: the batch in that oven."""
+    others = [contract.opening, probe.message, *contract.fallbacks.values(), *(spell_value(contract.facts[name]) for name in probe.asked)]
+    return any(_holds(value, text) for text in others)
+
+
+def _list_suspicions(subject: Posed, hidden: list[str]) -> Iterator[Finding]:
+    scenario = subject.scenario
+    facts = {name: scenario.user.facts[name] for name in hidden}
+    for name, words in list_delegations(scenario.request, scenario.user.opening, facts):
+        told = f"where the request has {facts[name]!r} ({name}), the opening has {words!r}: may the agent choose, or must it ask?"
+        question = f'A person writes: "{scenario.user.opening}" Do the words "{words}" leave the choice to the one who is asked?'
+        yield replace(drop(GATE, "reads_as_delegation", told, {"fact": name, "words": words}), question=question)

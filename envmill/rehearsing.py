@@ -1,0 +1,95 @@
+"""Rehearsing: inside the repair loop a version that runs is put to the gates, and what they find goes back to its author.
+
+version ─► open probes of every loop gate ─► suspicions to the judge ─► complaints, or none: the version holds
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from envmill.drafting.complaint import Complaint, list_once
+from envmill.drafting.weakening import REASON as WEAKENED
+from envmill.drafting.weakening import find_weakening
+from envmill.gates.base import Built, Finding, Means, Posed, keep
+from envmill.gates.suspicions import asks_judge, rule_on_suspicions
+from envmill.mill import Mill
+from envmill.models.door import Account
+from envmill.passing import look_somewhere, name_content
+from schemas.base import Contract, is_object
+from schemas.environment import Fault
+from schemas.ledger import Evidence, GateOutcome, Lap
+
+LOOP = "loop"
+"""Under which the ledger has what the loop found of the version that went on."""
+
+_AS_MUCH = "A repair keeps what was not complained about: mend the fault, and leave in what the version before had."
+
+_TESTS: frozenset[tuple[str, str]] = frozenset((("W8", "write_not_seen"), ("W8", "not_exercised")))
+"""What the author of the tests mends: no stored test reaches it."""
+_WORST: tuple[GateOutcome, ...] = ("error", "dropped", "suspected", "cleared", "corrected", "kept", "not_measured", "not_applicable")
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What the gates found of one version."""
+
+    content: str = ""
+    """Hash of all they looked at; empty where none was asked."""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def complaints(self) -> tuple[Complaint, ...]:
+        """What is sent back: proofs, and suspicions that the judge confirmed."""
+        found = [one for one in self.findings if one.outcome == "dropped"]
+        return list_once(Complaint(one.gate, one.reason, one.detail) for one in found)
+
+    def tell(self) -> tuple[Finding, ...]:
+        """The row by which verify knows what held; none where no gate was asked."""
+        if not self.content:
+            return ()
+        outcomes: dict[str, GateOutcome] = {}
+        for one in self.findings:
+            before = outcomes.get(one.gate, one.outcome)
+            outcomes[one.gate] = one.outcome if _WORST.index(one.outcome) < _WORST.index(before) else before
+        return (keep(LOOP, {"content": self.content, "gates": outcomes}),)
+
+
+UNASKED = Rehearsal()
+"""Of a version that did not get as far as the gates."""
+
+
+async def rehearse(subject: Built | Posed, mill: Mill, account: Account) -> Rehearsal:
+    """What the loop gates find with their open probes. A gate in error says nothing of the version: verify asks it again."""
+    if not mill.config.rehearse:
+        return UNASKED
+    lap: Lap = "environments" if isinstance(subject, Built) else "scenarios"
+    means = Means(mill.sandbox, seed=mill.config.seed or 0, episodes=mill.config.search, probes="open")
+    found = await look_somewhere(lap, subject, means, mill.keepers)
+    return Rehearsal(name_content(subject), tuple(await hear_judge(found, subject, mill, account)))
+
+
+async def hear_judge(found: Sequence[Finding], subject: Built | Posed, mill: Mill, account: Account) -> list[Finding]:
+    """The findings once a judge has read each suspicion, where the run asks one."""
+    if not any(one.outcome == "suspected" for one in found) or not asks_judge(mill.config.suspicions, account):
+        return list(found)
+    return await rule_on_suspicions(found, subject, account, mill.calibrations)
+
+
+def refuse_weakened(before: Contract | None, after: Contract, complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
+    """Complaints about a repair that has less in it; none about a first version."""
+    less = find_weakening(before, after, complaints) if before is not None else []
+    return tuple(Complaint(LOOP, WEAKENED, words, contract=_AS_MUCH) for words in less)
+
+
+def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]]:
+    """Who mends an environment next, program or tests, and what that author is told: the program comes first."""
+    if not complaints:
+        return "none", ()
+    of_tests = tuple(one for one in complaints if (one.source, one.code) in _TESTS)
+    of_program = tuple(one for one in complaints if one not in of_tests)
+    return ("code", of_program) if of_program else ("test", of_tests)
+
+
+def read_held(rows: Sequence[Evidence]) -> dict[str, dict[str, GateOutcome]]:
+    """Content → gate → what its open probes said."""
+    told = [row.finding for row in rows if row.gate == LOOP and is_object(row.finding)]
+    return {finding["content"]: finding["gates"] for finding in told}

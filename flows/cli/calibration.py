@@ -1,0 +1,55 @@
+"""`calibrate`: how often a judge of suspicions is right, counted on cases whose truth is known."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.local.home import Home
+
+if TYPE_CHECKING:
+    from schemas.suspicion import JudgeCalibration, SuspicionCase
+
+COLUMNS = ["gate", "reason", "model", "planted", "caught", "honest", "kept", "say"]
+
+
+def calibrate(
+    context: typer.Context,
+    cases: Annotated[Path | None, typer.Argument(help="JSON lines of cases; the calibrations that are known when left out.")] = None,
+    judge: Annotated[str, typer.Option(help="Model that judges, as provider:model.")] = "offline",
+) -> None:
+    """Ask a judge about cases, twice each, and store by reason code how many planted ones it caught and how many honest ones it kept.
+
+    Only a judge with enough cases, 90 % of the honest ones kept and half of the planted ones caught decides suspicions in runs.
+    """
+    from envmill.gates.calibrations import read_calibrations, read_cases, write_calibrations
+
+    home: Home = context.obj
+    if cases is None:
+        return _show(list(read_calibrations(home.settings.calibrations)))
+    found = asyncio.run(_calibrate(home, read_cases(cases), judge))
+    if found:
+        typer.echo(f"written to {write_calibrations(found, home.settings.calibrations)}", err=True)
+    return _show(found)
+
+
+async def _calibrate(home: Home, cases: "list[SuspicionCase]", judge: str) -> "list[JudgeCalibration]":
+    from envmill.gates import calibrations
+    from envmill.opening import open_judge
+
+    async with open_judge(judge, home.settings) as account:
+        return await calibrations.calibrate(cases, account)
+
+
+def _show(found: "Sequence[JudgeCalibration]") -> None:
+    from envmill.gates.suspicions import find_calibration, find_objection
+    from flows.cli.table import show
+
+    rows = [
+        (one.gate, one.reason, one.model, one.planted, one.caught, one.honest, one.kept,
+         find_objection(find_calibration([one], one.gate, one.reason, one.model)) or "yes")
+        for one in found
+    ]  # fmt: skip
+    show(COLUMNS, rows)

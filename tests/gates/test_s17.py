@@ -1,0 +1,127 @@
+"""S17: every hidden fact is told in every stored wording, and to nobody who asks for something else."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from envmill.gates.base import Finding, Means
+from envmill.gates.s17 import CODES, look
+from envmill.models.door import Account
+from envmill.sandbox import Sandbox
+from schemas.base import Json
+from schemas.scenario import UserContract
+from schemas.turns import UserReply
+from tests.author.questions import SAMPLE, ask_scenario
+from tests.gates.specimens import pose
+
+BOOKING: dict[str, Any] = {
+    "opening": "The master of the Sorrel Bay wants a certain tug at a certain berth, I can tell you which.",
+    "facts": {"vessel": "Sorrel Bay", "tug": "Bison", "berth": "Q2", "new day": "2026-03-05"},
+    "hidden": ["tug", "berth"],
+    "wordings": {
+        "tug": [
+            "Which tug does the master want?",
+            "What is she called?",
+            "Whom shall I send to help her in?",
+            "And the tug?",
+            "Which one?",
+        ],
+        "berth": ["Where is she to lie?", "Which berth shall I enter?", "What is the quay's code?", "I need the place.", "To which quay?"],
+    },
+}
+REQUEST = "Book the Bison for the Sorrel Bay at berth Q2 on 5 March 2026."
+
+
+class Played:
+    """A model that plays the user in one fixed manner."""
+
+    def __init__(self, *says: str) -> None:
+        self.says, self.asked = says, list[Any]()
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> UserReply:
+        self.asked.append(inputs)
+        return UserReply(text=self.says[len(self.asked) % len(self.says)], stop=False)
+
+
+async def judge(sandbox: Sandbox, changes: Mapping[str, Json] | None = None, played: Played | None = None, **means: Any) -> Finding:
+    user = UserContract.model_validate(BOOKING | dict(changes or {}))
+    return await look(pose(user=user, request=REQUEST), Means(sandbox, cast(Account, played), **means))
+
+
+async def test_a_fact_is_told_in_every_wording_alone_and_in_pairs(sandbox: Sandbox) -> None:
+    found = await judge(sandbox)
+    assert (found.outcome, found.evidence["user"]) == ("kept", "scripted")
+    assert found.evidence["asked"] >= 5 + 5 + 5 + 2
+    sealed, opened = [await judge(sandbox, probes=probes) for probes in ("sealed", "open")]
+    assert sealed.evidence["asked"] + opened.evidence["asked"] == found.evidence["asked"]
+    assert sealed.evidence["asked"] >= found.evidence["asked"] // 4
+
+
+async def test_older_scenarios_are_asked_by_the_names_of_their_facts(sandbox: Sandbox) -> None:
+    found = await judge(sandbox, {"wordings": {}})
+    assert (found.outcome, found.evidence["asked"] >= 15) == ("kept", True)
+
+
+async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(sandbox: Sandbox) -> None:
+    shared = {"tug": BOOKING["wordings"]["tug"], "berth": [*BOOKING["wordings"]["berth"][:4], "Which one?"]}
+    found = await judge(sandbox, {"wordings": shared})
+    assert {(one.outcome, one.reason) for one in found.spread()} == {("dropped", "told_unasked")}
+
+
+@pytest.mark.parametrize(
+    ("says", "reasons"),
+    [
+        pytest.param(["The vessel to come in is Sorrel Bay."], {"withheld"}, id="another fact"),
+        pytest.param(["Yes, please."], {"withheld"}, id="yes to which one"),
+        pytest.param(["The Bison, at berth Q2."], {"told_unasked"}, id="everything at once"),
+    ],
+)
+async def test_a_model_that_plays_the_user_badly_is_found(says: list[str], reasons: set[str], sandbox: Sandbox) -> None:
+    found = await judge(sandbox, played=Played(*says))
+    assert {one.reason for one in found.spread()} == reasons
+    assert all(CODES[one.reason] == "proof" and one.evidence["user"] == "model" for one in found.spread())
+
+
+async def test_the_model_is_handed_the_contract_and_nothing_else(sandbox: Sandbox) -> None:
+    played = Played("The Bison.")
+    await judge(sandbox, played=played)
+    known = UserContract.model_fields.keys() | {"known", "deeds", "dialogue"}
+    assert set(type(played.asked[0]).model_fields) <= known
+    assert "oracle" not in played.asked[0].model_dump_json() + "".join(type(played.asked[0]).model_fields)
+
+
+@pytest.mark.parametrize(
+    ("opening", "suspected"),
+    [
+        pytest.param("Book one of the others for the Sorrel Bay at berth Q2 on 5 March 2026.", ["tug"], id="one of the others"),
+        pytest.param("Book the Bison for the Sorrel Bay at another berth on 5 March 2026.", ["berth"], id="another berth"),
+        pytest.param("Book a certain tug for the Sorrel Bay at berth Q2 on 5 March 2026.", [], id="a certain tug"),
+        pytest.param("The Sorrel Bay comes in on 5 March 2026. I know which tug and which berth her master wants.", [], id="written"),
+    ],
+)
+async def test_words_that_leave_a_choice_are_a_suspicion(opening: str, suspected: list[str], sandbox: Sandbox) -> None:
+    found = await judge(sandbox, {"opening": opening})
+    doubts = [one for one in found.spread() if one.reason == "reads_as_delegation"]
+    assert [one.evidence["fact"] for one in doubts] == suspected
+    assert all("?" in one.question and "S17" not in one.question for one in doubts)
+
+
+async def test_a_suspicion_hides_no_proof(sandbox: Sandbox) -> None:
+    opening = "Book one of the others for the Sorrel Bay at another berth on 5 March 2026."
+    found = await judge(sandbox, {"opening": opening}, Played("I do not know."))
+    assert (found.reason, {one.reason for one in found.others}) == ("withheld", {"withheld", "reads_as_delegation"})
+
+
+async def test_where_nothing_is_hidden_nothing_is_asked(sandbox: Sandbox) -> None:
+    assert (await judge(sandbox, {"hidden": []})).outcome == "not_applicable"
+
+
+@pytest.mark.parametrize("theme", SAMPLE)
+async def test_the_embedded_author_s_people_tell_what_they_hide(theme: str, sandbox: Sandbox) -> None:
+    from envmill.drafting.contract import make_contract
+
+    for number in range(4):
+        reply = ask_scenario(theme, number, 0)
+        found = await look(pose(user=make_contract(reply), request=reply.request), Means(sandbox))
+        assert found.outcome in ("kept", "not_applicable"), found

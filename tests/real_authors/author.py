@@ -1,0 +1,83 @@
+"""An author who has written everything already: each question is answered by what was recorded for its item, prompt and slot.
+
+A question that nobody recorded, or one more than there are versions, is an error that names the lane. Prompts, ids and seeds may change.
+Only a rewording may be missing: it is tried or not by what became of those before it, and without it the words stay.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from envmill.errors import BadReply
+from envmill.models.account import Account
+from envmill.models.base import Completion, Provider, Request, Role, Spent
+from envmill.models.parse import Heard, hear
+from schemas.base import canonical_json
+from tests.real_authors.corpus import Item
+from tests.real_authors.judgements import find_judgement
+
+
+class NotRecorded(Exception):
+    """A question to which the recording holds no (further) reply."""
+
+    def __init__(self, item: Item, stem: str, version: int, request: Request) -> None:
+        self.stem, self.version = stem, version
+        self.complaint = request.messages[-1].text
+        """What the author is told: of a repair, what was wrong."""
+        super().__init__(f"{item.id}: no version {version} of {stem} was recorded. Asked: {self.complaint[-2000:]}")
+
+
+@dataclass
+class Author:
+    """One item's author, as a provider."""
+
+    item: Item
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Slot → the recorded version to answer with in place of the last one."""
+    name: str = "recorded"
+    model: str = "recorded"
+    asked: Counter[str] = field(default_factory=Counter[str])
+
+    async def complete(self, request: Request) -> Completion:
+        reply = find_judgement(self.item, request) if request.role == "judge" else self._find(request)
+        return Completion(canonical_json(reply))
+
+    async def close(self) -> None:
+        return
+
+    def _find(self, request: Request) -> Any:
+        stem = ".".join((request.prompt.name, *_find_slot(request.inputs)))
+        version = self.asked[stem]
+        self.asked[stem] += 1
+        reply = self.item.read(self.given.get(stem, stem)) if not version else None
+        if reply is None and request.prompt.name == "reword":
+            raise BadReply(f"{self.item.id}: {stem} was not recorded.")
+        if reply is None:
+            raise NotRecorded(self.item, stem, version, request)
+        return reply
+
+
+@dataclass
+class Desk:
+    """Stands where the door stands: every role is the author's, and nothing is journalled."""
+
+    author: Author
+    seed: int
+
+    def account(self, subject: str) -> Account:
+        return Account(self, "corpus", subject)
+
+    def provider_of(self, role: Role) -> Provider:
+        return self.author
+
+    async def complete(self, request: Request, spent: Spent) -> Heard:
+        return hear(await self.author.complete(request), request.reply)
+
+
+def _find_slot(inputs: Any) -> list[str]:
+    """Of the questions that are asked many times of an item, which one this is: a tool's, or the n-th scenario's."""
+    tool, number = inputs.get("tool"), inputs.get("number")
+    if isinstance(tool, dict):
+        return [tool["name"]]
+    return [] if number is None else [str(number), *([inputs["operator"]] if "operator" in inputs else [])]

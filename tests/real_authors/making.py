@@ -1,0 +1,135 @@
+"""The recorded replies on their way through generate, build and the gates: what comes of each item."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from envmill.build import build_environment, build_scenario
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates.base import Built, Finding, Means, Posed
+from envmill.generate import generate_blueprint, generate_draft
+from envmill.mill import Mill, Place, Placed, Result, Subject, Tested
+from envmill.passing import settle
+from envmill.recipes import RECIPES
+from envmill.sandbox import Sandbox
+from envmill.verify import verify_environment, verify_scenario
+from schemas.environment import Blueprint, Environment, Test
+from schemas.run import RunConfig
+from schemas.scenario import Draft, Scenario
+from tests.real_authors.author import Author, Desk, NotRecorded
+from tests.real_authors.corpus import Item
+
+SEED = 20261123
+"""Of the recorded runs."""
+EPISODES = 40
+"""Of the search attacker, enough to show that it runs: its finds are no matter of this corpus."""
+
+
+@dataclass
+class Made:
+    """What came of an item."""
+
+    item: Item
+    environment: Environment | None = None
+    tests: tuple[Test, ...] = ()
+    scenarios: dict[int, Scenario] = field(default_factory=dict[int, Scenario])
+    ends: dict[str, str] = field(default_factory=dict[str, str])
+    """Part → why it went no further: `environment` or a scenario's number."""
+
+
+def make_mill(item: Item, sandbox: Sandbox) -> Mill:
+    recipe = RECIPES[item.recipe]([(item.seed.brief.theme, item.seed.brief.text)])
+    return Mill("r", RunConfig(seed=SEED, search=EPISODES), cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+
+
+async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None) -> Made:
+    """The environment, and every scenario of it."""
+    made, desk, mill = Made(item), Desk(Author(item, given or {}), SEED), make_mill(item, sandbox)
+    try:
+        await _make_environment(made, desk, mill)
+    except NotRecorded as asked:
+        made.ends["environment"] = f"sent back: {asked.stem}"
+        return made
+    for number in item.numbers if made.environment else ():
+        await make_scenario(made, number, desk, mill)
+    return made
+
+
+async def _make_environment(made: Made, desk: Desk, mill: Mill) -> None:
+    seed = made.item.seed
+    planned = await generate_blueprint(Subject(seed.id, "", "", seed), mill, desk.account(seed.id))
+    blueprint = _only(planned, Blueprint)
+    built = planned if blueprint is None else await build_environment(
+        Subject(blueprint.id, "", "", blueprint), mill, desk.account(blueprint.id)
+    )  # fmt: skip
+    made.environment = _only(built, Environment)
+    made.tests = tuple(one for one in built.records if isinstance(one, Test))
+    if made.environment is None:
+        made.ends["environment"] = _tell_end(built)
+
+
+async def make_scenario(made: Made, number: int, desk: Desk, mill: Mill) -> None:
+    """Drafted, and given its verifier."""
+    assert made.environment is not None
+    place = Place(made.environment, number)
+    try:
+        posed = await generate_draft(Subject(place.id, "", "", place), mill, desk.account(place.id))
+        draft = _only(posed, Draft)
+        built = posed if draft is None else await build_scenario(
+            Subject(draft.id, "", "", Placed(draft, made.environment)), mill, desk.account(draft.id)
+        )  # fmt: skip
+    except NotRecorded as asked:
+        made.ends[str(number)] = f"sent back: {asked.stem}"
+        return
+    scenario = _only(built, Scenario)
+    if scenario is None:
+        made.ends[str(number)] = _tell_end(built)
+    else:
+        made.scenarios[number] = scenario
+
+
+def _only(result: Result, kind: type[Any]) -> Any:
+    return next((one for one in result.records if isinstance(one, kind)), None)
+
+
+def _tell_end(result: Result) -> str:
+    stopped = result.stopped_by
+    return f"{stopped.gate} {stopped.reason}" if stopped else "nothing came of it"
+
+
+async def look_at_environment(made: Made, sandbox: Sandbox) -> list[Finding]:
+    """Every gate that asks no model, also behind one that drops: the list names all that is wrong at once."""
+    assert made.environment is not None
+    gates = [gate for gate in ENVIRONMENT_GATES if not gate.asks]
+    return await _look(gates, Built(made.environment, made.tests), sandbox)
+
+
+async def look_at_scenario(made: Made, number: int, sandbox: Sandbox) -> list[Finding]:
+    assert made.environment is not None
+    siblings = tuple(one for place, one in made.scenarios.items() if place != number)
+    return await _look(SCENARIO_GATES, Posed(made.scenarios[number], made.environment, siblings), sandbox)
+
+
+async def _look(gates: Sequence[Any], subject: Any, sandbox: Sandbox) -> list[Finding]:
+    means = Means(sandbox, seed=SEED, episodes=EPISODES)
+    return [settle(gate, one) for gate in gates for one in (await gate.look(subject, means)).spread()]
+
+
+async def verify(made: Made, sandbox: Sandbox) -> dict[str, Sequence[Finding]]:
+    """Part → findings of the stage itself, with the recorded judgements behind the account."""
+    if made.environment is None:
+        return {}
+    desk, mill, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox), made.environment
+    tested = Subject(environment.id, "", "", Tested(environment, made.tests))
+    found: dict[str, Sequence[Finding]] = {"environment": (await verify_environment(tested, mill, desk.account(environment.id))).findings}
+    siblings = tuple(made.scenarios.values())
+    for number, scenario in made.scenarios.items():
+        posed = Subject(scenario.id, "", "", Placed(scenario, environment, siblings=siblings))
+        found[str(number)] = (await verify_scenario(posed, mill, desk.account(scenario.id))).findings
+    return found
+
+
+def tell(findings: Sequence[Finding]) -> list[str]:
+    """What is said against a candidate, each gate and reason once."""
+    against = {f"{one.outcome} {one.gate} {one.reason}" for one in findings if one.outcome in ("dropped", "suspected", "error")}
+    return sorted(against)

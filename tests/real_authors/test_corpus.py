@@ -1,0 +1,90 @@
+"""The recorded work of a real model, replayed: what becomes of each item is what `today.json` says, and no better and no worse."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from envmill.sandbox import Sandbox
+from tests.real_authors.corpus import Item, list_attempts, list_items
+from tests.real_authors.ends import judge_attempt, list_wrong_ends, play
+from tests.real_authors.making import Made
+from tests.real_authors.outcomes import MACHINES, Outcome, measure, read_expected, read_today
+from tests.soak import count
+
+pytestmark = pytest.mark.soak(area="real_authors")
+
+TABLES = [item for item in list_items() if item.recipe not in MACHINES]
+ERRANDS = [item for item in list_items() if item.recipe in MACHINES]
+SHOWN = [*TABLES, *ERRANDS[: count(1, len(ERRANDS))]]
+"""A machine takes half a minute and more: one under `make test`."""
+WANTED = ("kept", "kept until S16", "sent back")
+EXPECTED = read_expected()
+_MEASURED: dict[str, tuple[Outcome, Made]] = {}
+
+
+async def measure_once(item: Item, jail: Sandbox) -> tuple[Outcome, Made]:
+    if item.id not in _MEASURED:
+        _MEASURED[item.id] = await measure(item, jail)
+    return _MEASURED[item.id]
+
+
+def by_id(item: Item) -> str:
+    return item.id
+
+
+@pytest.mark.parametrize("item", SHOWN, ids=by_id)
+async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> None:
+    outcome, _ = await measure_once(item, jail)
+    assert asdict(outcome) == read_today()[item.id], (
+        f"update the list, if this is right: python -m tests.real_authors {item.id}, and `wrong` in expected.toml for what drops now"
+    )
+
+
+def list_drops(item: str, today: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """(expected, finding) for everything that keeps an item from going on without a suspicion."""
+    for part, against in {"": today["environment"], **today["scenarios"]}.items():
+        expected = EXPECTED["scenarios"][f"{item}/{part}"] if part else EXPECTED["environments"][item]
+        yield from ((expected, one.removeprefix("dropped ")) for one in against if not one.startswith("suspected "))
+
+
+@pytest.mark.parametrize("item", list_items(), ids=by_id)
+def test_whatever_drops_honest_work_is_known_to_be_wrong(item: Item) -> None:
+    unknown = [
+        (one, expected["why"]) for expected, one in list_drops(item.id, read_today()[item.id]) if one not in expected.get("wrong", {})
+    ]
+    assert unknown == [], "a drop of wanted work that nobody has explained: mend the gate"
+
+
+@pytest.mark.parametrize("item", list_items(), ids=by_id)
+def test_the_list_names_everything(item: Item) -> None:
+    today = read_today()[item.id]
+    assert EXPECTED["environments"][item.id]["wanted"] in WANTED
+    for number in today["scenarios"]:
+        assert EXPECTED["scenarios"][f"{item.id}/{number}"]["wanted"] in WANTED
+    for version, end in today["rejected"].items():
+        expected = EXPECTED["rejected"][f"{item.id}/{version}"]["end"]
+        assert expected != "sent back" or end.startswith("sent back"), f"{version} was rightly sent back, and stands today"
+
+
+def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
+    recorded = {attempt.id: attempt for attempt in list_attempts()}
+    assert set(recorded) == set(EXPECTED["attempts"])
+    for name, attempt in recorded.items():
+        today, expected = read_today()[attempt.item.id]["attempts"][attempt.name], EXPECTED["attempts"][name]
+        assert today == "pass" or expected["end"] == "fail" or "wrong" in expected, name
+        assert today.startswith("fail") or expected["end"] == "pass", f"{name} passes, and should not"
+
+
+@pytest.mark.parametrize("item", TABLES, ids=by_id)
+async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: Item) -> None:
+    """Nothing done; the right words alone; each write of an agent left out; each with another number, or on another row."""
+    _, made = await measure_once(item, jail)
+    for attempt in (one for one in list_attempts() if one.item == item and one.number in made.scenarios):
+        verdict, right = await judge_attempt(made, attempt, jail)
+        assert right.ending is not None
+        for what, calls, said in list_wrong_ends(made, attempt, right) if verdict == "pass" else ():
+            wrong = await play(made, attempt, jail, calls, said)
+            same = wrong.ending is not None and wrong.ending.final == right.ending.final
+            assert same or wrong.verdict.outcome != "pass", f"{attempt.id}: {what} passes"

@@ -1,0 +1,162 @@
+"""Gates inside the repair loop: what they find goes back to the author, what held is known to verify, and weaker repairs are refused."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from envmill.build import build_environment
+from envmill.gates import GATES
+from envmill.gates.base import Built, Finding, Means, drop, keep
+from envmill.generate import generate_draft
+from envmill.mill import Mill, Place, Result, Subject
+from envmill.mill import Tested as Candidate
+from envmill.passing import look, name_content
+from envmill.rehearsing import LOOP
+from envmill.sandbox import Sandbox
+from envmill.verify import verify_environment
+from schemas.environment import Build, Environment, Test
+from schemas.prompts import ScenarioReply
+from schemas.run import RunConfig
+from schemas.scenario import Draft
+from tests.specimens import PROGRAM, make_environment, make_tests
+from tests.test_building import BLUEPRINT, GREEN, Writer
+from tests.test_posing import ANSWER, SHED, Nobody
+
+HASTY = PROGRAM.replace(
+    '        if not self.tools[tool_id]["free"]:',
+    '        self.loans["last"] = {"tool": tool_id}\n        if not self.tools[tool_id]["free"]:',
+)
+"""It writes before it checks: every stored test is green, and W7 sees it."""
+
+
+def make_mill(sandbox: Sandbox, recipe: Any, **config: Any) -> Mill:
+    return Mill("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+
+
+async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> Result:
+    mill = make_mill(sandbox, writer, **config)
+    return await build_environment(Subject("x", "", "t", BLUEPRINT), mill, cast(Any, Nobody()))
+
+
+def list_builds(result: Result) -> list[Build]:
+    return [record for record in result.records if isinstance(record, Build)]
+
+
+async def test_what_a_gate_finds_is_sent_back_and_mended(sandbox: Sandbox) -> None:
+    writer = Writer([HASTY, PROGRAM], [GREEN])
+    result = await build(sandbox, writer)
+    first, last = list_builds(result)
+    assert ("W7", "change_before_check") in [(each.gate, each.reason) for each in first.sent_back]
+    assert last.outcome == "built"
+    repair = writer.asked[-1][1]
+    assert "lend" in repair
+    assert "W7" not in repair, "a complaint names the contract, not the gate"
+    (environment,) = (record for record in result.records if isinstance(record, Environment))
+    tests = tuple(record for record in result.records if isinstance(record, Test))
+    assert environment.files == {"program.py": PROGRAM}
+    (held,) = (finding for finding in result.findings if finding.gate == LOOP)
+    assert held.evidence["content"] == name_content(Built(environment, tests))
+    assert held.evidence["gates"]["W7"] == "kept"
+
+
+async def test_without_the_loop_nothing_is_sent_back_and_the_gate_drops(sandbox: Sandbox) -> None:
+    result = await build(sandbox, Writer([HASTY, PROGRAM], [GREEN]), rehearse=False)
+    assert [each.outcome for each in list_builds(result)] == ["built"]
+    (environment,) = (record for record in result.records if isinstance(record, Environment))
+    tests = tuple(record for record in result.records if isinstance(record, Test))
+    assert [each.gate for each in await look(Built(environment, tests), Means(sandbox)) if each.outcome == "dropped"] == ["W7"]
+
+
+async def test_what_no_repair_mends_goes_on_to_verify_which_drops_it(sandbox: Sandbox) -> None:
+    result = await build(sandbox, Writer([HASTY], [GREEN]))
+    assert [each.outcome for each in list_builds(result)] == ["failed"] * 4
+    (environment,) = (record for record in result.records if isinstance(record, Environment))
+    tests = tuple(record for record in result.records if isinstance(record, Test))
+    (held,) = (finding.evidence["gates"] for finding in result.findings if finding.gate == LOOP)
+    tested = Candidate(environment, tests, held=held)
+    verified = await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
+    assert [finding.gate for finding in verified.findings if finding.outcome == "dropped"] == ["W7"]
+
+
+async def test_a_repair_with_fewer_tests_is_refused(sandbox: Sandbox) -> None:
+    wrong = [*GREEN, GREEN[-1].model_copy(update={"name": "the same again", "expect": "success"})]
+    less = GREEN[: -len(GREEN) // 3]
+    result = await build(sandbox, Writer([PROGRAM], [wrong, less, GREEN]))
+    refused = [each for record in list_builds(result) for each in record.sent_back if each.gate in (LOOP, "W3")]
+    assert refused
+    assert len([record for record in result.records if isinstance(record, Test)]) >= len(GREEN)
+
+
+@dataclass
+class Poser:
+    """A recipe with its scenarios ready, one after the other."""
+
+    replies: list[ScenarioReply]
+    told: list[str] = field(default_factory=list[str])
+    operators = ()
+
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, account: Any) -> ScenarioReply:
+        self.told.append(repair.tell())
+        return self.replies[min(len(self.told), len(self.replies)) - 1]
+
+
+async def test_a_scenario_is_put_to_the_gates_before_it_is_a_draft(sandbox: Sandbox) -> None:
+    right = ScenarioReply.model_validate(ANSWER)
+    telling = right.model_copy(update={"request": "How many tools does Ada, card M1, have? Use get_member."})
+    poser = Poser([telling, right])
+    result = await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    (draft,) = (record for record in result.records if isinstance(record, Draft))
+    assert draft.request == right.request
+    assert poser.told[0] == ""
+    assert len(poser.told) > 1
+    assert {each.gate for record in list_builds(result) for each in record.sent_back} >= {"S9"}
+
+
+async def test_a_weaker_scenario_is_refused_and_the_reason_is_told(sandbox: Sandbox) -> None:
+    right = ScenarioReply.model_validate(ANSWER)
+    fuller = right.model_copy(
+        update={"request": "How many tools does Ada have? Use get_member.", "goals": [f"Wish {n}." for n in range(9)]}
+    )
+    poser = Poser([fuller, right, fuller.model_copy(update={"request": right.request})])
+    result = await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    codes = [each.reason for record in list_builds(result) for each in record.sent_back]
+    assert "weakened" in codes
+    assert any("0 goals instead of 9" in words for words in poser.told)
+
+
+def only(gate: str, ask: Any) -> tuple[Any, ...]:
+    return (replace(GATES[gate], look=ask),)
+
+
+@pytest.mark.parametrize(("held", "probes"), [({}, ["all"]), ({"W12": "kept"}, ["sealed"]), ({"W12": "dropped"}, ["all"])])
+async def test_of_what_held_in_the_loop_verify_asks_the_sealed_probes(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, held: Any, probes: list[str]
+) -> None:
+    asked: list[str] = []
+
+    async def ask(_: Built, means: Means) -> Finding:
+        asked.append(means.probes)
+        return keep("W12")
+
+    for module in ("passing", "verify"):
+        monkeypatch.setattr(f"envmill.{module}.ENVIRONMENT_GATES", only("W12", ask))
+    monkeypatch.setattr("envmill.verify.AGAIN", 10**9)
+    house = make_environment()
+    tested = Candidate(house, tuple(make_tests(house)), held=held)
+    await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
+    assert asked == probes
+
+
+async def test_a_loop_that_cannot_be_repeated_is_an_error(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(_: Built, means: Means) -> Finding:
+        return drop("W12", "order_matters", "rows come otherwise") if means.probes == "open" else keep("W12")
+
+    for module in ("passing", "verify"):
+        monkeypatch.setattr(f"envmill.{module}.ENVIRONMENT_GATES", only("W12", ask))
+    monkeypatch.setattr("envmill.verify.AGAIN", 1)
+    monkeypatch.setattr("envmill.passing.settle", lambda _, finding: finding)
+    house = make_environment()
+    tested = Candidate(house, tuple(make_tests(house)), held={"W12": "kept"})
+    verified = await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
+    assert (verified.findings[-1].gate, verified.findings[-1].outcome, verified.findings[-1].reason) == (LOOP, "error", "not_repeated")
