@@ -23,6 +23,7 @@ from envmill.gates import w3, w4
 from envmill.gates.base import Built, Means, drop
 from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests
 from envmill.kinds import KINDS
+from envmill.kinds.docstring import join_descriptions
 from envmill.kinds.sql import add_touches
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
@@ -223,6 +224,8 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Acc
         raise BuildError(f"The class must offer exactly the planned tools. {amiss}")
     if blueprint.brief.user_side and sum("agent" not in tool.actors for tool in tools) != 1:
         raise BuildError('One tool, and no other, is the user\'s alone: decorate it with @actors("user"), and import actors.')
+    plans = {tool.name: tool.description for tool in blueprint.tools}
+    tools = [tool.model_copy(update={"description": join_descriptions(plans[tool.name], tool.description)}) for tool in tools]
     tables = kind.derive_tables(files, blueprint.policies)
     return Environment(
         kind=blueprint.kind,
@@ -263,6 +266,8 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
             setup=test.setup,
             call=test.call,
             expect=test.expect,
+            reply=test.reply,
+            after=test.after,
             origin=environment.origin.model_copy(update=tell_prompt(prompt)),
         )
         for place, test in enumerate(plan.tests)

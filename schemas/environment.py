@@ -158,8 +158,11 @@ class Test(Record):
     __test__: ClassVar[bool] = False
     table: ClassVar[str] = "tests"
     prefix: ClassVar[str] = "tst"
-    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "setup", "call", "expect")
+    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "setup", "call", "expect", "reply", "after")
+    late: ClassVar[tuple[str, ...]] = ("reply", "after")
 
+    schema_version: int = 2
+    """Version of this record's shape; older versions stay readable."""
     environment: str
     """Id of the environment whose code this tests."""
     name: str
@@ -172,6 +175,10 @@ class Test(Record):
     """The call under test."""
     expect: Literal["success", "rejection"]
     """Success, or an anticipated rejection."""
+    reply: Json = None
+    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
+    after: dict[str, dict[str, Json]] = {}
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
     origin: Origin
     """Provenance."""
 

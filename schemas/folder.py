@@ -64,6 +64,10 @@ class FolderTest(Contract):
     """The call under test."""
     expect: Literal["success", "rejection"]
     """Success, or an anticipated rejection."""
+    reply: Json = None
+    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
+    after: dict[str, dict[str, Json]] = {}
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
     origin: Origin | None = None
     """Provenance; the environment's when left out."""
 

@@ -1,10 +1,10 @@
 """What each prompt is given and what it must answer: the author's whole contract."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, leave_out
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.scenario import CallPattern, Change, Fact, Polarity
@@ -115,6 +115,15 @@ class PlannedTest(Contract):
     call: Call
     expect: Literal["success", "rejection"]
     """Success, or an anticipated rejection."""
+    reply: Json = None
+    """Part of the reply to a success, as JSON: an object's values under their names, and for each entry of a list one that fits it."""
+    after: dict[str, dict[str, Json]] = {}
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # An empty list, nought and false are expectations too.
+        return leave_out(write(self), "after", *(() if self.reply is not None else ("reply",)))
 
 
 class TestsReply(Contract):

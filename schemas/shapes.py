@@ -126,6 +126,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("builds", 1): _read(
         "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
     ),
+    ("tests", 1): _read(
+        "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -168,6 +171,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 3): _add(variants={}),
     ("scenarios", 1): _add(say=""),
     ("builds", 1): _add(sent_back=[]),
+    ("tests", 1): _add(reply=None, after={}),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),

@@ -1,8 +1,10 @@
 """What the prompts of recipes over tables are given and must answer, beside those that all recipes share."""
 
-from pydantic import Field
+from typing import Any
 
-from schemas.base import Contract, Json
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from schemas.base import Contract, Json, leave_out
 from schemas.code import Code
 from schemas.database import Policy, Touch
 from schemas.environment import ToolPlan
@@ -106,6 +108,19 @@ class InterfaceReply(Contract):
     tools: list[PlannedTool]
 
 
+class CodedTool(PlannedTool):
+    """A tool, its tables, and the types that its program is held to; these are left out where nobody settled them."""
+
+    inputs: Json = {}
+    """JSON Schema of the arguments object: the method takes exactly these parameters."""
+    outputs: Json = {}
+    """JSON Schema of the reply: every success is checked against it."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "inputs", "outputs")
+
+
 class CodeInput(Contract):
     """Write the program over the tables."""
 
@@ -115,7 +130,7 @@ class CodeInput(Contract):
     ddl: str
     rows: dict[str, Json]
     rules: list[str]
-    tools: list[PlannedTool]
+    tools: list[CodedTool]
 
 
 class TrialsInput(TestsInput):

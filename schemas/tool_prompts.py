@@ -1,10 +1,10 @@
 """What the prompts of recipes that begin with tools are given and must answer, beside those that all recipes share."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, leave_out
 from schemas.chain import Chain, Filling
 from schemas.code import Code
 from schemas.database import Promise
@@ -54,6 +54,15 @@ class MatchedTest(Contract):
     call: Call
     expect: Literal["success", "rejection"]
     """Success, or an anticipated rejection; anything else is a failure."""
+    reply: Json = None
+    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
+    after: dict[str, dict[str, Json]] = {}
+    """Part of the tables after the call: table → key → values. `*` is a row that the test made, null one that is not there."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # An empty list, nought and false are expectations too.
+        return leave_out(write(self), "after", *(() if self.reply is not None else ("reply",)))
 
 
 class CasesInput(Contract):

@@ -7,7 +7,7 @@ red test ──is it one of these?──► the tool is at fault, or the test
 from envmill.author.columns import settle_state
 from envmill.author.domain import Domain, Row, State
 from envmill.author.parts import write_methods
-from envmill.author.tests import Trial, tell_trial, try_brief
+from envmill.author.tests import Trial, foretell, tell_trial, try_brief
 from envmill.author.world import World
 from schemas.seed import Brief
 from schemas.tool_prompts import CasesInput, CasesReply, DebugInput, DebugReply, MatchedTest, RedTest, Verdict
@@ -28,8 +28,10 @@ def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[Match
         for call in trial.setup:
             world.apply(domain.operations[call.name], call.arguments)
         in_company = not trial.code and all(one.expect == "rejection" for one in found)
-        rows, name = settle_state(domain, world.state if in_company else _match(world, trial)), tell_trial(trial)
-        found.append(MatchedTest(name=name, rows=rows, call=trial.call, expect="rejection" if trial.code else "success"))
+        held, name = world.state if in_company else _match(world, trial), tell_trial(trial)
+        after = {} if trial.code else foretell(World(domain, held, world.day, world.key), trial.call)
+        expect = "rejection" if trial.code else "success"
+        found.append(MatchedTest(name=name, rows=settle_state(domain, held), call=trial.call, expect=expect, after=after))
     return found
 
 

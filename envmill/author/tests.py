@@ -4,6 +4,7 @@ initial state ──0 to 3 permitted changes──► situations ──drawn cal
 """
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ from envmill.author.domain import Arguments, Department, Domain, Operation, Stat
 from envmill.author.draw import draw_arguments, draw_permitted
 from envmill.author.population import live_through, open_world
 from envmill.author.world import World
+from schemas.base import Json
 from schemas.environment import Call
 from schemas.prompts import PlannedTest, TestsReply
 from schemas.seed import Brief
@@ -56,6 +58,7 @@ def write_tests(brief: Brief, seed: int) -> TestsReply:
             setup=sign_calls(each.setup, world.domain),
             call=sign_call(each.call, world.domain),
             expect="rejection" if each.code else "success",
+            after={} if each.code else foretell(_arrive(world, each), each.call),
         )
         for each in trials
     ]
@@ -183,6 +186,35 @@ def _strive(operation: Operation, start: Situation, changes: list[Operation], kn
                 situation.world.apply(other, step)
                 situation = Situation(situation.world, (*situation.setup, Call(name=other.name, arguments=step)))
     return []
+
+
+def _arrive(start: World, trial: Trial) -> World:
+    """Where the calls before a trial's own lead."""
+    world = start.copy()
+    for call in trial.setup:
+        world.apply(world.domain.operations[call.name], call.arguments)
+    return world
+
+
+def foretell(world: World, call: Call) -> dict[str, dict[str, Json]]:
+    """Values that a call which breaks no rule changes in rows that are there, numbers and words; what hangs on the day is left out."""
+    before, operation = world.copy().state, world.domain.operations[call.name]
+    if operation.effect == "query":
+        return {}
+    world = world.copy()
+    world.apply(operation, call.arguments)
+    found: dict[str, dict[str, Json]] = {}
+    for collection, rows in world.state.items():
+        for key, row in rows.items():
+            old = before.get(collection, {}).get(key)
+            changed = {name: value for name, value in row.items() if old is not None and value != old.get(name) and _is_plain(value)}
+            if changed:
+                found.setdefault(collection, {})[key] = changed
+    return found
+
+
+def _is_plain(value: Json) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool) and not re.search(r"\d{4}-\d\d|_", str(value))
 
 
 def tell_trial(trial: Trial) -> str:

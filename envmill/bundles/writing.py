@@ -7,7 +7,7 @@ from typing import Any
 from envmill.bundles.folder import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
 from envmill.errors import SettingsError
 from envmill.kinds.sql import list_policies
-from schemas.base import Json, canonical_json
+from schemas.base import Json, canonical_json, leave_out
 from schemas.environment import Environment, Test
 from schemas.scenario import Check, Scenario
 
@@ -68,7 +68,8 @@ def _tell_environment(environment: Environment) -> dict[str, Json]:
 
 
 def _tell_test(test: Test, names: dict[str, str], environment: Environment) -> dict[str, Json]:
-    told = test.model_dump(mode="json", include={"name", "setup", "call", "expect"})
+    kept = {"name", "setup", "call", "expect", "after", *(() if test.reply is None else ("reply",))}
+    told = leave_out(test.model_dump(mode="json", include=kept), "after")
     own = {} if test.origin == environment.origin else {"origin": test.origin.model_dump(mode="json")}
     return told | {"initial_state": names[canonical_json(test.initial_state)]} | own
 

@@ -25,14 +25,14 @@ class Mended:
 
 def match_tests(tests: Sequence[MatchedTest]) -> MatchedTests:
     """As tests of an environment."""
-    plain = [PlannedTest(name=one.name, call=one.call, expect=one.expect) for one in tests]
+    plain = [PlannedTest(name=one.name, call=one.call, expect=one.expect, reply=one.reply, after=one.after) for one in tests]
     return MatchedTests(initial_state={}, tests=plain, instances=[dict(one.rows) for one in tests])
 
 
 def take_test(plan: TestsReply, place: int) -> MatchedTest:
     """One of them, with its rows."""
     test = plan.tests[place]
-    return MatchedTest.model_validate({"name": test.name, "rows": plan.begin(place), "call": test.call, "expect": test.expect})
+    return MatchedTest.model_validate(test.model_dump(exclude={"setup"}) | {"rows": plan.begin(place)})
 
 
 def sort_by_tool(plan: TestsReply, red: Mapping[int, str]) -> dict[str, list[RedTest]]:

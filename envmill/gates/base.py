@@ -180,6 +180,11 @@ def mark(finding: Finding, sealed: bool) -> Finding:
     return replace(finding, sealed=True, evidence=shown | {"sealed": True})
 
 
+def doubt(gate: str, reason: str, detail: str, question: str, evidence: Json = None) -> Finding:
+    """A suspicion: the outcome is settled by the class of its code, and a judge answers the question."""
+    return Finding(gate, "dropped", reason, detail, evidence, question=question)
+
+
 def gather(gate: str, findings: Sequence[Finding], evidence: Json = None) -> Finding:
     """One finding out of all that a gate has to say: the first, with the others behind it; `kept` where there is none."""
     return replace(findings[0], others=tuple(findings[1:])) if findings else keep(gate, evidence)

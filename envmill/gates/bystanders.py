@@ -1,19 +1,23 @@
 """What a change does to rows that nobody spoke of: one that is told of a single row leaves the others of its table alone."""
 
+import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from envmill.gates.base import Built
 from envmill.gates.relations import Breach
 from envmill.gates.stops import Stop, Tour
+from envmill.gates.syntax import list_nodes
 from schemas.base import Json, is_object
+from schemas.environment import Environment
 from schemas.scenario import Change
 
 _FEWEST = 2
 """Others that were changed alike: one may be what this row is exchanged with."""
 
 
-def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:
     """A row is named, or the row that it belongs to is meant, and every other row of that table comes to hold the same: the condition on
     the row was left out."""
     for stop in tour.writes():
@@ -29,7 +33,9 @@ def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa
                 _refers(rows[one.path[1]], named, place[1]) for one in others
             ):
                 words = f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
-                yield Breach("every_row_changed", words, _tell(stop, changes))
+                bare = find_bare_update(built.environment, place[0])
+                reason = "every_row_changed" if bare else "rows_changed_alike"
+                yield Breach(reason, words, _tell(stop, changes) | {"statement": bare})
 
 
 def _list_owners(state: Json, called: set[str]) -> set[str]:
@@ -56,5 +62,17 @@ def _refers(row: Json, named: set[str], column: str) -> bool:
     return is_object(row) and any(isinstance(value, str) and value in named for name, value in row.items() if name != column)
 
 
-def _tell(stop: Stop, changes: list[Change]) -> Json:
+def find_bare_update(environment: Environment, table: str) -> str:
+    """A statement of the program that updates the table and does not say which rows; empty where there is none."""
+    texts = [
+        node.value
+        for _, nodes in list_nodes(environment)
+        for node in nodes or ()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    bare = re.compile(rf"\s*UPDATE\s+[\"'`\[]?{re.escape(table)}\b", re.IGNORECASE)
+    return next((text for text in texts if bare.match(text) and not re.search(r"\bWHERE\b", text, re.IGNORECASE)), "")
+
+
+def _tell(stop: Stop, changes: list[Change]) -> dict[str, Json]:
     return {"call": stop.call.model_dump(), "changed": [one.path for one in changes][:5]}

@@ -5,7 +5,7 @@ queries and refusals of one state                   ─► one session: what cha
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.gates.base import Built, Means
 from envmill.gates.legs import Leg
@@ -31,10 +31,23 @@ class Drill:
 
     def share(self, seen: Sequence[Observation]) -> Iterator[tuple[Test, list[Observation]]]:
         """What each test saw: the start, the calls before its own, its own."""
-        first, *rest = (one for one, step in zip(seen, self.plan(), strict=True) if not isinstance(step, Look))
+        steps = list(zip(self.plan(), seen, strict=True))
+        # What was looked at after a call belongs to it: some tests expect something of the state.
+        ends = [following[1].state if isinstance(following[0], Look) else None for following in steps[1:]] + [None]
+        first, *rest = (
+            one if end is None else replace(one, state=end)
+            for (step, one), end in zip(steps, ends, strict=True)
+            if not isinstance(step, Look)
+        )
         calls = iter(rest)
         for test in self.tests:
             yield test, [first, *(next(calls) for _ in (*test.setup, test.call))]
+
+
+def show_end(seen: Sequence[Observation]) -> list[Observation]:
+    """The steps without the look at their end, whose state the last of them then has."""
+    *before, last, looked = seen
+    return [*before, replace(last, state=looked.state)]
 
 
 Drilled = Sequence[tuple[Drill, list[Observation]]]
@@ -59,8 +72,8 @@ def list_drills(built: Built) -> Iterator[Drill]:
     changes = {tool.name for tool in built.environment.tools if tool.effect == "change"}
     for test in built.tests:
         writes = test.expect == "success" and test.call.name in changes
-        if writes or test.setup:
-            yield Drill(Leg(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes), (test,))
+        if writes or test.setup or test.after:
+            yield Drill(Leg(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes or bool(test.after)), (test,))
         else:
             still.setdefault(id(starts.of(test)), []).append(test)
     for tests in still.values():

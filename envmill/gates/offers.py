@@ -21,8 +21,14 @@ NOBODY = "nobody_00000000"
 """An id that no state holds."""
 
 _RANGE = re.compile(r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE)
+_PLAIN_RANGE = re.compile(
+    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) -?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])", re.IGNORECASE
+)
+"""A range that a sentence, or the part after a comma, says alone."""
 _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
+_EXACT = re.compile(r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b", re.IGNORECASE)
+"""Words of a parameter that is given whole, though its tool speaks of parts."""
 _STATES = 8
 """States whose rows are at hand."""
 _MOST = 24
@@ -45,6 +51,8 @@ class Limit:
 
     low: float
     high: float
+    plain: bool = True
+    """Whether a sentence says nothing else."""
 
 
 class Offers:
@@ -98,7 +106,7 @@ class Offers:
         for name, schema in _properties(tool).items():
             told = _RANGE.search(schema.get("description", ""))
             if told and _first_type(schema) in ("integer", "number"):
-                found[name] = Limit(float(told[1]), float(told[2]))
+                found[name] = Limit(float(told[1]), float(told[2]), bool(_PLAIN_RANGE.search(schema["description"])))
         return found
 
     def points(self, tool: str, parameter: str) -> str:
@@ -124,14 +132,17 @@ class Offers:
         return kept[1]
 
     def searches(self, tool: Tool) -> Iterator[str]:
-        """Parameters that take a part of a text, by their own words."""
-        for name, schema in _properties(tool).items():
-            if (
-                _first_type(schema) == "string"
-                and "enum" not in schema
-                and _SEARCH.search(f"{tool.description} {schema.get('description')}")
-            ):
-                yield name
+        """Parameters that take a part of a text, by their own words; where none has such words, by those of their tool."""
+        texts = {
+            name: str(schema.get("description", ""))
+            for name, schema in _properties(tool).items()
+            if _first_type(schema) == "string" and "enum" not in schema and not _read_options(schema)
+        }
+        own = [name for name, said in texts.items() if _SEARCH.search(said)]
+        if own or not _SEARCH.search(tool.description):
+            yield from (name for name in own if not re.search(r"\bexact", texts[name], re.IGNORECASE))
+        else:
+            yield from (name for name, said in texts.items() if not _EXACT.search(f"{name.replace('_', ' ')} {said}"))
 
     def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """What might be given for a parameter, likeliest first; never empty."""

@@ -19,6 +19,22 @@ _PICKS = re.compile(
 """Words of a query that may choose among equals: by the order of rows, for instance."""
 
 
+ASKED: Mapping[str, str] = {
+    "queries_disagree": "Should both tell the same value under that name?",
+    "filter_widens": "Should this call, with the argument left out, tell of these rows too?",
+    "row_left_out": "Should this search, given a text that two rows hold, tell of both rows?",
+    "whole_words_only": "Should this search find rows by a part of that text?",
+    "case_sensitive": "Should this search find rows whatever the case of the letters?",
+    "rows_changed_alike": "Is only one of these rows meant to be changed by this call?",
+    "misspelt_attribute": "Are the two attributes meant to be the same one?",
+    "unknown_value": "Is the value that was set another spelling of one of the known values?",
+    "transition_missing": "Do the rules demand that some tool sets this value?",
+    "booked_twice": "Should the number move by the amount itself, not by twice the amount?",
+    "total_overwritten": "Should the amount be added to the number, instead of taking its place?",
+}
+"""Reason code of a suspicion → what a judge is asked after what was seen."""
+
+
 @dataclass(frozen=True)
 class Breach:
     """A relation that does not hold."""

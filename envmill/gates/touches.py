@@ -17,6 +17,7 @@ from schemas.base import Json, canonical_json, is_object
 from schemas.database import Table
 from schemas.environment import Tool
 
+_SHOWN = 5
 _DONE, _REFUSED = 12, 4
 """Calls of each tool that are played again: those that were carried out, and those that were not."""
 
@@ -32,6 +33,8 @@ class Touches:
     """Tables of which rows were others after a call."""
     done: int = 0
     """Calls that were carried out."""
+    tried: list[Json] = field(default_factory=list[Json])
+    """Arguments of some of them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,11 @@ class Untrue:
     """A tool that touches something else than it says."""
 
     reason: str
+    tool: str
+    tables: list[str]
     words: str
+    tried: Sequence[Json] = ()
+    """Arguments of some calls that were carried out."""
 
 
 async def find_untrue(built: Built, tour: Tour, means: Means) -> tuple[list[Untrue], Json]:
@@ -75,6 +82,7 @@ async def _watch(built: Built, tour: Tour, means: Means) -> dict[str, Touches]:
             one.reads |= set(value.get("reads", ()))
             one.writes |= set(value.get("writes", ()))
             one.done += call.outcome == "ok"
+            one.tried += [stop.call.arguments] if call.outcome == "ok" else []
     return seen
 
 
@@ -99,13 +107,14 @@ def _list_changed(before: list[Json], after: list[Json]) -> set[str]:
 def _compare(tool: Tool, seen: Touches, tables: Mapping[str, Table]) -> Iterator[Untrue]:
     """What is written must be said; what is read, too, but for what a write makes SQLite look at."""
     if hidden := sorted(seen.changed - set(tool.writes)):
-        yield Untrue("undeclared_write", f"{tool.name} writes {', '.join(hidden)} and does not say so")
+        yield Untrue("undeclared_write", tool.name, hidden, f"{tool.name} writes {', '.join(hidden)} and does not say so")
     written = {*tool.writes, *seen.writes}
     beside = {*written, *_list_linked(written, tables)}
     if hidden := sorted(seen.reads - set(tool.reads) - beside):
-        yield Untrue("undeclared_read", f"{tool.name} reads {', '.join(hidden)} and does not say so")
+        yield Untrue("undeclared_read", tool.name, hidden, f"{tool.name} reads {', '.join(hidden)} and does not say so")
     if seen.done and (idle := sorted(set(tool.writes) - seen.writes)):
-        yield Untrue("write_not_seen", f"{tool.name} says it writes {', '.join(idle)}, and did not in {seen.done} calls")
+        words = f"{tool.name} says it writes {', '.join(idle)}, and did not in {seen.done} calls"
+        yield Untrue("write_not_seen", tool.name, idle, words, seen.tried[:_SHOWN])
 
 
 def _list_linked(written: Collection[str], tables: Mapping[str, Table]) -> Iterator[str]:

@@ -1,17 +1,22 @@
 """W1: the interface is one an agent and every consumer can use, and its rules can all be kept."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.drafting.rules import find_rival_rules
-from envmill.gates.base import Built, Finding, Means, drop, keep
+from envmill.gates.base import Built, Finding, Means, doubt, drop, gather
 from envmill.kinds.base import is_forbidden
 from envmill.runtime.schema import check_schema
 from schemas.environment import Environment, Tool
 from schemas.ledger import ReasonClass
 
 GATE = "W1"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "interface": "proof",
+    # How much a description says, and which rules are rivals, is read from words.
+    "terse_description": "suspicion",
+    "rival_rules": "suspicion",
+}
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -20,10 +25,27 @@ async def look(built: Built, means: Means) -> Finding:  # noqa: ARG001  nothing 
     """Names, descriptions, parameters; at least one query and one change."""
     environment = built.environment
     faults = [*_lint_set(environment), *(fault for tool in environment.tools for fault in _lint_tool(tool))]
-    if faults:
-        return drop(GATE, "interface", faults[0], evidence=faults)
-    rivals = [f"{one!r} and {other!r} differ in a number alone" for one, other in find_rival_rules(environment.rules)]
-    return drop(GATE, "rival_rules", rivals[0], evidence=[*rivals]) if rivals else keep(GATE)
+    found = [drop(GATE, "interface", "; ".join(faults[:5]), evidence=faults)] if faults else []
+    return gather(GATE, [*found, *_find_terse(environment.tools), *_find_rivals(environment.rules)])
+
+
+def _find_terse(tools: Sequence[Tool]) -> Iterator[Finding]:
+    for tool in tools:
+        if len(tool.description.split()) < 3:
+            asked = f"Is {tool.description!r} too little to know what the tool `{tool.name}` does with {_list_parameters(tool)}?"
+            yield doubt(
+                GATE, "terse_description", f"{tool.name}: its description says little: {tool.description!r}", asked, tool.model_dump()
+            )
+
+
+def _list_parameters(tool: Tool) -> str:
+    return ", ".join(f"`{name}`" for name in tool.parameters.get("properties", {})) or "no arguments"
+
+
+def _find_rivals(rules: Sequence[str]) -> Iterator[Finding]:
+    for one, other in find_rival_rules(rules):
+        asked = f"Is there a case in which a program cannot keep both of these rules? 1. {one} 2. {other}"
+        yield doubt(GATE, "rival_rules", f"{one!r} and {other!r} differ in a number alone", asked, [one, other])
 
 
 def _lint_set(environment: Environment) -> Iterator[str]:
@@ -38,8 +60,8 @@ def _lint_set(environment: Environment) -> Iterator[str]:
 def _lint_tool(tool: Tool) -> Iterator[str]:
     if not _NAME.fullmatch(tool.name) or is_forbidden(tool.name):
         yield f"{tool.name}: a name consumers cannot use"
-    if len(tool.description.split()) < 3:
-        yield f"{tool.name}: its description says too little"
+    if not tool.description.strip():
+        yield f"{tool.name}: it has no description"
     if fault := _find_outside(tool):
         yield f"{tool.name}: {fault}"
         return

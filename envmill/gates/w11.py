@@ -3,18 +3,42 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
+from envmill.gates.drills import SEED
+from envmill.gates.plans import find_program, play_plans
 from envmill.gates.rows import list_placed, list_rows, list_scalars, list_told
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
-from schemas.base import Json, is_object
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Invoke, Look, Reset
+from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.ledger import ReasonClass
 
 GATE = "W11"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "query_changes": "proof",
+    "silent_success": "proof",
+    "error_as_result": "proof",
+    "stale_answer": "proof",
+    "not_kept": "proof",
+    # A number that is no attribute may be a limit or a threshold, and need not change anything.
+    "silent_amount": "suspicion",
+    # Words of a reply may speak of something else than this call.
+    "failure_in_words": "suspicion",
+    # Not every id of a reply is that of a row: receipts and quotes have numbers of their own.
+    "unknown_id": "suspicion",
+}
+_ASKED = {
+    "failure_in_words": "Does it say that the call was not carried out?",
+    "silent_amount": "The records stayed as they were. Was this call bound to change one of them?",
+    "unknown_id": "Is each id in it meant to be found again later by a tool?",
+}
 
-_ADMITS = re.compile(r"\b(already|no change|nothing (?:to|was|has)|unchanged|same as|not changed|still)\b", re.IGNORECASE)
+_ADMITS = re.compile(
+    r"\b(already|no (?:change|action|op)|nothing|none|unchanged|same as|(?:was|were|is|are) not|not (?:changed|found)|still|0 \w+)\b",
+    re.IGNORECASE,
+)
 """Words by which a reply says itself that nothing happened."""
 _FAILED = re.compile(r"^\s*(?:error|failed|failure|exception|denied|invalid|cannot|could not|unable to|not found)\b", re.IGNORECASE)
 _FLAGS = ("success", "ok", "succeeded")
@@ -27,11 +51,22 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    lies = _find_lies(tour, built.environment.tables)
-    for finding in tour.heed((drop(GATE, reason, f"{stop.call.name} {words}", _tell(stop, tour)) for reason, stop, words in lies), means):
-        return finding
+    lies = [*_find_lies(tour, built.environment.tables), *await _find_idle(tour, built, means)]
+    firsts: dict[tuple[str, str], Finding] = {}
+    for finding in tour.heed((_judge(*lie, tour) for lie in lies), means):
+        firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
-    return keep(GATE, {"answers": len(done), "writes": sum(stop.moved for stop in done)})
+    evidence: Json = {"answers": len(done), "writes": sum(stop.moved for stop in done)}
+    return gather(GATE, sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof"), evidence)
+
+
+def _judge(reason: str, stop: Stop, words: str, tour: Tour) -> Finding:
+    told = f"{stop.call.name} {words}"
+    if CODES[reason] == "proof":
+        return drop(GATE, reason, told, _tell(stop, tour))
+    call = f"`{stop.call.name}` with {stop.call.arguments}"
+    asked = f"The reply to {call} was: {str(stop.seen.parts)[:400]} {_ASKED[reason]}"
+    return doubt(GATE, reason, told, asked, _tell(stop, tour))
 
 
 def _tell(stop: Stop, tour: Tour) -> Json:
@@ -51,16 +86,18 @@ def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop,
             continue
         if failure := _find_failure(stop.seen.parts, attributes):
             yield "error_as_result", stop, f"answers ok and says {failure!r}"
+        elif said := _find_failing_words(stop, tour):
+            yield "failure_in_words", stop, f"answers ok and says {said!r}"
         elif tour.tools[stop.call.name].effect == "query":
             if stop.moved:
                 yield "query_changes", stop, "is declared a query and changes the state"
         elif not stop.moved:
-            if stop.before and not _is_honest_idle(stop, tour):
-                yield "silent_success", stop, "answers ok and changes nothing"
+            continue
         elif stale := _find_stale(stop, tour, tables):
             yield "stale_answer", stop, f"answers with {stale} as it was before the change"
         elif lost := _find_lost(stop, tour):
-            yield "not_kept", stop, f"answers with {lost!r}, which the state does not hold"
+            reason = "not_kept" if _reads_like_a_row(lost, stop, tour) else "unknown_id"
+            yield reason, stop, f"answers with {lost['id']!r}, which the state does not hold"
 
 
 def _find_failure(parts: list[Json], attributes: set[str]) -> str:
@@ -72,24 +109,94 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
                 if value.get(flag) is False and flag not in attributes:
                     return f"{flag}: false"
             for name in _ERRORS:
-                if value.get(name) and name not in attributes:
+                if value.get(name) and name not in attributes and not is_array(value[name]):
                     return f"{name}: {str(value[name])[:80]}"
-        text = part.get("text", "")
-        if isinstance(text, str) and _FAILED.match(text):
-            return text[:80]
     return ""
 
 
-def _is_honest_idle(stop: Stop, tour: Tour) -> bool:
-    """Nothing changed and that is no lie: the answer says so, or what was asked for is what was there."""
-    told = " ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))
-    state = tour.states.get(stop.before)
-    rows = {row.key: row.value for row in list_rows(stop.start if state is None else state)}
-    if _ADMITS.search(told) or any(state is None or _is_stored(row, rows) for row in list_told(stop.seen.parts)):
-        return True
-    named = [rows[value] for value in stop.call.arguments.values() if isinstance(value, str) and value in rows]
-    given = {name: value for name, value in stop.call.arguments.items() if not (isinstance(value, str) and value in rows)}
-    return bool(named and given) and all(_holds(named, name, value) for name, value in given.items())
+def _find_failing_words(stop: Stop, tour: Tour) -> str:
+    """A text that begins like a refusal, or a list of errors, which may be the report of a call that did the rest; what a query reads from
+    the state is the state's."""
+    values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
+    reports = [f"errors: {value['errors']}" for value in values if is_array(value.get("errors")) and value["errors"]]
+    texts = [part.get("text", "") for part in stop.seen.parts]
+    held = () if stop.before not in tour.states else tour.words(stop.before)
+    return next(iter(reports), "")[:80] or next(
+        (text[:80] for text in texts if isinstance(text, str) and _FAILED.match(text) and text not in held), ""
+    )
+
+
+async def _find_idle(tour: Tour, built: Built, means: Means) -> list[tuple[str, Stop, str]]:
+    """Changes that answered ok and left all as it was, though a value was asked for that nothing holds. An update to what is there
+    already asks for nothing, and most services answer ok."""
+    idle = [stop for stop in tour.stops if stop.seen.outcome == "ok" and stop.before and not stop.moved and _is_change(stop, tour)]
+    idle = [stop for stop in idle if stop.call.arguments and not _admits(stop) and not _find_failing_words(stop, tour)]
+    unseen = [stop for stop in idle if stop.before not in tour.states]
+    plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in unseen]
+    for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox), strict=True):
+        if seen[-1].state is not None and seen[-1].state_hash == stop.before:
+            tour.states.setdefault(stop.before, seen[-1].state)
+    return [lie for stop in idle if stop.before in tour.states and not _tells_what_is(stop, tour) for lie in _find_unheld(stop, tour)]
+
+
+def _is_change(stop: Stop, tour: Tour) -> bool:
+    return stop.call.name in tour.tools and not tour.is_query(stop.call.name)
+
+
+def _admits(stop: Stop) -> bool:
+    """The answer says so itself."""
+    return bool(_ADMITS.search(" ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))))
+
+
+def _tells_what_is(stop: Stop, tour: Tour) -> bool:
+    """A row told as it stands: whoever reads the answer knows the truth."""
+    rows = {row.key: row.value for row in tour.rows(stop.before)}
+    return any(_is_stored(row, rows) for row in list_told(stop.seen.parts))
+
+
+def _find_unheld(stop: Stop, tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    """The first argument whose value the rows that the call names do not hold: what is called like an attribute was to be stored, another
+    number may have been."""
+    called = {str(value) for value in list_scalars(list(stop.call.arguments.values())) if isinstance(value, str | int)}
+    rows, keys = tour.rows(stop.before), tour.keys(stop.before)
+    named = [row.value for row in rows if row.key in called] or [row.value for row in rows if called & {*map(str, row.value.values())}]
+    attributes = {name for row in rows for name in row.value}
+    asked = [pair for name, value in stop.call.arguments.items() for pair in _list_asked(name.removeprefix("new_"), value)]
+    unheld = [(name, value) for name, value in asked if str(value) not in keys and not _is_held(named, name, value)]
+    for name, value in unheld:
+        if name in attributes:
+            yield "silent_success", stop, f"answers ok to {name}={value!r} and changes nothing, and no row it names holds that"
+            return
+    for name, value in unheld:
+        if isinstance(value, int | float) and not isinstance(value, bool) and stop.why in ("test", "drawn"):
+            yield "silent_amount", stop, f"answers ok to {name}={value!r} and changes nothing"
+            return
+
+
+def _list_asked(name: str, value: Json) -> Iterator[tuple[str, Json]]:
+    """Names and values at the ends of an argument; what is empty asks for nothing."""
+    if is_object(value):
+        for part, one in value.items():
+            yield from _list_asked(part, one)
+    elif is_array(value):
+        for one in value:
+            yield from _list_asked(name, one)
+    elif value is not None and str(value).strip():
+        yield name, value
+
+
+def _is_held(rows: Sequence[Mapping[str, Json]], name: str, value: Json) -> bool:
+    """A row has it: under that name where there is an attribute of that name, else anywhere; and of an amount, nought is nothing."""
+    same = [row[name] for row in rows if name in row]
+    held = list_scalars(same or [dict(row) for row in rows])
+    return any(_spell(one) == _spell(value) for one in held) or (not same and not value and not isinstance(value, bool))
+
+
+def _spell(value: Json) -> Json:
+    """As it may be stored: texts are trimmed, in one case; amounts are rounded to the cent."""
+    if isinstance(value, str):
+        return value.strip().casefold()
+    return value if isinstance(value, bool) or not isinstance(value, float) else round(value, 2)
 
 
 def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]]) -> bool:
@@ -98,19 +205,17 @@ def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]])
     return all(told.get(name) == value for name, value in stored.items())
 
 
-def _holds(rows: list[Mapping[str, Json]], name: str, value: Json) -> bool:
-    """An attribute of that name with that value; an empty or absent value asks for nothing."""
-    if value is None or value == [] or value == {}:
-        return True
-    stem = name.removeprefix("new_")
-    return any(row.get(stem, row.get(name)) == value or (stem not in row and value in row.values()) for row in rows)
-
-
-def _find_lost(stop: Stop, tour: Tour) -> str:
-    """The id of a row the answer tells of, which neither the state nor the caller has ever named."""
+def _find_lost(stop: Stop, tour: Tour) -> Mapping[str, Json] | None:
+    """A row the answer tells of by an id that neither the state nor the caller has ever named."""
     if not tour.is_looked_at(stop):
-        return ""
-    return next((row["id"] for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)), "")
+        return None
+    return next((row for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)), None)
+
+
+def _reads_like_a_row(told: Mapping[str, Json], stop: Stop, tour: Tour) -> bool:
+    """It has the attributes of some collection, and no row there has its values: a row of a key in two parts is told by another id."""
+    rows = [row for row in tour.rows(stop.after) if told.keys() - {"id"} <= row.value.keys()]
+    return len(told) > 2 and bool(rows) and not any(all(row.value[name] == told[name] for name in told if name != "id") for row in rows)
 
 
 def _is_named(key: str, stop: Stop, tour: Tour) -> bool:
@@ -123,7 +228,10 @@ def _is_named(key: str, stop: Stop, tour: Tour) -> bool:
 def _find_stale(stop: Stop, tour: Tour, tables: Sequence[Table]) -> str:
     """An attribute the call changed and its answer tells as it was: the row of that id, under that attribute's own name."""
     sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
-    for home, told, row in list_placed(stop.seen.parts, tables):
+    placed = list(list_placed(stop.seen.parts, tables))
+    # Who is told of both, before and after, knows the truth.
+    sets = [one for one in sets if not any(told == one.path[1] and row.get(one.path[2]) == one.after for _, told, row in placed)]
+    for home, told, row in placed:
         for change in sets:
             collection, key, name = change.path
             here = told == key and home in ("", collection)

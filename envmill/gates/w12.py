@@ -3,25 +3,46 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from envmill.gates import amounts, bystanders, relations, vocabulary
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
 from envmill.gates.stops import Tour
 from envmill.gates.tour import take_tour
 from schemas.ledger import ReasonClass
 
 GATE = "W12"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    # One state, two answers, or a row that is gone: no description can say that this is meant.
+    "query_changes": "proof",
+    "stale_read": "proof",
+    "row_missed": "proof",
+    "hidden_link": "proof",
+    "row_overwritten": "proof",
+    # The statement that says of no row which one is meant stands in the program.
+    "every_row_changed": "proof",
+    # Conventions of ours, or relations that are read from names and words: a program may be right and do otherwise.
+    **dict.fromkeys(relations.ASKED, "suspicion"),
+}
+
+_MOST = 12
+"""Findings that are told of one version."""
 
 
 async def look(built: Built, means: Means) -> Finding:
-    """The first relation that is broken."""
+    """Every relation that is broken, each once for a tool."""
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    for relation in RELATIONS:
-        breaches = (drop(GATE, breach.reason, breach.words, breach.evidence) for breach in relation(built, tour))
-        for finding in tour.heed(breaches, means):
-            return finding
-    return keep(GATE, {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
+    firsts: dict[tuple[str, str], Finding] = {}
+    breaches = (breach for relation in RELATIONS for breach in relation(built, tour))
+    for finding in tour.heed(map(_judge, breaches), means):
+        firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
+    found = sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof")
+    return gather(GATE, found[:_MOST], {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
+
+
+def _judge(breach: relations.Breach) -> Finding:
+    if CODES[breach.reason] == "proof":
+        return drop(GATE, breach.reason, breach.words, breach.evidence)
+    return doubt(GATE, breach.reason, breach.words, f"{breach.words}. {relations.ASKED[breach.reason]}", breach.evidence)
 
 
 RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (

@@ -3,14 +3,26 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, gather, skip
+from envmill.gates.rows import list_objects, list_scalars
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.ledger import ReasonClass
 
 GATE = "W13"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = dict.fromkeys(
+    # What an agent can work with is judged by words and by a convention: no rule says what a reply has to hold.
+    ("empty_reply", "empty_refusal", "internal_text", "constant_reply", "unresolved_id"),
+    "suspicion",
+)
+_ASKED = {
+    "empty_reply": "Does the caller need to be told something of what the call did?",
+    "empty_refusal": "Does the message leave the caller without any reason for the refusal?",
+    "internal_text": "Does the text speak of the code of the program, instead of the caller's call or records?",
+    "unresolved_id": "Does somebody who works with these tools need to know whom or what the id means?",
+    "constant_reply": "Should some of these calls be answered otherwise than the others?",
+}
 
 _INTERNAL = re.compile(
     r'Traceback \(most recent call last\)|File "[^"]+", line \d+|<[\w.]+ object at 0x|\b(?:Key|Attribute|Type|Index|Value)Error\b|NoneType'
@@ -29,15 +41,18 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    found = (_tell(*poor) for poor in (*_find_poor(tour), *_find_constant(tour)))
-    for finding in tour.heed(found, means):
-        return finding
-    return keep(GATE, {"replies": len(tour.stops)})
+    firsts: dict[tuple[str, str], Finding] = {}
+    found = (*_find_poor(tour), *_find_constant(tour), *_find_unresolved(tour))
+    for finding in tour.heed((_judge(*poor) for poor in found), means):
+        firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
+    return gather(GATE, list(firsts.values()), {"replies": len(tour.stops)})
 
 
-def _tell(reason: str, stop: Stop, words: str) -> Finding:
-    told = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
-    return drop(GATE, reason, f"{stop.call.name} {words}", told)
+def _judge(reason: str, stop: Stop, words: str) -> Finding:
+    told = f"{stop.call.name} {words}"
+    evidence: Json = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
+    said = stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
+    return doubt(GATE, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
 
 
 def _quote(stop: Stop) -> dict[str, Json]:
@@ -47,15 +62,24 @@ def _quote(stop: Stop) -> dict[str, Json]:
 def _find_poor(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
     for stop in tour.stops:
         if stop.seen.outcome == "rejection":
-            if _INTERNAL.search(stop.seen.message):
+            if _tells_insides(stop.seen.message, stop, tour):
                 yield "internal_text", stop, f"is refused with the program's insides: {stop.seen.message[:120]!r}"
             elif not _names_a_reason(stop):
                 yield "empty_refusal", stop, f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}"
         elif stop.seen.outcome == "ok":
             if poor := _find_emptiness(stop, tour):
                 yield "empty_reply", stop, f"is carried out and answers {poor}"
-            elif any(_INTERNAL.search(part.get("text", "")) for part in stop.seen.parts):
+            elif any(_tells_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts):
                 yield "internal_text", stop, "answers with the program's insides"
+
+
+def _tells_insides(text: str, stop: Stop, tour: Tour) -> bool:
+    """Words of a program's insides that neither the caller nor a record has said: a ticket may well be about a KeyError."""
+    found = _INTERNAL.search(text)
+    if found is None:
+        return False
+    known = [str(value) for value in list_scalars([stop.call.arguments, tour.states.get(stop.before, stop.start)])]
+    return not any(found[0] in value for value in known)
 
 
 def _names_a_reason(stop: Stop) -> bool:
@@ -93,6 +117,33 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         if len(asked) >= _ENOUGH and len(told) == 1 and _says_something(done[0].seen.parts):
             shown = next((stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0])
             yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
+
+
+def _find_unresolved(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+    """Ids of rows that replies show, of collections that no query takes an id of and no reply tells a row of."""
+    queries = [tool for tool in tour.tools.values() if tool.effect == "query"]
+    taken = {(name, tour.offers.points(tool.name, name)) for tool in queries for name in tool.parameters.get("properties", {})}
+    names, homes = {name for name, _ in taken}, {home for _, home in taken}
+    shown: dict[str, tuple[Stop, str]] = {}
+    told = set[str]()
+    for stop in tour.stops:
+        if stop.seen.outcome != "ok" or stop.before not in tour.states:
+            continue
+        rows = {row.key: row for row in tour.rows(stop.before)}
+        for one in list_objects(stop.seen.parts):
+            texts = {value for value in one.values() if isinstance(value, str)}
+            for name, value in one.items():
+                row = rows.get(value) if isinstance(value, str) else None
+                if row is None:
+                    continue
+                # A text of the row beside its id says what the id means.
+                if any(isinstance(part, str) and part in texts and part != row.key for part in row.value.values()):
+                    told.add(row.collection)
+                if name.endswith("_id") and name not in names:
+                    shown.setdefault(row.collection, (stop, name))
+    for collection, (stop, name) in shown.items():
+        if collection not in homes | told:
+            yield "unresolved_id", stop, f"shows the {name} of a row of {collection}, and no tool tells what stands behind such an id"
 
 
 def _says_something(value: Json) -> bool:

@@ -15,7 +15,12 @@ from schemas.environment import Environment
 from schemas.ledger import ReasonClass
 
 GATE = "W2"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "does_not_load": "proof",
+    "does_not_construct": "proof",
+    "schema_misread": "proof",
+    "state_not_kept": "proof",
+}
 
 _METHOD = re.compile(r"(?m)^\s+def (\w+)\(")
 

@@ -6,17 +6,24 @@ from typing import TypeAlias
 
 from envmill.drafting.enacting import read_reply
 from envmill.gates.base import Built, Finding, Means, drop, keep, skip
-from envmill.gates.drills import Drill, take_drills
+from envmill.gates.drills import Drill, show_end, take_drills
+from envmill.gates.expecting import find_unmet
 from envmill.gates.plans import find_program, play_plans
 from envmill.kinds.start import start_test
-from envmill.runtime.schema import compile_schema
-from envmill.sandbox import Invoke, Observation, Reset, Sandbox
-from schemas.base import Json
+from envmill.runtime.schema import find_fault
+from envmill.sandbox import Invoke, Look, Observation, Reset, Sandbox
+from schemas.base import Json, is_array, is_object
 from schemas.environment import Environment, Test
 from schemas.ledger import ReasonClass
 
 GATE = "W3"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "unknown_tool": "proof",
+    "too_few_tests": "proof",
+    "test_failed": "proof",
+    "untyped_reply": "proof",
+    "no_rule_tested": "proof",
+}
 
 _PER_TOOL = 3
 _LEFT_A_MARK = "and the state is another one after that"
@@ -40,7 +47,7 @@ async def look(built: Built, means: Means) -> Finding:
     failures = sorted(list_failures(played), key=lambda one: _LEFT_A_MARK not in one["seen"])
     if not failures:
         if untyped := find_untyped(environment, played):
-            return drop(GATE, "untyped_reply", untyped[0], untyped[:10])
+            return drop(GATE, "untyped_reply", "; ".join(untyped[:5]), untyped)
         unruled = find_unruled(environment, played)
         return drop(GATE, "no_rule_tested", unruled[0], unruled) if unruled else keep(GATE, {"tests": len(tests)})
     return drop(GATE, "test_failed", f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}", failures[:10])
@@ -91,32 +98,54 @@ def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str
 
 
 def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str]:
-    """Successes whose reply is not what the tool says that it replies, where it says any."""
-    types = {tool.name: compile_schema(tool.outputs) for tool in environment.tools if tool.outputs}
-    replied = [(test, seen[-1]) for test, seen in played if test.call.name in types and seen[-1].outcome == "ok"]
-    judged = [(test, types[test.call.name](read_reply(last))) for test, last in replied]
-    return [f"{test.name}: {test.call.name} does not reply what its type says: {fault.strip()}" for test, fault in judged if fault]
+    """Tools whose successes are not what they say that they reply: one line a tool, with all that is amiss in any of its replies."""
+    amiss = {tool.name: dict[str, str]() for tool in environment.tools if tool.outputs}
+    types = {tool.name: tool.outputs for tool in environment.tools if tool.outputs}
+    for test, seen in played:
+        if test.call.name in types and seen[-1].outcome == "ok":
+            schema, reply = types[test.call.name], read_reply(seen[-1])
+            for fault in [*find_faults(schema, reply)] or filter(None, [find_fault(schema, reply, "the reply")]):
+                amiss[test.call.name].setdefault(fault, test.name)
+    return [
+        f"{tool} does not reply what its type says: {'; '.join(faults)} (first seen in the test {next(iter(faults.values()))!r})"
+        for tool, faults in amiss.items()
+        if faults
+    ]
 
 
-async def find_failures(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[Json]:
-    """One entry per failing test, worded so that an author can mend it."""
-    return list_failures(await play_tests(environment, tests, sandbox))
+def find_faults(schema: Json, value: Json, path: str = "the reply") -> Iterator[str]:
+    """Every place where a value is not what its schema says; rows of a list are told alike."""
+    if is_object(value) and "properties" in schema:
+        parts: Mapping[str, Json] = schema["properties"]
+        yield from (f"{path} lacks the required {name!r}" for name in schema.get("required", ()) if name not in value)
+        for name, part in parts.items():
+            yield from find_faults(part, value[name], f"{path}.{name}") if name in value else ()
+    elif is_array(value) and is_object(schema.get("items")):
+        yield from dict.fromkeys(fault for item in value for fault in find_faults(schema["items"], item, f"{path}[]"))
+    elif fault := find_fault(schema, value, path):
+        yield fault.strip()
 
 
 async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
-    """Each test in a session of its own, many sessions in a message."""
-    plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call)] for test in tests]
-    return list(zip(tests, await play_plans(find_program(environment), plans, sandbox), strict=True))
+    """Each test in a session of its own, many sessions in a message; of those that expect something of the state, the last step has it."""
+    plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call), *([Look()] if test.after else [])] for test in tests]
+    played = await play_plans(find_program(environment), plans, sandbox)
+    return [(test, show_end(seen) if test.after else seen) for test, seen in zip(tests, played, strict=True)]
 
 
 def list_failures(played: Sequence[Played]) -> list[Json]:
     """The tests that are red."""
     judged = [(test, judge_test(test, seen)) for test, seen in played]
     return [
-        {"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": test.expect, "seen": fault}
+        {"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": _tell_expected(test), "seen": fault}
         for test, fault in judged
         if fault
     ]
+
+
+def _tell_expected(test: Test) -> Json:
+    more = ({"reply": test.reply} if test.reply is not None else {}) | ({"after": test.after} if test.after else {})
+    return {"end": test.expect, **more} if more else test.expect
 
 
 def judge_test(test: Test, seen: Sequence[Observation]) -> str:
@@ -127,7 +156,8 @@ def judge_test(test: Test, seen: Sequence[Observation]) -> str:
             return f"{test.name}: a step before the call under test ended in {_tell_end(seen, place)}"
     wanted = "ok" if test.expect == "success" else "rejection"
     if last.outcome == wanted:
-        return ""
+        unmet = find_unmet(test, read_reply(last), last.state)
+        return f"{test.name}: {test.call.name} ended as it should, but {'; '.join(unmet)}" if unmet else ""
     return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {_tell_end(seen, len(before))}"
 
 

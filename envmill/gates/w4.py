@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from envmill.errors import SettingsError
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, keep, skip
 from envmill.gates.corners import Corner
 from envmill.gates.edges import find_edge, list_comparisons
 from envmill.gates.mutants import Mutant, draw_mutants
@@ -30,7 +30,11 @@ from schemas.ledger import ReasonClass
 from schemas.prompts import CheckerInput, CheckerReply, TesterInput, TesterReply
 
 GATE = "W4"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    # Readers' opinions about rules, however many agree.
+    "tool_broken": "suspicion",
+    "rules_broken": "suspicion",
+}
 
 _PROMPTS = Path(__file__).parents[1] / "recipes" / "prompts" / "envscaler"
 TESTER = Prompt.load(_PROMPTS / "tester.md", TesterInput, TesterReply)
@@ -162,7 +166,7 @@ async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], al
     flagged = [one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)]
     failures = _list_failures([one.case for one in flagged], [(one.opinion, one.reason) for one in flagged])
     words = f"{first.tool}: {first.flagged.hits} of {first.flagged.n} calls that ended in {first.outcome} break the rules"
-    return drop(GATE, "tool_broken", f"{words}; {spell_failure(failures[0])}", evidence | {"failures": failures[:10]})
+    return _doubt("tool_broken", words, failures, evidence | {"failures": failures[:10]})
 
 
 async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[Heard], alarms: Count) -> Finding:
@@ -178,8 +182,8 @@ async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[Hear
         if broken.chance <= DOUBT / len(corners):
             failures = _list_failures([each.case for each in ours], [(each.opinion, each.reason) for each in ours])
             words = f"{corner.tool}: {broken.flagged.hits} of {broken.flagged.n} calls that ended in {broken.outcome} break the rules"
-            detail = f"{words} where {corner.what}; {spell_failure(failures[0])}"
-            return drop(GATE, "tool_broken", detail, evidence | {"broken": [broken.tell()], "failures": failures[:10]})
+            more: dict[str, Json] = {"broken": [broken.tell()], "failures": failures[:10]}
+            return _doubt("tool_broken", f"{words} where {corner.what}", failures, evidence | more)
     return keep(GATE, evidence)
 
 
@@ -214,9 +218,15 @@ def judge(plan: Plan, cases: Sequence[Case], salt: Sequence[_Salt], heard: Opini
         return skip(
             GATE, "no_controls", f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for nothing", evidence
         )
-    return drop(
-        GATE, "rules_broken", f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules; {spell_failure(failures[0])}", evidence
+    return _doubt("rules_broken", f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules", failures, evidence)
+
+
+def _doubt(reason: str, words: str, failures: Sequence[dict[str, Json]], evidence: Json) -> Finding:
+    call, outcome = failures[0]["call"], failures[0]["outcome"]
+    asked = (
+        f"Do the rules or descriptions say that `{call['name']}` with {call['arguments']} has to end otherwise than in {outcome} as it did?"
     )
+    return doubt(GATE, reason, f"{words}; {spell_failure(failures[0])}", asked, evidence)
 
 
 def _estimate(cases: Sequence[Case], ours: Opinions, caught: Count, alarms: Count) -> Estimate:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, mark, skip
+from envmill.gates.base import Built, Finding, Means, doubt, drop, keep, mark, skip
 from envmill.gates.drills import SEED, Drill, Drilled, take_drills
 from envmill.gates.plans import find_program, play_plans
 from envmill.gates.rows import list_scalars
@@ -20,7 +20,7 @@ from envmill.gates.scatter import could_scatter, list_twists
 from envmill.gates.stops import Stop
 from envmill.gates.tour import take_tour
 from envmill.gates.w3 import judge_test, list_failures, play_tests
-from envmill.kinds.chance import find_chance
+from envmill.kinds.chance import UNCONTROLLED, find_chance
 from envmill.kinds.replay import tell
 from envmill.kinds.start import CLOCK, start_test
 from envmill.runtime.recorder import Difference, find_difference
@@ -31,7 +31,14 @@ from schemas.environment import Test
 from schemas.ledger import ReasonClass
 
 GATE = "W5"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    **dict.fromkeys(("differs", *sorted(UNCONTROLLED)), "proof"),
+    "draws_lots": "proof",
+    "needs_a_moment": "proof",
+    "clock_stale": "proof",
+    # A program may well know a date of its own: the first day of a season, the end of a contract.
+    "clock_ignored": "suspicion",
+}
 
 _SHAKEN = 2
 """Sessions that start with shuffled memory there: each is a process of its own, and costs as much as a hundred calls."""
@@ -65,7 +72,8 @@ async def look(built: Built, means: Means) -> Finding:
         return drop(GATE, "needs_a_moment", f"at {_LATER} with another seed: {failures[0]['seen']}", failures[:5])
     for drill, fixed in await _find_fixed_dates(built, drilled, means):
         call = drill.tests[-1].call
-        return drop(GATE, "clock_ignored", f"{call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}", call.model_dump())
+        asked = f"Is the date {fixed}, which `{call.name}` writes on {CLOCK[:10]} and on {_AWAY[:10]}, meant to be the day of the call?"
+        return doubt(GATE, "clock_ignored", f"{call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}", asked, call.model_dump())
     for drill, stale in await _find_stale_dates(built, drilled, means):
         call = drill.tests[-1].call
         words = f"{call.name} writes {stale}, and still does {_LONG / 86400:.0f} days later in the same session: the clock was read once"

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
+from envmill.gates.offers import Limit
 from envmill.gates.rows import list_keys
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
@@ -10,7 +11,16 @@ from schemas.base import Json
 from schemas.ledger import ReasonClass
 
 GATE = "W6"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "crashes": "proof",
+    "hangs": "proof",
+    # A plain sentence such as "From 1 to 100." says where the parameter goes; numbers within a longer one may mean something else.
+    "limit_ignored": "proof",
+    "limit_missed": "proof",
+    "limit_doubted": "suspicion",
+    # That every id names a row is our convention: a parameter may hold somebody else's id, or the id of a row that is to be made.
+    "stranger_taken": "suspicion",
+}
 
 _SHOWN = 10
 _HANGS = ("timeout", "killed", "session_lost")
@@ -21,12 +31,18 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    for finding in tour.heed(_list_failures(tour), means):
-        return finding
-    found = (*_find_limits(tour), *_find_strangers(tour))
-    for finding in tour.heed((drop(GATE, reason, words, _tell(stop)) for reason, stop, words in found), means):
-        return finding
-    return keep(GATE, {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)})
+    found = tour.heed(_list_failures(tour), means)[:1] + _keep_first([*_find_limits(tour), *_find_strangers(tour)], tour, means)
+    evidence: Json = {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)}
+    return gather(GATE, sorted(found, key=lambda one: CODES[one.reason] != "proof"), evidence)
+
+
+def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: Tour, means: Means) -> list[Finding]:
+    """One finding for each parameter and reason: the first that an open probe made, or else the first."""
+    told = [(tool, name, heeded) for tool, name, finding in found for heeded in tour.heed([finding], means)]
+    firsts: dict[tuple[str, str, str], Finding] = {}
+    for tool, name, finding in sorted(told, key=lambda one: one[2].sealed):
+        firsts.setdefault((tool, name, finding.reason), finding)
+    return list(firsts.values())
 
 
 def _list_failures(tour: Tour) -> list[Finding]:
@@ -40,7 +56,9 @@ def _name_worst(failures: Sequence[Stop]) -> Finding:
     worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
     reason = "hangs" if worst.seen.code in _HANGS else "crashes"
     quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
-    return drop(GATE, reason, f"{worst.call.name} ends in {worst.seen.code}: {quoted}", [_tell(stop) for stop in failures[:_SHOWN]])
+    tools = ", ".join(dict.fromkeys(stop.call.name for stop in failures))
+    words = f"{worst.call.name} ends in {worst.seen.code}: {quoted} (failing: {tools})"
+    return drop(GATE, reason, words, [_tell(stop) for stop in failures[:_SHOWN]])
 
 
 def _tell(stop: Stop) -> Json:
@@ -53,7 +71,7 @@ def _tell(stop: Stop) -> Json:
     }
 
 
-def _find_limits(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _find_limits(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
     """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own name while its neighbours pass."""
     told = {name: tour.offers.limits(tool) for name, tool in tour.tools.items()}
     for stop in tour.stops:
@@ -62,13 +80,24 @@ def _find_limits(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
             if not isinstance(value, int | float) or isinstance(value, bool):
                 continue
             if stop.seen.outcome == "ok" and not limit.low <= value <= limit.high:
-                yield "limit_ignored", stop, f"{stop.call.name} takes {name}={value}, told to go from {limit.low:g} to {limit.high:g}"
+                yield stop.call.name, name, _judge_limit("limit_ignored", stop, f"takes {name}={value}", name, limit, tour)
             refused = stop.seen.outcome == "rejection" and name in stop.seen.code and "range" in stop.seen.code
             if refused and limit.low <= value <= limit.high:
-                yield "limit_missed", stop, f"{stop.call.name} refuses {name}={value}, told to go from {limit.low:g} to {limit.high:g}"
+                yield stop.call.name, name, _judge_limit("limit_missed", stop, f"refuses {name}={value}", name, limit, tour)
 
 
-def _find_strangers(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _judge_limit(reason: str, stop: Stop, did: str, name: str, limit: Limit, tour: Tour) -> Finding:
+    """A proof where the description says the limits in a sentence of their own."""
+    said = tour.tools[stop.call.name].parameters["properties"][name]["description"]
+    words = f"{stop.call.name} {did}; its description says: {said!r}"
+    if limit.plain:
+        return drop(GATE, reason, words, _tell(stop))
+    values = f"exactly the values from {limit.low:g} to {limit.high:g}"
+    asked = f"Does {said!r}, said of the parameter `{name}` of `{stop.call.name}`, allow {values}?"
+    return doubt(GATE, "limit_doubted", words, asked, _tell(stop))
+
+
+def _find_strangers(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
     """A change that takes an id nobody has for one of a row."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
@@ -77,7 +106,9 @@ def _find_strangers(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         for name, value in stop.call.arguments.items():
             pointed = tour.offers.points(tool.name, name)
             if pointed and name.endswith("id") and isinstance(value, str | int) and not _is_known(str(value), pointed, stop, tour):
-                yield "stranger_taken", stop, f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
+                words = f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
+                asked = f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} before the call?"
+                yield tool.name, name, doubt(GATE, "stranger_taken", words, asked, _tell(stop))
 
 
 def _is_known(value: str, collection: str, stop: Stop, tour: Tour) -> bool:

@@ -12,7 +12,7 @@ from schemas.base import Json
 from schemas.ledger import ReasonClass
 
 GATE = "W7"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {"change_before_check": "proof"}
 
 _SHOWN = 5
 

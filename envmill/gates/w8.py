@@ -1,18 +1,28 @@
 """W8: every tool is seen to succeed, every declared write to change something, every query to answer; tables are touched as declared."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
 from envmill.gates.rows import list_rows
 from envmill.gates.stops import Tour
-from envmill.gates.touches import find_untrue
+from envmill.gates.touches import Untrue, find_untrue
 from envmill.gates.tour import take_tour
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
 from schemas.ledger import ReasonClass
 
 GATE = "W8"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {
+    "never_changes": "proof",
+    "undeclared_write": "proof",
+    # What was not seen may be behind a condition that no stored test reaches.
+    "never_succeeds": "suspicion",
+    "never_answers": "suspicion",
+    "write_not_seen": "suspicion",
+    # Reads follow from what the program does: the map that was observed is the right one.
+    "undeclared_read": "bookkeeping",
+}
 
 _ENOUGH = 24
 """Distinct calls with arguments that exist, after which a tool that was never carried out counts as one that cannot be."""
@@ -26,17 +36,43 @@ async def look(built: Built, means: Means) -> Finding:
     silent = {tool.name: fault for tool in tour.tools.values() if (fault := _find_silence(tool, tour))}
     evidence: Json = {"tools": len(tour.tools), "silent": silent, "calls": {name: len(tour.of(name)) for name in silent}}
     faults = {name: fault for name, fault in silent.items() if fault != "not_exercised"}
-    for name, fault in faults.items():
-        return drop(GATE, fault, f"{name}: {_WORDS[fault]} in {len(tour.of(name))} calls; {_quote(tour, name)}", evidence)
+    found = [_tell_silence(name, fault, tour, evidence) for name, fault in faults.items()]
     untrue, touched = await find_untrue(built, tour, means)
-    if untrue:
-        return drop(GATE, untrue[0].reason, untrue[0].words, {"untrue": [one.words for one in untrue], "touched": touched})
+    found += [_judge_touch(one, touched) for one in untrue]
+    if any(one.outcome == "dropped" for one in found):
+        return gather(GATE, sorted(found, key=lambda one: _ORDER.index(CODES[one.reason])))
     if silent:
         named = ", ".join(silent)
-        return skip(GATE, "not_exercised", f"no valid arguments could be built for {named}: a test that succeeds would show how", evidence)
-    return keep(GATE, evidence | ({"touched": touched} if touched else {}))
+        words = f"no valid arguments could be built for {named}: a test that succeeds would show how"
+        found = [skip(GATE, "not_exercised", words, evidence), *found]
+    return gather(GATE, found, evidence | ({"touched": touched} if touched else {}))
 
 
+_ORDER: tuple[ReasonClass, ...] = ("proof", "suspicion", "bookkeeping")
+
+
+def _tell_silence(name: str, fault: str, tour: Tour, evidence: Json) -> Finding:
+    words = f"{name}: {_WORDS[fault]} in {len(tour.of(name))} calls; {_quote(tour, name)}"
+    if CODES[fault] == "proof":
+        return drop(GATE, fault, words, evidence)
+    return doubt(GATE, fault, words, _ASKED[fault].format(name=name, quote=_quote(tour, name)), evidence | {"fault": "test", "tool": name})
+
+
+def _judge_touch(one: Untrue, touched: Json) -> Finding:
+    """A write that nobody declared is a proof; a declared one that was not seen is a matter of the tests, and a read is corrected."""
+    evidence: Json = {"tool": one.tool, "tables": one.tables, "touched": touched}
+    if one.reason == "write_not_seen":
+        asked = f"Do the rules and the description of `{one.tool}` leave no case in which it changes {' or '.join(one.tables)}?"
+        tried = f"{one.words}: a stored test in which it does would show it"
+        return doubt(GATE, one.reason, tried, asked, evidence | {"fault": "test", "tried": one.tried})
+    found = drop(GATE, one.reason, one.words, evidence)
+    return replace(found, outcome="corrected") if CODES[one.reason] == "bookkeeping" else found
+
+
+_ASKED = {
+    "never_succeeds": "Do the rules allow some call of `{name}` on these rows? Each that was tried was refused, for example with {quote}",
+    "never_answers": "Do these rows hold something that `{name}` should tell of? Each call that was tried told of nothing.",
+}
 _WORDS = {
     "never_succeeds": "was never carried out",
     "never_changes": "was carried out and never changed anything",

@@ -12,7 +12,7 @@ from schemas.base import Json
 from schemas.ledger import ReasonClass
 
 GATE = "W9"
-CODES: Mapping[str, ReasonClass] = {}
+CODES: Mapping[str, ReasonClass] = {"import": "proof", "reach": "proof", "denied": "proof"}
 
 _MODULES = frozenset(
     """_thread aiohttp asyncio atexit builtins cffi code codeop concurrent ctypes dbm faulthandler fcntl fileinput ftplib gc glob http httpx

@@ -1,4 +1,4 @@
-"""A tool's docstring: its first paragraph, and what its Google-style `Args:` section says about each parameter."""
+"""A tool's docstring: what it says of the tool, and what its Google-style `Args:` section says about each parameter."""
 
 import re
 
@@ -6,12 +6,29 @@ _SECTION = re.compile(r"(Args|Arguments|Parameters):\s*$")
 _ENTRY = re.compile(r"(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 
 
-def first_paragraph(docstring: str) -> str:
-    """The description, on one line; a section is none."""
-    paragraph = docstring.strip().split("\n\n")[0]
-    lines = [line.strip() for line in paragraph.splitlines()]
-    ends = next((place for place, line in enumerate(lines) if _SECTION.match(line)), len(lines))
-    return " ".join(lines[:ends]).strip()
+def read_description(docstring: str) -> str:
+    """All that it says beside its parameters, on one line."""
+    told, inside = list[str](), False
+    for line in docstring.expandtabs().splitlines():
+        if _SECTION.match(line.strip()):
+            inside = True
+        elif line.strip() and not line.startswith(" "):
+            inside = False
+        if not inside:
+            told.append(line.strip())
+    return " ".join(filter(None, told))
+
+
+def join_descriptions(planned: str, written: str) -> str:
+    """What was planned and what the docstring says, each once: what the plan promised is kept whatever the docstring says."""
+    plan, said = (" ".join(text.split()) for text in (planned, written))
+    if _simplify(plan) in _simplify(said):
+        return said
+    return plan if _simplify(said) in _simplify(plan) else f"{plan} {said}"
+
+
+def _simplify(text: str) -> str:
+    return text.casefold().rstrip(".")
 
 
 def described_parameters(docstring: str) -> dict[str, str]:

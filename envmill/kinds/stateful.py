@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from envmill.errors import BuildError
 from envmill.kinds.annotation import Schema, read_annotation
 from envmill.kinds.base import is_forbidden
-from envmill.kinds.docstring import described_parameters, first_paragraph
+from envmill.kinds.docstring import described_parameters, read_description
 from envmill.runtime.actors import DEFAULT
 from envmill.runtime.schema import check_schema, find_fault
 from schemas.database import Policy, Table
@@ -99,9 +99,9 @@ def _derive_tool(method: ast.FunctionDef, effects: Mapping[str, Effect]) -> Tool
     if name not in effects:
         raise _fault(method, "was not planned; begin its name with an underscore if it is a helper")
     docstring = ast.get_docstring(method) or ""
-    description = first_paragraph(docstring)
+    description = read_description(docstring)
     if not description:
-        raise _fault(method, "has no docstring; its first paragraph is what the agent reads")
+        raise _fault(method, "has no docstring; it is what the agent reads")
     actors = _read_actors(method)
     return Tool(name=name, description=description, parameters=_parameters(method, docstring), effect=effects[name], actors=actors)
 

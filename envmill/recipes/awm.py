@@ -25,12 +25,12 @@ from schemas.prompts import ProgramReply, TestsReply, ThemeReply
 from schemas.run import RunConfig
 from schemas.seed import Seed
 from schemas.table_prompts import (
+    CodedTool,
     CodeInput,
     InterfaceInput,
     InterfaceReply,
     NamesInput,
     NamesReply,
-    PlannedTool,
     RequirementsInput,
     RequirementsReply,
     RowsInput,
@@ -133,13 +133,12 @@ class Awm(EnvScaler):
 
     async def write_program(self, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
         """In one reply, however many tools."""
-        tools = [PlannedTool.model_validate(tool.model_dump() | blueprint.touches[tool.name].model_dump()) for tool in blueprint.tools]
         known = blueprint.model_dump(include={"name", "summary", "rows", "rules"})
         inputs = CodeInput(
             brief=blueprint.brief,
             **known,
             ddl=blueprint.files[SCHEMA],
-            tools=tools,
+            tools=[_tell_tool(tool, blueprint) for tool in blueprint.tools],
         )
         return await account.ask(self._code, inputs, ProgramReply, complaint=repair.tell(), stands=before)
 
@@ -168,6 +167,13 @@ def _begin(seed: Seed) -> Blueprint:
     nobody = Origin(recipe="", seed=seed.id, provider="", model="", prompt="", prompt_hash="")
     empty: dict[str, Json] = {"name": "", "summary": "", "collections": {}, "rules": [], "tools": [], "policy_document": ""}
     return Blueprint.model_validate({"kind": "sql", "brief": seed.brief, "licence": seed.licence, "origin": nobody} | empty)
+
+
+def _tell_tool(tool: ToolPlan, blueprint: Blueprint) -> CodedTool:
+    """With its tables, and its types where they are settled: the program is held to them."""
+    signed = blueprint.signatures.get(tool.name)
+    types = signed.model_dump() if signed else {}
+    return CodedTool.model_validate(tool.model_dump() | blueprint.touches[tool.name].model_dump() | types)
 
 
 def _blame(repair: Repair) -> int:

@@ -26,7 +26,7 @@ from schemas.environment import Blueprint, Environment
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.scenario import Polarity
 from schemas.seed import Seed
-from schemas.table_prompts import CodeInput, PlannedTool, RowsInput, RowsReply
+from schemas.table_prompts import CodedTool, CodeInput, RowsInput, RowsReply
 from schemas.tool_prompts import (
     CasesInput,
     CasesReply,
@@ -199,9 +199,9 @@ def _sort_tests(plan: TestsReply | None) -> dict[str, list[MatchedTest]]:
     return dict(found)
 
 
-def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> PlannedTool:
+def _tell_tool(tool: PromisedTool, blueprint: Blueprint) -> CodedTool:
     conditions = [
         f"{word}: {'; '.join(said)}." for word, said in (("Requires", tool.requires), ("Ensures", tool.ensures)) if said
     ]  # fmt: skip
     told = {"name": tool.name, "effect": tool.effect, "description": " ".join([tool.description, *conditions])}
-    return PlannedTool.model_validate(told | blueprint.touches[tool.name].model_dump())
+    return CodedTool.model_validate(told | blueprint.touches[tool.name].model_dump())

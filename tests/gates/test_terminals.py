@@ -178,6 +178,11 @@ async def test_a_scenario_without_a_path_or_a_goal_is_no_scenario(pretend: Calla
     assert (await ask("S14")).reason == "no_siblings"
 
 
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_PAUSE", 0.0)
+
+
 class Pretended:
     """A sandbox whose machines look so."""
 
@@ -215,6 +220,21 @@ ILL = compose_state(SHARE.files, [], [], {"plans"})
 async def test_a_machine_is_held_to_its_health(name: str, pretended: Any, outcome: str, reason: str) -> None:
     finding = await GATES[name].look(Built(SHARE), Means(pretended))
     assert (finding.outcome, finding.reason) == (outcome, reason)
+
+
+class Busy(Pretended):
+    """A sandbox in which one machine is late, and those after it are not."""
+
+    async def play(self, program: Program, steps: Sequence[Step]) -> list[Observation]:
+        seen = await super().play(program, steps)
+        self.state = HEALTHY
+        return seen
+
+
+async def test_a_machine_that_is_ill_once_on_a_busy_host_is_not_judged() -> None:
+    means: Any = Means(Busy(ILL))  # pyright: ignore[reportArgumentType]
+    finding = await GATES["W5"].look(Built(SHARE), means)
+    assert (finding.outcome, finding.reason) == ("error", "unsteady_host")
 
 
 async def test_interface_and_files_are_read_without_a_machine() -> None:

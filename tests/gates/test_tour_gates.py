@@ -1,5 +1,7 @@
 """W5 to W9 and W11 to W13: what they must drop and for which reason, and near misses they must keep."""
 
+import re
+
 import pytest
 
 from envmill.gates import GATES
@@ -40,6 +42,33 @@ async def test_a_word_the_rules_speak_of_is_set_by_some_change(sandbox: Sandbox)
     assert (await GATES["W12"].look(ground(rules=[rule]), Means(sandbox))).outcome == "kept"
     still = vary((CANCEL, ""), rules=["A booking becomes 'kept' only from 'kept'."])
     assert (await GATES["W12"].look(still, Means(sandbox))).outcome == "kept"
+
+
+async def test_words_of_an_exception_that_a_caller_says_are_the_caller_s(sandbox: Sandbox) -> None:
+    """A search for a ticket about a KeyError finds nothing, and says so with its words."""
+    studio = ground()
+    said = make_test(studio.environment, "find_members", {"query": "KeyError in the kiln"}, "rejection")
+    built = Built(studio.environment, (*studio.tests, said))
+    assert (await GATES["W13"].look(built, Means(sandbox))).outcome == "kept"
+
+
+async def test_a_suspicion_hides_no_proof_and_each_finding_is_told_once(sandbox: Sandbox) -> None:
+    """A query that writes is proven; that it finds by whole words only is a matter of opinion."""
+    (_, _, writes), *_ = DROPPED["W12"]
+    words = next(swaps for _, reason, swaps in DROPPED["W12"] if reason == "whole_words_only")
+    finding = await GATES["W12"].look(vary(*words, *writes), Means(sandbox))
+    assert [one.reason for one in finding.spread()] == ["query_changes", "whole_words_only"]
+    assert [GATES["W12"].classify(one.reason) for one in finding.spread()] == ["proof", "suspicion"]
+
+
+@pytest.mark.parametrize(("gate", "reason", "swaps"), FAULTY)
+async def test_a_suspicion_asks_a_question_that_does_not_name_the_gate(
+    sandbox: Sandbox, gate: str, reason: str, swaps: tuple[Swap, ...]
+) -> None:
+    for finding in (await GATES[gate].look(vary(*swaps), Means(sandbox))).spread():
+        suspects = GATES[gate].classify(finding.reason) == "suspicion"
+        assert suspects is bool(finding.question), finding.reason
+        assert not re.search(r"\b[WSF]\d+\b", finding.question)
 
 
 async def test_what_is_red_anyhow_needs_no_moment(sandbox: Sandbox) -> None:

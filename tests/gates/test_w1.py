@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.gates import w1
+from envmill.gates import GATES, w1
 from envmill.gates.base import Built, Means
 from envmill.sandbox import Sandbox
 from schemas.environment import Environment
@@ -27,7 +27,7 @@ def with_tool(tool_name: str, /, **changes: Any) -> Environment:
         with_tool("lend", name="lend__tool"),
         with_tool("lend", name="Lend"),
         with_tool("lend", name="get_member"),
-        with_tool("lend", description="Lends."),
+        with_tool("lend", description=" "),
         with_tool("lend", effect="query"),
         with_tool("lend", parameters={"type": "object", "properties": {"tool_id": {"type": "string"}}, "additionalProperties": False}),
         with_tool("lend", parameters={"type": "object", "properties": {}}),
@@ -59,3 +59,11 @@ async def test_rules_that_cannot_all_be_kept_are_no_rules(sandbox: Sandbox) -> N
     shed = make_environment()
     finding = await w1.look(Built(make_environment(rules=[*shed.rules, "At most 2 are lent.", "At most 4 are lent."])), Means(sandbox))
     assert (finding.outcome, finding.reason) == ("dropped", "rival_rules")
+
+
+async def test_a_short_description_is_a_matter_of_opinion_and_hides_no_fault(sandbox: Sandbox) -> None:
+    finding = await w1.look(Built(with_tool("lend", description="Lends tools.")), Means(sandbox))
+    assert (finding.reason, GATES["W1"].classify(finding.reason)) == ("terse_description", "suspicion")
+    assert "Lends tools." in finding.question
+    both = await w1.look(Built(with_tool("lend", description="Lends tools.", actors=[])), Means(sandbox))
+    assert [one.reason for one in both.spread()] == ["interface", "terse_description"]

@@ -6,9 +6,12 @@ import pytest
 
 from envmill.gates import w3
 from envmill.gates.base import Built, Finding, Means
+from envmill.gates.expecting import find_unmet
+from envmill.gates.w3 import play_tests
 from envmill.sandbox import Sandbox
 from schemas.environment import Call, Environment, Test
-from tests.gates.specimens import ground, vary
+from tests.gates.specimens import ground, make_test, vary
+from tests.gates.specimens.studio import PROGRAM as STUDIO
 from tests.specimens import PROGRAM, make_environment, make_tests
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -100,3 +103,63 @@ async def test_without_tests_it_is_not_measured(sandbox: Sandbox) -> None:
 )
 async def test_keeps_a_studio_that_refuses_in_other_words(sandbox: Sandbox, built: Built) -> None:
     assert (await w3.look(built, Means(sandbox))).outcome == "kept"
+
+
+async def test_a_test_that_expects_values_finds_what_its_end_does_not_show(sandbox: Sandbox) -> None:
+    """A forgotten effect and a number that is off by one end in success all the same."""
+    call = Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C1", "seats": 2})
+    after = {
+        "classes": {"C1": {"free": 2}},
+        "members": {"M2": {"balance": 20}},
+        "bookings": {"*": {"member_id": "M2", "seats": 2}, "B9": None},
+    }
+    swaps = {
+        "": [],
+        "after/classes/C1/free: expected 2, saw 4": [('        course["free"] -= seats', "        pass")],
+        "after/members/M2/balance: expected 20, saw 19": [("price = seats * course", "price = 1 + seats * course")],
+        'reply/seats: expected 2, saw "2"': [('"seats": seats,', '"seats": str(seats),')],
+        "after/bookings/*: expected a row with": [('        self.bookings[booking["id"]] = booking', "        pass")],
+    }
+    assert sum(swap[0] in STUDIO for found in swaps.values() for swap in found) == 4
+    for said, found in swaps.items():
+        built = vary(*found)
+        first = make_test(built.environment, "book_seats", call.arguments, "success")
+        test = alter(first, reply={"seats": 2, "paid": 40 if "19" not in said else 41}, after=after)
+        finding = await w3.look(Built(built.environment, (*built.tests, test)), Means(sandbox))
+        seen = [failure["seen"] for failure in finding.evidence] if finding.outcome == "dropped" else []
+        assert any(said in one for one in seen) is bool(said), (said, seen)
+        alone = await play_tests(built.environment, [test], sandbox)
+        assert said in w3.judge_test(*alone[0])
+        assert bool(w3.judge_test(*alone[0])) is bool(said)
+    assert alter(first, reply=None, after={}).id == first.id
+
+
+async def test_expected_parts_are_held_against_what_is_there() -> None:
+    test = make_test(ground().environment, "list_classes", {}, "success")
+    state = {"members": {"M1": {"balance": 5, "on": True}}, "loans": [{"id": "L1", "days": 3}]}
+    expected = {
+        "kept": ([{"name": "Wheel"}], {"members": {"M1": {"balance": 5.0}}, "loans": {"L1": {"days": 3}, "L2": None}}, []),
+        "entry": ([{"name": "Glaze"}], {}, ['reply/0: expected an entry with {"name":"Glaze"}, and none of 1 has that']),
+        "empty": ([], {}, ["reply: expected nothing, and saw 1 entries"]),
+        "truth": (None, {"members": {"M1": {"on": 1}}}, ["after/members/M1/on: expected 1, saw true"]),
+        "there": (None, {"members": {"M1": None, "*": None}}, ["no such row"]),
+        "gone": (None, {"members": {"M2": {}}}, ["after/members/M2: expected a row, and there is none"]),
+        "value": (None, {"members": {"M1": {"name": "Ada"}}}, ['after/members/M1/name: expected "Ada", and there is no such value']),
+    }
+    for reply, after, said in expected.values():
+        unmet = find_unmet(alter(test, reply=reply, after=after), [{"name": "Wheel", "free": 4}], state)
+        assert len(unmet) == len(said)
+        assert all(part in one for part, one in zip(said, unmet, strict=True))
+
+
+async def test_all_that_replies_lack_is_told_once_for_a_tool(sandbox: Sandbox) -> None:
+    studio = ground()
+    row = {"type": "object", "properties": {"id": {"type": "string"}, "free": {"type": "string"}}, "required": ["id", "teacher", "room"]}
+    outputs = {"list_classes": {"type": "array", "items": row}, "get_booking": {"type": "object", "required": ["nobody"], "properties": {}}}
+    tools = [tool.model_copy(update={"outputs": outputs.get(tool.name, {})}) for tool in studio.environment.tools]
+    environment = studio.environment.model_copy(update={"tools": tools})
+    finding = await w3.look(Built(environment, studio.tests), Means(sandbox))
+    assert finding.reason == "untyped_reply"
+    classes, booking = sorted(finding.evidence, reverse=True)
+    assert all(one in classes for one in ("[] lacks the required 'teacher'", "'room'", "[].free must be string"))
+    assert "the reply lacks the required 'nobody'" in booking

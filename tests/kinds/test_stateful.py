@@ -59,7 +59,7 @@ EFFECTS: dict[str, Effect] = {"find_books": "query", "lend": "change", "count": 
 def test_tools_in_source_order_with_description_and_effect() -> None:
     tools = KINDS["stateful"].derive_tools(SOURCE, "Library", EFFECTS)
     assert [(tool.name, tool.effect) for tool in tools] == [("find_books", "query"), ("lend", "change"), ("count", "query")]
-    assert tools[0].description == "Find books whose title holds the words."
+    assert tools[0].description == "Find books whose title holds the words. Reads only. Returns: words: not a parameter's description."
     for tool in tools:
         check_schema(tool.parameters)
 

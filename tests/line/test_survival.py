@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import SandboxError
-from envmill.gates.base import Built, Finding, Posed
+from envmill.gates.base import Built, Finding, Means, Posed
 from envmill.keepers import Keepers
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
@@ -109,10 +109,11 @@ async def audit(settings: Settings) -> list[tuple[str, Finding]]:
 
 async def look(keepers: Keepers, lap: Lap, subject: Built | Posed) -> list[Finding]:
     """An outage says nothing of the subject: a machine with too much to do leaves deadlines behind."""
+    means = Means(None, seed=FRESH, episodes=CONFIG.search)
     for _ in range(_RETRIES):
         with suppress(SandboxError):
-            return await keepers.look(lap, subject, FRESH, CONFIG.search)
-    return await keepers.look(lap, subject, FRESH, CONFIG.search)
+            return await keepers.look(lap, subject, means)
+    return await keepers.look(lap, subject, means)
 
 
 def test_a_run_killed_again_and_again_among_faults_ends_equal(undisturbed: Settings, folder: Path) -> None:

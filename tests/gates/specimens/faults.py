@@ -5,22 +5,13 @@ A specimen is the pieces of the program that are replaced; what is dropped is dr
 
 # ruff: noqa: E501  pieces of a program stand here as they are
 
-Swap = tuple[str, str]
-
-_TOP_CHECK = '        if not 1 <= amount <= 100:\n            raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not {amount}.")\n'
-_TOP = '        member["balance"] += amount\n        return dict(member)'
-_BOOK = '        self.bookings[booking["id"]] = booking\n        return dict(booking)'
-_GET = 'return dict(self._find(self.bookings, booking_id, "booking"))'
-_LIST = 'return [dict(row) for row in self.classes.values() if day is None or row["day"] == day]'
-_FOUND = 'found = [dict(row) for row in self.members.values() if wanted in row["name"].lower()]'
-_INIT = '        self.bookings = state["bookings"]'
-CANCEL = '        booking["status"] = "cancelled"'
-_SEATS = '        course["free"] -= seats'
-_PAY = '        member["balance"] -= price'
+from tests.gates.specimens import replies
+from tests.gates.specimens.pieces import BOOK, CANCEL, FOUND, GET, INIT, LIST, PAY, SEATS, TOP, TOP_CHECK, Swap
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
+    **replies.DROPPED,
     "W5": [
-        ("rows in the order of a set", "hash_order", ((_LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),)),
+        ("rows in the order of a set", "hash_order", ((LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),)),
         (
             "two rows in the order of a set",
             "hash_order",
@@ -31,12 +22,12 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 ),
             ),
         ),
-        ("an address in a reply", "addresses", ((_GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),)),
+        ("an address in a reply", "addresses", ((GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),)),
         ("the day it was written", "clock_ignored", (('"booked_on": now().date().isoformat()', '"booked_on": "2024-01-15"'),)),
         (
             "the day its session began",
             "clock_stale",
-            ((_INIT, f"{_INIT}\n        self._today = now()"), ('"booked_on": now().date()', '"booked_on": self._today.date()')),
+            ((INIT, f"{INIT}\n        self._today = now()"), ('"booked_on": now().date()', '"booked_on": self._today.date()')),
         ),
         (
             "a rule about the minute",
@@ -51,17 +42,25 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     ],
     "W6": [
         ("a crash on an empty text", "crashes", (("wanted = query.strip().lower()", "wanted = query.split()[0].lower()"),)),
-        ("an unknown id is a KeyError", "crashes", ((_GET, "return dict(self.bookings[booking_id])"),)),
+        ("an unknown id is a KeyError", "crashes", ((GET, "return dict(self.bookings[booking_id])"),)),
         (
             "a hang on what is long",
             "hangs",
             (("wanted = query.strip().lower()", "wanted = query.strip().lower()\n        while len(query) > 99:\n            pass"),),
         ),
         ("no upper limit", "limit_ignored", (("if not 1 <= amount <= 100:", "if amount < 1:"),)),
+        (
+            "a limit told in a longer sentence",
+            "limit_doubted",
+            (
+                ("Whole euros. From 1 to 100.", "Whole euros, from 1 to 100 for members, 200 for firms."),
+                ("if not 1 <= amount <= 100:", "if not 1 <= amount <= 200:"),
+            ),
+        ),
         ("the limit missed by one", "limit_missed", (("if not 1 <= amount <= 100:", "if not 1 <= amount < 100:"),)),
     ],
     "W7": [
-        ("paid before it is checked", "change_before_check", ((_TOP_CHECK, '        member["balance"] += amount\n' + _TOP_CHECK),)),
+        ("paid before it is checked", "change_before_check", ((TOP_CHECK, '        member["balance"] += amount\n' + TOP_CHECK),)),
         (
             "cancelled before it is looked at",
             "change_before_check",
@@ -111,7 +110,7 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "a list that is always empty",
             "never_answers",
-            ((_LIST, 'return [dict(row) for row in self.classes.values() if row["day"] == "never"]'),),
+            ((LIST, 'return [dict(row) for row in self.classes.values() if row["day"] == "never"]'),),
         ),
     ],
     "W9": [
@@ -119,64 +118,31 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "reads the environment",
             "import",
-            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (_GET, f'os.environ.get("HOME")\n        {_GET}')),
+            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (GET, f'os.environ.get("HOME")\n        {GET}')),
         ),
         (
             "opens a file, and hides it",
             "reach",
-            ((_GET, f"try:\n            open('/etc/passwd')\n        except Exception:\n            pass\n        {_GET}"),),
+            ((GET, f"try:\n            open('/etc/passwd')\n        except Exception:\n            pass\n        {GET}"),),
         ),
         (
             "reaches for a file when it runs",
             "denied",
             (
                 ("from envmill.runtime import", "import pathlib\nfrom envmill.runtime import"),
-                (_GET, f"pathlib.Path('/etc/passwd').read_text()\n        {_GET}"),
+                (GET, f"pathlib.Path('/etc/passwd').read_text()\n        {GET}"),
             ),
-        ),
-    ],
-    "W11": [
-        (
-            "a refusal as a result",
-            "error_as_result",
-            (
-                (
-                    'raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not {amount}.")',
-                    'return {"error": "amount out of range"}',
-                ),
-            ),
-        ),
-        (
-            "success: false",
-            "error_as_result",
-            (("raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")", 'return {"success": False}'),),
-        ),
-        (
-            "done, it says",
-            "silent_success",
-            (("raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")", 'return {"success": True}'),),
-        ),
-        (
-            "a query that counts",
-            "query_changes",
-            ((_LIST, f'for row in self.classes.values():\n            row["seen"] = row.get("seen", 0) + 1\n        {_LIST}'),),
-        ),
-        ("a row that is not kept", "not_kept", ((_BOOK, "        return dict(booking)"),)),
-        (
-            "an answer from before",
-            "stale_answer",
-            ((_TOP, '        before = dict(member)\n        member["balance"] += amount\n        return before'),),
         ),
     ],
     "W12": [
-        ("a query that writes", "query_changes", ((_LIST, f'self.classes["C1"]["seen"] = True\n        {_LIST}'),)),
+        ("a query that writes", "query_changes", ((LIST, f'self.classes["C1"]["seen"] = True\n        {LIST}'),)),
         (
             "a cached list",
             "stale_read",
             (
-                (_INIT, f"{_INIT}\n        self._cache = None"),
+                (INIT, f"{INIT}\n        self._cache = None"),
                 (
-                    _LIST,
+                    LIST,
                     'self._cache = self._cache or [dict(row) for row in self.classes.values()]\n        return [row for row in self._cache if day is None or row["day"] == day]',
                 ),
             ),
@@ -184,18 +150,18 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "the last row is passed over",
             "row_missed",
-            ((_LIST, _LIST.replace("self.classes.values()", "list(self.classes.values())[:-1]")),),
+            ((LIST, LIST.replace("self.classes.values()", "list(self.classes.values())[:-1]")),),
         ),
-        ("one of many", "row_missed", ((_LIST, _LIST + "[:1]"),)),
+        ("one of many", "row_missed", ((LIST, LIST + "[:1]"),)),
         (
             "one of many that are searched for",
             "row_left_out",
-            ((_FOUND, f"{_FOUND}\n        found = sorted(found, key=lambda row: row['name'])[:1]"),),
+            ((FOUND, f"{FOUND}\n        found = sorted(found, key=lambda row: row['name'])[:1]"),),
         ),
         (
             "a misspelt attribute of a new row",
             "misspelt_attribute",
-            ((_BOOK, f'        booking["new_status"] = booking.pop("status")\n{_BOOK}'),),
+            ((BOOK, f'        booking["new_status"] = booking.pop("status")\n{BOOK}'),),
         ),
         (
             "the list tells another price",
@@ -210,77 +176,53 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "a filter that adds",
             "filter_widens",
-            ((_LIST, 'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]'),),
+            ((LIST, 'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]'),),
         ),
         (
             "whole words only",
             "whole_words_only",
             (
                 (
-                    _FOUND,
-                    _FOUND.replace("wanted in", "wanted =="),
+                    FOUND,
+                    FOUND.replace("wanted in", "wanted =="),
                 ),
             ),
         ),
         (
             "only the case it was written in",
             "case_sensitive",
-            (("wanted = query.strip().lower()", "wanted = query.strip()"), (_FOUND, _FOUND.replace('row["name"].lower()', 'row["name"]'))),
+            (("wanted = query.strip().lower()", "wanted = query.strip()"), (FOUND, FOUND.replace('row["name"].lower()', 'row["name"]'))),
         ),
         (
             "a limit kept beside the state",
             "hidden_link",
             (
-                (_INIT, f"{_INIT}\n        self._given = 0"),
-                (_TOP, '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)'),
+                (INIT, f"{INIT}\n        self._given = 0"),
+                (TOP, '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)'),
             ),
         ),
         ("ids that are counted", "row_overwritten", (('"id": new_id("booking")', '"id": f"B{len(self.bookings) + 1}"'),)),
         ("a misspelt attribute", "misspelt_attribute", ((CANCEL, '        booking["new_status"] = "cancelled"'),)),
         ("a word nobody knows", "unknown_value", ((CANCEL, '        booking["status"] = "Cancelled"'),)),
-        ("seats taken two times", "booked_twice", ((_SEATS, f"{_SEATS}\n{_SEATS}"),)),
-        ("a price in the place of the balance", "total_overwritten", ((_PAY, '        member["balance"] = price'),)),
-    ],
-    "W13": [
-        ("nothing comes back", "empty_reply", ((_TOP, '        member["balance"] += amount\n        return {}'),)),
-        ("None comes back", "empty_reply", ((_TOP, '        member["balance"] += amount'),)),
-        ("True comes back", "empty_reply", ((_TOP, '        member["balance"] += amount\n        return True'),)),
-        (
-            "a refusal without a word",
-            "empty_refusal",
-            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', 'raise Rejection("error", "Error")'),),
-        ),
-        (
-            "the program's insides",
-            "internal_text",
-            (('f"There is no {noun} {key!r}; look it up first."', 'f"KeyError: {key!r} in {rows.keys().__class__}"'),),
-        ),
-        (
-            "the same to everybody",
-            "constant_reply",
-            (
-                (
-                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
-                    "return [dict(row) for row in self.bookings.values()]",
-                ),
-            ),
-        ),
+        ("seats taken two times", "booked_twice", ((SEATS, f"{SEATS}\n{SEATS}"),)),
+        ("a price in the place of the balance", "total_overwritten", ((PAY, '        member["balance"] = price'),)),
     ],
 }
 """Gate → what is wrong, the reason it must be dropped for, and the pieces replaced."""
 
 KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
+    **replies.KEPT,
     "W5": [
         (
             "a set that is only looked into",
-            ((_LIST, 'return [dict(row) for row in self.classes.values() if day is None or row["day"] in set([day])]'),),
+            ((LIST, 'return [dict(row) for row in self.classes.values() if day is None or row["day"] in set([day])]'),),
         ),
-        ("a set that is sorted", ((_LIST, "return [dict(self.classes[key]) for key in sorted(set(self.classes))]"),)),
+        ("a set that is sorted", ((LIST, "return [dict(self.classes[key]) for key in sorted(set(self.classes))]"),)),
         (
             "a date computed from what is stored",
             (('"booked_on": now().date().isoformat()', '"booked_on": next(iter(self.bookings.values()))["booked_on"]'),),
         ),
-        ("the clock read early, and read again", ((_INIT, f"{_INIT}\n        self._began = now()"),)),
+        ("the clock read early, and read again", ((INIT, f"{INIT}\n        self._began = now()"),)),
         ("no date at all", (('"booked_on": now().date().isoformat()', '"booked_on": "9999-12-31"'),)),
         (
             "randomness of the session",
@@ -326,72 +268,54 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "os.path alone",
-            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (_GET, f'os.path.join("a", "b")\n        {_GET}')),
+            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (GET, f'os.path.join("a", "b")\n        {GET}')),
         ),
         (
             "a method named open",
             (
-                (_GET, f"self._open()\n        {_GET}"),
+                (GET, f"self._open()\n        {GET}"),
                 ("    def find_members", "    def _open(self):\n        return 1\n\n    def find_members"),
             ),
         ),
     ],
-    "W11": [
-        (
-            "nothing to do, and said so",
-            (
-                (
-                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
-                    'return {"message": "It was cancelled already."}',
-                ),
-            ),
-        ),
-        (
-            "the row as it stands",
-            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', "return dict(booking)"),),
-        ),
-        (
-            "a balance from before, under its own name",
-            (
-                (
-                    _TOP,
-                    '        before = member["balance"]\n        member["balance"] += amount\n        return dict(member, before=before)',
-                ),
-            ),
-        ),
-        ("a row that failed at something", (('"status": "booked",', '"status": "booked",\n            "error": "",'),)),
-    ],
     "W12": [
-        ("a list that is sorted", ((_LIST, f"return sorted({_LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
-        ("the first that is found, as it says", (("Find members", "Find the first members"), (_FOUND, f"{_FOUND}[:1]"))),
+        (
+            "a name that has to be exact, and says so",
+            ((FOUND, FOUND.replace("wanted in", "wanted ==")), ("query: Name, or a part of it.", "query: The exact name of the member.")),
+        ),
+        (
+            "a name by parts and a status by its word",
+            (
+                ("def find_members(self, query: str)", 'def find_members(self, query: str = "", status: str = "")'),
+                ("query: Name, or a part of it.", "query: Name, or a part of it.\n            status: active or suspended."),
+                (FOUND, f'{FOUND}\n        found = [row for row in found if status in ("", row["status"])]'),
+                ("        if not wanted or not found:", "        if not found:"),
+            ),
+        ),
+        ("a list that is sorted", ((LIST, f"return sorted({LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
+        ("the first that is found, as it says", (("Find members", "Find the first members"), (FOUND, f"{FOUND}[:1]"))),
         (
             "the first that is free, as it says",
-            (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (_LIST, _LIST + "[:1]")),
+            (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (LIST, LIST + "[:1]")),
         ),
         ("a filter with a default", (("day: str | None = None", 'day: str = "Tuesday"'),)),
         (
             "a cache that is renewed",
             (
-                (_INIT, f"{_INIT}\n        self._cache = None"),
-                (_LIST, f"self._cache = {_LIST.removeprefix('return ')}\n        return self._cache"),
+                (INIT, f"{INIT}\n        self._cache = None"),
+                (LIST, f"self._cache = {LIST.removeprefix('return ')}\n        return self._cache"),
             ),
         ),
         (
             "a second seat for the companion",
-            ((_SEATS, '        course["free"] -= 2 * seats'), ("if seats > course", "if 2 * seats > course")),
+            ((SEATS, '        course["free"] -= 2 * seats'), ("if seats > course", "if 2 * seats > course")),
         ),
-        ("a total that is told", ((_PAY, f'{_PAY}\n        member["spent"] = price'),)),
+        ("a total that is told", ((PAY, f'{PAY}\n        member["spent"] = price'),)),
         ("an attribute that is new", ((CANCEL, f'{CANCEL}\n        booking["cancelled_on"] = "today"'),)),
         (
             "ids that are counted from the highest",
             (('"id": new_id("booking")', '"id": f"B{max(int(key[1:]) for key in self.bookings) + 1}"'),),
         ),
-    ],
-    "W13": [
-        ("a few words", ((_TOP, '        member["balance"] += amount\n        return "done"'),)),
-        ("an empty list for who has none", (("        if not wanted or not found:", "        if not wanted:"),)),
-        ("a short refusal", (("f\"This booking is {booking['status']} already.\"", '"Cancelled already."'),)),
-        ("the same week for everybody", (('if day is None or row["day"] == day', "if True"),)),
     ],
 }
 """Gate → what is odd and right, and the pieces replaced."""

@@ -42,6 +42,14 @@ def _fill_first(lake: Lake) -> None:
     _publish(lake, FIRST, "environments-verify", [], [_exit(SHED.id), gate, _exit(CLINIC.id, **dropped)])
     _publish(lake, FIRST, "environments-filter", [], [_exit(SHED.id)])
     _publish(lake, FIRST, "scenarios-generate", [], [_exit(f"{SHED.id}:{number}", **passed) for number in range(3)])
+    _fill_scenarios(lake)
+    calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
+    lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
+    _note(lake, FIRST, "finished", 9)
+
+
+def _fill_scenarios(lake: Lake) -> None:
+    """What becomes of three drafts: one is easy, one hard, one is never solved."""
     _publish(
         lake, FIRST, "scenarios-build", [EASY, HARD, NEVER], [_exit(one.draft + str(one.seed), children=1) for one in (EASY, HARD, NEVER)]
     )
@@ -64,9 +72,6 @@ def _fill_first(lake: Lake) -> None:
     _publish(lake, FIRST, "scenarios-filter", probes, exits)
     taught = [*_play(EASY.id, "reference", "pp", "teacher"), *_play(HARD.id, "reference", "e", "teacher")]
     _publish(lake, FIRST, "scenarios-collect", taught, [_exit(EASY.id, children=2), _exit(HARD.id)])
-    calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
-    lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
-    _note(lake, FIRST, "finished", 9)
 
 
 def _fill_second(lake: Lake) -> None:

@@ -85,12 +85,24 @@ async def test_a_tool_that_touches_something_else_than_it_says_is_seen(jail: San
     }
     tools = [tool.model_copy(update=lies.get(tool.name, {})) for tool in load("hotel").environment.tools]
     finding = await ask("W8", make_built(load("hotel"), tools=tools), jail)
-    assert (finding.outcome, finding.reason) == ("dropped", "undeclared_read")
-    assert sorted(words.partition(", and")[0] for words in finding.evidence["untrue"]) == [
-        "add_charge says it writes guests",
-        "check_out writes chores and does not say so",
-        "get_bill reads payments and does not say so",
+    assert [(one.outcome, one.reason, one.detail.partition(", and")[0]) for one in finding.spread()] == [
+        ("dropped", "undeclared_write", "check_out writes chores and does not say so"),
+        ("dropped", "write_not_seen", "add_charge says it writes guests"),
+        ("corrected", "undeclared_read", "get_bill reads payments and does not say so"),
     ]
+    _, unseen, read = finding.spread()
+    assert (unseen.evidence["fault"], unseen.evidence["tables"]) == ("test", ["guests"])
+    assert "guests" in unseen.question
+    assert "payments" in read.evidence["touched"]["get_bill"]["reads"]
+
+
+async def test_a_read_that_nobody_declared_is_corrected_and_drops_nothing(jail: Sandbox) -> None:
+    tools = [
+        tool.model_copy(update={"reads": ["bookings", "charges", "rooms", "room_types"]}) if tool.name == "get_bill" else tool
+        for tool in load("hotel").environment.tools
+    ]
+    finding = await ask("W8", make_built(load("hotel"), tools=tools), jail)
+    assert [(one.outcome, one.reason) for one in finding.spread()] == [("corrected", "undeclared_read")]
 
 
 async def test_tables_that_are_not_those_of_the_schema_are_seen(jail: Sandbox) -> None:

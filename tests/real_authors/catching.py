@@ -1,0 +1,119 @@
+"""`python -m tests.real_authors.catching [--draw]`: holds the frozen faults against the gates and writes what caught them, and the page.
+
+With --draw the list is frozen anew before.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from envmill.gates.base import Finding
+from envmill.sandbox import Sandbox
+from envmill.settings import ROOT, Settings
+from tests.real_authors.corpus import list_items
+from tests.real_authors.faults import PATH, Fault, draw_faults, find_catch, read_faults
+from tests.real_authors.making import Made, look_at_environment, make
+from tests.real_authors.operators import FAMILIES
+from tests.real_authors.outcomes import MACHINES
+
+CAUGHT = Path(__file__).parent / "caught.json"
+PAGE = ROOT / "docs/audit/real-authors.md"
+TARGET = 0.85
+"""Share that is to be caught."""
+INTRODUCTION = """
+One change of the syntax tree, or of the SQL in it, in one of nine programs that a strong model wrote (`tests/real_authors`). The list is
+frozen (`faults.json`). A change that no reply and no state showed in 200 random calls is no fault; it was left out when the list was drawn.
+**Caught**: a stored test or a W gate finds something that it does not find in the program as it was written. This page is generated:
+`python -m tests.real_authors.catching`.
+"""
+
+
+class Catcher:
+    """Holds faults against the gates; each program is built once."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._built: dict[str, tuple[Made, Sequence[Finding]]] = {}
+
+    async def catch(self, fault: Fault) -> str:
+        """`<outcome> <gate> <reason>` of what catches it; empty where nothing does."""
+        if fault.item not in self._built:
+            made = await make(next(item for item in list_items() if item.id == fault.item), self._sandbox)
+            self._built[fault.item] = made, await look_at_environment(made, self._sandbox)
+        made, before = self._built[fault.item]
+        found = await find_catch(made, fault.place, before, self._sandbox)
+        return f"{found.outcome} {found.gate} {found.reason}" if found else ""
+
+
+def read_caught() -> list[str]:
+    """One line a fault, in the order of the list."""
+    return json.loads(CAUGHT.read_text(encoding="utf-8"))
+
+
+def write_page(faults: Sequence[Fault], caught: Sequence[str]) -> str:
+    return "\n".join(_list_lines(faults, caught)) + "\n"
+
+
+def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]:
+    left_out = json.loads(PATH.read_text(encoding="utf-8"))["left_out_as_equivalent"]
+    yield "# Faults planted in programs of a real model"
+    yield ""
+    yield from INTRODUCTION.strip().splitlines()
+    yield ""
+    yield "| family | operator | n | caught | left out as equivalent | by |"
+    yield "|---|---|---|---|---|---|"
+    rows = Counter((fault.place.family, fault.place.operator) for fault in faults)
+    for (family, operator), n in sorted(rows.items(), key=lambda row: (list(FAMILIES).index(row[0][0]), row[0][1])):
+        own = [line for fault, line in zip(faults, caught, strict=True) if (fault.place.family, fault.place.operator) == (family, operator)]
+        yield f"| {family} | {operator} | {n} | {sum(map(bool, own))} |  | {_tell_gates(own)} |"
+    for family in FAMILIES:
+        own = [line for fault, line in zip(faults, caught, strict=True) if fault.place.family == family]
+        yield f"| **{family}** |  | {len(own)} | {_tell_share(own)} | {left_out.get(family, 0)} | {_tell_gates(own)} |"
+    yield f"| **all** |  | {len(caught)} | {_tell_share(caught)} | {sum(left_out.values())} | {_tell_gates(caught)} |"
+    yield ""
+    share = sum(map(bool, caught)) / len(caught)
+    yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}."
+    suspected = sum(line.startswith("suspected") for line in caught)
+    yield f"Of those caught {suspected} are caught by a suspicion alone, which drops nothing without a judge."
+    yield ""
+    yield "## Missed"
+    yield ""
+    for fault, line in zip(faults, caught, strict=True):
+        if not line:
+            place, change = fault.place, f"`{_shorten(fault.place.old)}` → `{_shorten(fault.place.new)}`"
+            yield f"- {fault.item}, `{place.function}`, line {place.line}, {place.operator}: {change}"
+
+
+def _tell_gates(lines: Sequence[str]) -> str:
+    return ", ".join(f"{gate} {n}" for gate, n in Counter(line.split()[1] for line in lines if line).most_common())
+
+
+def _tell_share(lines: Sequence[str]) -> str:
+    found = sum(map(bool, lines))
+    return f"{found} ({found / len(lines):.0%})" if lines else "0"
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split()).replace("`", "'").replace("|", "/")
+    return line if len(line) <= 70 else f"{line[:67]}…"
+
+
+async def main(draw: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
+            catcher = Catcher(sandbox)
+            if draw:
+                made = {item.id: await make(item, sandbox) for item in list_items() if item.recipe not in MACHINES}
+                caught = await draw_faults(made, sandbox, catcher.catch)
+            else:
+                caught = [await catcher.catch(fault) for fault in read_faults()]
+    CAUGHT.write_text(json.dumps(caught, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(write_page(read_faults(), caught), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main("--draw" in sys.argv))

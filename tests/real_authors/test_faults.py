@@ -1,0 +1,46 @@
+"""Faults planted in a real model's programs: the frozen list still fits them, and what was caught is caught."""
+
+from collections import Counter
+
+import pytest
+
+from envmill.sandbox import Sandbox
+from tests.real_authors.catching import PAGE, Catcher, read_caught, write_page
+from tests.real_authors.corpus import ROOT
+from tests.real_authors.faults import PER_FAMILY, read_faults
+from tests.real_authors.operators import FAMILIES
+from tests.soak import count
+
+FAULTS = read_faults()
+SAMPLE = 12
+CAUGHT_TODAY = 199
+"""Of 240: short of the target that the page names. It only goes up."""
+
+
+def test_the_list_has_enough_of_each_family() -> None:
+    assert Counter(fault.place.family for fault in FAULTS) == dict.fromkeys(FAMILIES, PER_FAMILY)
+
+
+def test_every_fault_has_its_place() -> None:
+    for fault in FAULTS:
+        folder = ROOT / fault.item
+        if (folder / f"debug.{fault.place.function}.json").exists():
+            continue  # it lies in what a debugger wrote
+        source = (folder / ("program" if fault.item.startswith("envscaler") else "code")).with_suffix(".py.txt").read_text(encoding="utf-8")
+        assert fault.place.apply(source) != source
+
+
+def test_no_fewer_are_caught_and_the_page_says_so() -> None:
+    caught = read_caught()
+    assert sum(map(bool, caught)) >= CAUGHT_TODAY
+    assert PAGE.read_text(encoding="utf-8") == write_page(FAULTS, caught), "run python -m tests.real_authors.catching"
+
+
+@pytest.mark.soak(area="real_authors")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_was_caught_is_caught(jail: Sandbox) -> None:
+    catcher = Catcher(jail)
+    listed = list(zip(FAULTS, read_caught(), strict=True))
+    tried = listed[:: len(listed) // count(SAMPLE, len(listed))]
+    lost = [(fault, line) for fault, line in tried if line and not await catcher.catch(fault)]
+    assert lost == [], "a gate sees less than it did"
