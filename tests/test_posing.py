@@ -51,6 +51,12 @@ class Script:
 class Nobody:
     provider, model, last_asked = "offline", "m", None
 
+    def name_model(self, role: str) -> str:
+        return self.model
+
+    def name_provider(self, role: str) -> str:
+        return self.provider
+
     def afresh(self, number: int, warning: str = "") -> "Nobody":
         return self
 

@@ -9,7 +9,7 @@ from envmill.build import build_environment
 from envmill.drafting.complaint import Complaint
 from envmill.drafting.repair import FIRST, Repair
 from envmill.gates import GATES
-from envmill.gates.base import Built, Finding, Means, drop, keep
+from envmill.gates.base import Built, Finding, Means, Posed, drop, keep
 from envmill.generate import generate_draft
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.mill import Tested as Candidate
@@ -103,16 +103,36 @@ class Poser:
         return self.replies[min(len(self.told), len(self.replies)) - 1]
 
 
-async def test_a_scenario_is_put_to_the_gates_before_it_is_a_draft(sandbox: Sandbox) -> None:
+TELLING = "How many tools does Ada, card M1, have? Use get_member."
+
+
+async def blame_telling(posed: Posed, _: Means) -> Finding:
+    return drop("S9", "expected_value", "it tells") if posed.scenario.request == TELLING else keep("S9")
+
+
+async def pose_telling(sandbox: Sandbox) -> tuple[Poser, Draft, set[str]]:
+    """A scenario that names a tool, then one that does not: what was asked, what was drafted, which gates sent back."""
     right = ScenarioReply.model_validate(ANSWER)
-    telling = right.model_copy(update={"request": "How many tools does Ada, card M1, have? Use get_member."})
-    poser = Poser([telling, right])
+    poser = Poser([right.model_copy(update={"request": TELLING}), right])
     result = await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
     (draft,) = (record for record in result.records if isinstance(record, Draft))
-    assert draft.request == right.request
+    return poser, draft, {each.gate for record in list_builds(result) for each in record.sent_back}
+
+
+async def test_a_scenario_is_put_to_the_gates_before_it_is_a_draft(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envmill.passing.SCENARIO_GATES", only("S9", blame_telling))
+    poser, draft, sent_back = await pose_telling(sandbox)
+    assert draft.request == ANSWER["request"]
     assert poser.told[0] == ""
-    assert len(poser.told) > 1
-    assert {each.gate for record in list_builds(result) for each in record.sent_back} >= {"S9"}
+    assert len(poser.told) == 2
+    assert sent_back == {"S9"}
+
+
+async def test_a_suspicion_that_no_judge_confirmed_is_not_sent_back(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envmill.passing.SCENARIO_GATES", (GATES["S9"],))
+    poser, draft, sent_back = await pose_telling(sandbox)
+    assert draft.request == TELLING
+    assert (poser.told, sent_back) == ([""], set())
 
 
 async def test_a_weaker_scenario_is_refused_and_the_reason_is_told(sandbox: Sandbox) -> None:

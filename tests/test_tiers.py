@@ -1,7 +1,7 @@
 """Tiers: a suspicion that no judge decided is kept, marked and left out of exports; a judge that has a say decides it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,9 @@ async def suspect_first(posed: Posed, means: Means) -> Finding:
 def answer(verdict: str) -> Any:
     """The embedded author, whose judge always answers the same."""
 
-    def reply(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float) -> str:
+    def reply(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         if prompt != "suspicion":
-            return author.answer(prompt, inputs, seed, sample, mistakes)
+            return author.answer(prompt, inputs, seed, sample, mistakes, talk)
         return f'{{"answer": "{verdict}", "quotes": ["{inputs["name"]}"], "reason": "it reads so"}}'
 
     return reply
