@@ -92,6 +92,11 @@ def test_each_sentence_is_told_once() -> None:
     assert join_descriptions("Lends a tool.", "Lends a tool. Refuses what is out.") == "Lends a tool. Refuses what is out."
     assert join_descriptions("Lends a  tool. Marks it.", "lends a tool.") == "Lends a tool. Marks it."
     assert join_descriptions("Lends.", "Gives.") == "Lends. Gives."
+    assert (
+        join_descriptions("Find jobs by job_number or status.", "Finds a job by job number or status.")
+        == "Find jobs by job_number or status."
+    )
+    assert "exact" in join_descriptions("Find a vessel by its number.", "Find a vessel by its exact number."), "one new word is news"
 
 
 def test_a_docstring_is_read_whole_but_for_its_parameters() -> None:
