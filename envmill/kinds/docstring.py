@@ -3,7 +3,7 @@
 import re
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_ALIKE, _STEM = 0.15, 5
+_ALIKE, _STEM = 0.15, 4
 """Share of new words from which a sentence adds something; letters of a word that are compared."""
 _SECTION = re.compile(r"(Args|Arguments|Parameters):\s*$")
 _ENTRY = re.compile(r"(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")

@@ -84,7 +84,7 @@ def test_what_the_plan_says_of_a_tool_survives_its_docstring(blueprint: Blueprin
     environment = assemble_environment(blueprint, ProgramReply(source=source, class_name="Shed"), cast(Account, Nobody()))
     find, lend = environment.tools
     assert find.description == "Find tools by a part of the name."
-    assert lend.description == f"{PLAN} Lend one. A tool that is out is refused. Returns: The loan."
+    assert lend.description == f"{PLAN} Lend one. A tool that is out is refused."
     assert lend.parameters["properties"]["tool_id"]["description"] == "Id of the tool."
 
 
