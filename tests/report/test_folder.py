@@ -50,10 +50,10 @@ def test_the_same_lake_gives_the_same_bytes(finished: Told, tmp_path: Path) -> N
 
 
 def test_a_sample_holds_some_of_everything_and_says_so(finished: Told, tmp_path: Path) -> None:
-    written = write(finished.lake, finished.run, tmp_path / "few", 6)
+    written = write(finished.lake, finished.run, tmp_path / "few", 8)
     listed = rows(tmp_path / "few", "attempts")
     shown = [row for row in listed if row["shown"]]
-    assert (written.attempts, written.shown) == (len(listed), len(shown)) == (19, 6)
+    assert (written.attempts, written.shown) == (len(listed), len(shown)) == (19, 8)
     assert {(row["outcome"], row["policy"]) for row in shown} == {(row["outcome"], row["policy"]) for row in listed}
     assert not overview(tmp_path / "few")["all"]
     with pytest.raises(KeyError):
