@@ -31,7 +31,11 @@ OVERVIEW: dict[str, str] = {
                  select kind, blueprints, coalesce(built, 0) as built, coalesce(environments, 0) as environments,
                         coalesce(scenarios, 0) as scenarios
                  from made left join built using (kind) left join posed using (kind) order by kind""",
-    "repairs": "select * exclude (run) from repairs where run = $run order by lap, stage, recipe, repair, outcome, fault",
+    "versions": "select * exclude (run) from versions where run = $run order by lap, stage, recipe, repair, outcome, fault",
+    "repairs": """select lap, stage, gate, reason, sum(subjects)::bigint as subjects, sum(sent_back)::bigint as sent_back,
+                         sum(mended)::bigint as mended, sum(given_up)::bigint as given_up, sum(unseen)::bigint as unseen,
+                         sum(weakened)::bigint as weakened
+                  from repairs where run = $run group by all order by lap, stage, sent_back desc, gate, reason""",
     "costs": f"""select item, sum(kept)::bigint as kept, sum(seconds) as seconds, sum(tokens)::bigint as tokens, {sum_cost()} as cost,
                         sum(unpriced)::bigint as unpriced
                  from cost_per_kept where run = $run group by item

@@ -76,7 +76,7 @@ def test_funnel_and_failures_take_the_run_that_is_meant(full: Home) -> None:
 
 def test_cost_tells_steps_and_kept_items(full: Home) -> None:
     told = invoke(full, "cost", FIRST).stdout
-    assert "\nenvscaler\tenvironments-generate\t2\t0\t0\t0\t160\t0\t40\t0\t0.2\t0.04\t0\n" in told
+    assert "\nenvscaler\tenvironments-generate\t2\t0\t0\t0\t160\t0\t40\t0\t0.2\t0.04\t0\t0\t0\t0.0\n" in told
     assert "\nauthor\toffline\tauthor\t\t2\t" in told
     assert "\nblueprint\t2\t" in told
     assert re.search(r"environment\tenvscaler\ttool_lending\t1\t400\t0.08\t0\t", told)

@@ -31,6 +31,14 @@ def test_the_overview_says_what_the_views_say(example: Told) -> None:
     assert [one["cost"] for one in told["costs"]] == [None]
 
 
+def test_the_overview_says_what_complaints_came_to(finished: Told) -> None:
+    told = {(one["gate"], one["reason"]): one for one in overview(finished.folder)["repairs"]}
+    counts = ("sent_back", "mended", "given_up", "unseen", "weakened")
+    assert [told["S9", "tool_name"][name] for name in counts] == [2, 0, 1, 0, 1]
+    assert [told["S8", "unseen_id"][name] for name in counts] == [2, 1, 0, 1, 1]
+    assert sum(one["versions"] for one in overview(finished.folder)["versions"]) == 10
+
+
 def test_whatever_has_a_row_can_be_opened(finished: Told) -> None:
     for row in rows(finished.folder, "candidates"):
         gates = {one["gate"]: one["outcome"] for one in record(finished.folder, row["subject"])["ledger"] if one["stage"] == row["stage"]}
@@ -50,10 +58,10 @@ def test_the_same_lake_gives_the_same_bytes(finished: Told, tmp_path: Path) -> N
 
 
 def test_a_sample_holds_some_of_everything_and_says_so(finished: Told, tmp_path: Path) -> None:
-    written = write(finished.lake, finished.run, tmp_path / "few", 8)
+    written = write(finished.lake, finished.run, tmp_path / "few", 7)
     listed = rows(tmp_path / "few", "attempts")
     shown = [row for row in listed if row["shown"]]
-    assert (written.attempts, written.shown) == (len(listed), len(shown)) == (19, 8)
+    assert (written.attempts, written.shown) == (len(listed), len(shown)) == (19, 7)
     assert {(row["outcome"], row["policy"]) for row in shown} == {(row["outcome"], row["policy"]) for row in listed}
     assert not overview(tmp_path / "few")["all"]
     with pytest.raises(KeyError):

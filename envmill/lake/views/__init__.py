@@ -9,6 +9,7 @@ from envmill.lake.views.base import View
 from envmill.lake.views.bounds import BOUNDS
 from envmill.lake.views.conversations import CONVERSATIONS
 from envmill.lake.views.cost_per_kept import COST_PER_KEPT
+from envmill.lake.views.defects import DEFECTS
 from envmill.lake.views.exits import EXITS
 from envmill.lake.views.failures import FAILURES
 from envmill.lake.views.funnel import FUNNEL
@@ -16,16 +17,18 @@ from envmill.lake.views.opening import connect
 from envmill.lake.views.pass_rate import PASS_RATE
 from envmill.lake.views.repairs import REPAIRS
 from envmill.lake.views.runs import RUNS
+from envmill.lake.views.sealed import SEALED
 from envmill.lake.views.spending import SPENDING
 from envmill.lake.views.tiers import TIERS
 from envmill.lake.views.trainability import TRAINABILITY
+from envmill.lake.views.versions import VERSIONS
 from envmill.lake.views.yields import YIELD
 
 __all__ = ["VIEWS", "View", "open_views"]
 
 _ALL = (
     *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, COST_PER_KEPT),
-    *(SPENDING, REPAIRS, TRAINABILITY, FAILURES, BOUNDS, TIERS),
+    *(SPENDING, VERSIONS, REPAIRS, SEALED, DEFECTS, TRAINABILITY, FAILURES, BOUNDS, TIERS),
 )
 VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 

@@ -205,7 +205,7 @@ const gateOrder = (one) => one.gate.replace(/\d+/, (digits) => digits.padStart(3
 
 function repairSection(of) {
   const lines = [];
-  for (const one of of.repairs) {
+  for (const one of of.versions) {
     const held = lines.find((line) => line.lap === one.lap && line.stage === one.stage && line.repair === one.repair);
     const line = held || { lap: one.lap, stage: one.stage, repair: one.repair, built: 0, failed: 0, unchanged: 0, faults: {} };
     line[one.outcome] += one.versions;
@@ -216,7 +216,7 @@ function repairSection(of) {
   return section(
     "repairs",
     "Repair attempts",
-    "What did not run was sent back with the failing case. The first version is number 0.",
+    "What did not run, and what a gate found, was sent back to its author. The first version is number 0.",
     table(
       [
         column("step", (one) => `${one.lap} ${one.stage}`),
@@ -235,6 +235,21 @@ function repairSection(of) {
       ],
       lines,
       { caption: "Versions by repair attempt", empty: "No version was recorded." },
+    ),
+    h("h3", {}, "By complaint"),
+    table(
+      [
+        column("step", (one) => `${one.lap} ${one.stage}`),
+        column("gate", (one) => gate(of, one.gate)),
+        column("reason", (one) => words(one.reason)),
+        figure("sent back", (one) => count(one.sent_back), { title: "Versions that were sent back with it" }),
+        figure("mended", (one) => count(one.mended), { title: "Candidates whose last version no longer has it" }),
+        figure("given up", (one) => count(one.given_up), { title: "Candidates whose last version still has it" }),
+        figure("unseen", (one) => count(one.unseen), { title: "Candidates whose last version failed before it could be found again" }),
+        figure("weakened", (one) => count(one.weakened), { title: "Versions whose repair was refused: it had less in it" }),
+      ],
+      of.repairs,
+      { caption: "What complaints came to", empty: "Nothing was sent back.", most: 25 },
     ),
   );
 }

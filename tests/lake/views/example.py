@@ -6,7 +6,7 @@ from typing import Any
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from schemas.base import Record
-from schemas.environment import Build
+from schemas.environment import Build, SentBack
 from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.rollout import Rollout
 from schemas.seed import Brief
@@ -14,10 +14,14 @@ from tests.specimens import make_environment, make_scenario
 
 FIRST, SECOND = "nightly-1", "nightly-2"
 
-SHED = make_environment()
-CLINIC = make_environment(name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."])
+SHED = make_environment(blueprint="bp_1")
+CLINIC = make_environment(
+    blueprint="bp_2", name="Clinic", brief=Brief(theme="clinic", text="A clinic.", number=0), rules=["Patients wait."]
+)
 BOUNDS = {"false_accept": 0.0482, "false_accept_n": 60, "false_reject": 0.2589, "false_reject_n": 10}
-EASY, HARD, NEVER = (make_scenario(SHED, seed=number) for number in (1, 2, 3))
+EASY, HARD, NEVER = (make_scenario(SHED, number=number, seed=number) for number in (1, 2, 3))
+HASTY = ("W7 change_before_check", "W12 row_missed")
+"""What the loop found of the shed's first version."""
 
 
 def fill(lake: Lake) -> None:
@@ -31,17 +35,21 @@ def _fill_first(lake: Lake) -> None:
     passed: dict[str, Any] = {"outcome": "kept", "children": 1, "tokens": 100, "cost": 0.02}
     _publish(lake, FIRST, "environments-generate", [], [_exit("seed_1", **passed), _exit("seed_2", **passed)])
     builds = [
-        _build("bp_1", 0, "failed", "h0"),
-        _build("bp_1", 1, "failed", "h0"),
+        _build("bp_1", 0, "failed", "h0", *HASTY),
+        _build("bp_1", 1, "failed", "h0", *HASTY),
         _build("bp_1", 2, "built", "h2"),
         _build("bp_2", 0, "built", "h"),
     ]
-    _publish(lake, FIRST, "environments-build", [SHED, CLINIC, *builds], [_exit("bp_1", **passed), _exit("bp_2", **passed)])
+    held = [_hold("bp_1", "h2", W7="kept", W8="kept", W12="kept"), _hold("bp_2", "h", W7="kept", W8="suspected", W12="kept")]
+    looped = [_row("loop", one.subject, evidence=one.id) for one in held]
+    exits = [_exit("bp_1", **passed), _exit("bp_2", **passed)]
+    _publish(lake, FIRST, "environments-build", [SHED, CLINIC, *builds, *held], [*looped, *exits])
     dropped: dict[str, Any] = {"outcome": "dropped", "reason": "test_fails", "detail": "lend: expected a rejection", "theme": "clinic"}
-    gate = _row("W3", CLINIC.id, **dropped)
-    _publish(lake, FIRST, "environments-verify", [], [_exit(SHED.id), gate, _exit(CLINIC.id, **dropped)])
+    unsealed = Evidence(gate="W7", subject=SHED.id, finding={"probes": "open"})
+    gates = [_row("W7", SHED.id, evidence=unsealed.id), _row("W12", SHED.id), _row("W3", CLINIC.id, **dropped)]
+    _publish(lake, FIRST, "environments-verify", [unsealed], [*gates, _exit(SHED.id), _exit(CLINIC.id, **dropped)])
     _publish(lake, FIRST, "environments-filter", [], [_exit(SHED.id)])
-    _publish(lake, FIRST, "scenarios-generate", [], [_exit(f"{SHED.id}:{number}", **passed) for number in range(3)])
+    _pose(lake, passed)
     _fill_scenarios(lake)
     calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
     lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
@@ -59,6 +67,7 @@ def _fill_scenarios(lake: Lake) -> None:
     doubt = _row("S15", HARD.id, outcome="suspected", reason="ambiguous_referent", detail=fits)
     cleared = _row("S15", EASY.id, outcome="cleared", reason="ambiguous_referent", detail=fits)
     judged = [_row("bounds", EASY.id, evidence=dossier.id), silent, doubt, cleared]
+    judged += [_row("S8", one.id) for one in (EASY, HARD, NEVER)] + [_exit(one.id) for one in (EASY, HARD, NEVER)]
     _publish(lake, FIRST, "scenarios-verify", [dossier], judged)
     probes = [*_play(EASY.id, "careless", "pppp"), *_play(HARD.id, "careless", "pffe"), *_play(NEVER.id, "careless", "ffff")]
     probes += _converse(EASY.id, "skilled@0.7", "pppu")
@@ -72,6 +81,31 @@ def _fill_scenarios(lake: Lake) -> None:
     _publish(lake, FIRST, "scenarios-filter", probes, exits)
     taught = [*_play(EASY.id, "reference", "pp", "teacher"), *_play(HARD.id, "reference", "e", "teacher")]
     _publish(lake, FIRST, "scenarios-collect", taught, [_exit(EASY.id, children=2), _exit(HARD.id)])
+
+
+def _pose(lake: Lake, passed: dict[str, Any]) -> None:
+    """Of three places one needs no repair, one is mended in part, and of one the last reply cannot be read."""
+    easy, hard, never = (f"{SHED.id}:{one.number:03d}" for one in (EASY, HARD, NEVER))
+    builds = [
+        _build(hard, 0, "failed", "h0", "S9 tool_name", "S8 unseen_id"),
+        _build(hard, 1, "failed", "h1", "loop weakened"),
+        _build(hard, 2, "failed", "h2", "S9 tool_name"),
+        _build(hard, 3, "failed", "h3", "S9 tool_name"),
+        _build(never, 0, "failed", "h0", "S8 unseen_id"),
+        _build(never, 1, "failed", "h1", "reply bad_reply"),
+    ]
+    held = [
+        _hold(easy, EASY.id, S8="kept", S9="kept", S15="kept"),
+        _hold(hard, HARD.id, S8="kept", S9="dropped", S15="kept"),
+        _hold(never, NEVER.id, S8="kept", S9="kept", S15="not_applicable"),
+    ]
+    looped = [_row("loop", one.subject, evidence=one.id) for one in held]
+    _publish(lake, FIRST, "scenarios-generate", [*builds, *held], [*looped, *(_exit(one, **passed) for one in (easy, hard, never))])
+
+
+def _hold(subject: str, content: str, **gates: str) -> Evidence:
+    """What the repair loop found of the version that went on."""
+    return Evidence(gate="loop", subject=subject, finding={"content": content, "gates": gates})
 
 
 def _fill_second(lake: Lake) -> None:
@@ -123,10 +157,13 @@ def _row(gate: str, subject: str, attempt: int = 1, **fields: Any) -> Attrition:
     return Attrition.model_validate(place | told | {"recipe": "envscaler", "seconds": 2.0} | fields)
 
 
-def _build(subject: str, repair: int, outcome: Any, content: str) -> Build:
+def _build(subject: str, repair: int, outcome: Any, content: str, *codes: str) -> Build:
+    """`codes` are what it was sent back with, each as `gate reason`."""
     failed = outcome == "failed"
     failure = "line 3: expected ':'" if failed else ""
-    return Build(subject=subject, repair=repair, outcome=outcome, failure=failure, fault="code" if failed else "none", content_hash=content)
+    told = [SentBack(gate=gate, reason=reason) for gate, reason in map(str.split, codes)]
+    fault: Any = "code" if failed else "none"
+    return Build(subject=subject, repair=repair, outcome=outcome, failure=failure, fault=fault, content_hash=content, sent_back=told)
 
 
 _OUTCOMES: dict[str, Any] = {"p": ("pass", 1.0), "f": ("fail", 0.0), "e": ("error", None), "u": ("error", None)}

@@ -1,5 +1,6 @@
 """What each view says of the example lake, counted by hand."""
 
+import json
 import math
 import random
 from typing import Any
@@ -11,6 +12,7 @@ from envmill.agents.estimates import estimate_all, estimate_any, find_interval
 from envmill.gates.f5 import Probed, estimate_variance, pool_prior
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
+from envmill.lake.views.repairs import REPAIRS
 from envmill.lake.views.trainability import GROUP, TRAINABILITY
 from tests.lake.views.example import EASY, FIRST, HARD, SECOND
 
@@ -35,7 +37,7 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
         ),
         pytest.param(
             f"select entered, kept, dropped, error, cost, unpriced from funnel where run = '{FIRST}' and stage = 'verify'",
-            [(2, 1, 1, 0, 0.0, 0)],
+            [(2, 1, 1, 0, 0.0, 0), (3, 3, 0, 0, 0.0, 0)],
             id="funnel",
         ),
         pytest.param(
@@ -68,9 +70,44 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
             id="cost per kept",
         ),
         pytest.param(
-            f"select repair, outcome, fault, versions, unchanged from repairs where run = '{FIRST}'",
+            f"select repair, outcome, fault, versions, unchanged from versions where run = '{FIRST}' and stage = 'build'",
             [(0, "built", "none", 1, 0), (0, "failed", "code", 1, 0), (1, "failed", "code", 1, 1), (2, "built", "none", 1, 0)],
-            id="repairs",
+            id="versions",
+        ),
+        pytest.param(
+            "select stage, gate, reason, subjects, sent_back, mended, given_up, unseen, weakened from repairs",
+            [
+                ("build", "W12", "row_missed", 1, 2, 1, 0, 0, 0),
+                ("build", "W7", "change_before_check", 1, 2, 1, 0, 0, 0),
+                ("generate", "S8", "unseen_id", 2, 2, 1, 0, 1, 1),
+                ("generate", "S9", "tool_name", 1, 2, 0, 1, 0, 1),
+                ("generate", "loop", "weakened", 1, 1, 1, 0, 0, 0),
+                ("generate", "reply", "bad_reply", 1, 0, 0, 1, 0, 0),
+            ],
+            id="a version that nobody could read mends nothing",
+        ),
+        pytest.param(
+            "select gate, looked, held, open_share, asked, dropped, suspected, sealed_share from sealed",
+            [
+                ("W12", 2, 2, 1.0, 1, 0, 0, 1.0),
+                ("W7", 2, 2, 1.0, 0, 0, 0, None),
+                ("W8", 2, 1, 0.5, 0, 0, 0, None),
+                ("S15", 2, 2, 1.0, 2, 0, 1, 0.5),
+                ("S8", 3, 3, 1.0, 3, 0, 0, 1.0),
+                ("S9", 3, 2, 2 / 3, 0, 0, 0, None),
+            ],
+            id="a gate that held in the loop and had no sealed probe was not asked",
+        ),
+        pytest.param(
+            "select lap, repairs, entered, kept, dropped, error, share, most_often from defects",
+            [
+                ("environments", 0, 1, 0, 1, 0, 0.0, "W3"),
+                ("environments", 2, 1, 1, 0, 0, 1.0, None),
+                ("scenarios", 0, 1, 1, 0, 0, 1.0, None),
+                ("scenarios", 1, 1, 1, 0, 0, 1.0, None),
+                ("scenarios", 3, 1, 1, 0, 0, 1.0, None),
+            ],
+            id="defects by number of repairs",
         ),
         pytest.param(
             "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds order by outcome",
@@ -95,6 +132,29 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
 )
 def test_a_view_counts_right(example: Lake, question: str, answer: list[Any]) -> None:
     assert fetch(example, question) == answer
+
+
+@pytest.mark.parametrize(
+    ("codes", "fault", "counts"),
+    [
+        pytest.param([], "none", (1, 0, 0), id="it holds"),
+        pytest.param(["W8 not_exercised"], "test", (0, 1, 0), id="it has the same complaint"),
+        pytest.param(["W12 row_missed"], "test", (1, 0, 0), id="every gate looked at it"),
+        pytest.param(["W12 row_missed"], "code", (0, 0, 1), id="a program at fault hides what is wrong with the tests"),
+        pytest.param(["W3 test_failed"], "test", (0, 0, 1), id="a red test keeps the other gates from it"),
+        pytest.param(["loop weakened"], "test", (0, 0, 1), id="it was refused before a gate looked"),
+    ],
+)
+def test_the_last_version_says_what_was_mended(codes: list[str], fault: str, counts: tuple[int, int, int]) -> None:
+    versions = [("failed", "test", ["W8 not_exercised"]), ("failed" if codes else "built", fault, codes)]
+    with duckdb.connect() as connection:
+        connection.execute("create table exits (run text, subject text, lap text, stage text, recipe text)")
+        connection.execute("create table builds (run text, subject text, repair bigint, outcome text, fault text, sent_back text)")
+        for repair, (outcome, blamed, told) in enumerate(versions):
+            sent_back = json.dumps([dict(zip(("gate", "reason"), one.split(), strict=True)) for one in told])
+            connection.execute("insert into builds values ('r', 'bp', ?, ?, ?, ?)", [repair, outcome, blamed, sent_back])
+        found = connection.execute(f"select mended, given_up, unseen from ({REPAIRS.sql}) where reason = 'not_exercised'").fetchone()
+    assert found == counts
 
 
 def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
