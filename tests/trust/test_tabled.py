@@ -3,15 +3,17 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from envmill.author.truth import find_truth
-from envmill.gates import w5, w12
+from envmill.gates import w3, w5, w12
 from envmill.gates.base import Built, Finding, Means, Posed
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import ROOT
+from schemas.environment import Test
 from schemas.run import RecipeName
 from tests.author.questions import SAMPLE, SEED
 from tests.soak import count
@@ -84,6 +86,22 @@ async def test_what_only_sql_gets_wrong_is_seen(
     assert isinstance(built, Built)
     finding = await look(built, Means(jail, seed=SEED))
     assert (finding.outcome, finding.reason) == ("dropped", reason)
+
+
+@pytest.mark.parametrize(
+    ("kind", "theme"),
+    [("forgotten_effect", "court_calendars"), ("applied_twice", "hotel_booking"), ("overwritten_total", "fleet_maintenance")],
+)
+async def test_what_ends_in_success_and_changes_something_else_is_seen_by_tests_that_expect_values(
+    kind: str, theme: str, jail: Sandbox
+) -> None:
+    built = await make_faulty("awm", theme, 0, "code", kind, jail)
+    assert isinstance(built, Built)
+    finding = await w3.look(built, Means(jail, seed=SEED))
+    assert (finding.outcome, finding.reason) == ("dropped", "test_failed")
+    assert "after/" in finding.detail
+    ends_alone = tuple(Test.model_validate(test.model_dump() | {"id": "", "after": {}}) for test in built.tests)
+    assert (await w3.look(replace(built, tests=ends_alone), Means(jail, seed=SEED))).outcome == "kept"
 
 
 @pytest.mark.parametrize(("theme", "number", "place"), [("laboratory_samples", 4, 0), ("crop_planning", 7, 2)])
