@@ -28,7 +28,7 @@ from envmill.kinds.sql import add_touches
 from envmill.mill import Mill, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt, tell_prompt
-from envmill.rehearsing import UNASKED, Rehearsal, blame, refuse_weakened, rehearse
+from envmill.rehearsing import UNASKED, Guard, Rehearsal, blame, rehearse
 from envmill.sandbox import Program
 from envmill.sandbox.machines.files import ERRAND
 from envmill.verifiers.compose import Composed
@@ -81,14 +81,17 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 
-    locks, tried = mill.locks.of(blueprint.id), list[_Version]()
+    locks, tried, guard = mill.locks.of(blueprint.id), list[_Version](), Guard()
 
     async def write(before: _Version | None, repair: Repair, asking: Account) -> _Version:
         tried.append(before or _Version())
         version = await _write_version(blueprint, before or _Version(), repair, mill, asking)
+        weakened = guard.refuse(version.plan, repair) if version.plan else ()
         if not version.complaints and mill.config.review:
             version = await _review(version, mill, account)
-        return version if version.complaints else await _rehearse(version, before, repair, mill, account)
+        if weakened and not version.complaints:
+            return replace(version, complaints=weakened, fault="test")
+        return version if version.complaints else await _rehearse(version, mill, account)
 
     versions = await strive(write, account, lambda: locks.tell() if tried else [])
     builds = tell_builds(blueprint.id, versions)
@@ -100,12 +103,9 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     return Result((*builds, best.environment, *best.tests), best.rehearsal.tell())
 
 
-async def _rehearse(version: _Version, before: _Version | None, repair: Repair, mill: Mill, account: Account) -> _Version:
+async def _rehearse(version: _Version, mill: Mill, account: Account) -> _Version:
     """A version whose tests are green, put to the gates."""
     assert version.environment is not None
-    assert version.plan is not None
-    if weakened := refuse_weakened(before.plan if before else None, version.plan, repair.complaints):
-        return replace(version, complaints=weakened, fault="test")
     rehearsal = await rehearse(Built(version.environment, version.tests), mill, account)
     fault, complaints = blame(rehearsal.complaints)
     return replace(version, rehearsal=rehearsal, complaints=complaints, fault=fault)

@@ -28,7 +28,7 @@ from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
-from envmill.rehearsing import UNASKED, Rehearsal, refuse_weakened, rehearse
+from envmill.rehearsing import UNASKED, Guard, Rehearsal, rehearse
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
@@ -65,16 +65,16 @@ class _Idea:
 
 async def generate_blueprint(subject: Subject[Seed], mill: Mill, account: Account) -> Result:
     """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
-    seed, locks, held = subject.record, mill.locks.of(subject.id), Locked()
+    seed, locks, held, guard = subject.record, mill.locks.of(subject.id), Locked(), Guard()
 
     async def write(before: _Idea | None, repair: Repair, asking: Account) -> _Idea:
         nonlocal held
         blueprint = await mill.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
-        rules = spell_rules(blueprint.rules)
+        weakened, rules = guard.refuse(blueprint, repair), spell_rules(blueprint.rules)
         if faults := held.find_faults(rules):
             return _Idea(blueprint, _complain("plan", REASON, faults))
         held = locks.within(rules)
-        if weakened := refuse_weakened(before.blueprint if before else None, blueprint, repair.complaints):
+        if weakened:
             return _Idea(blueprint, weakened)
         if faults := find_plan_faults(blueprint):
             return _Idea(blueprint, _complain("plan", "bad_plan", faults))
@@ -140,11 +140,11 @@ class _Pose:
 
 async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
-    place, locks, held = subject.record, mill.locks.of(subject.id), Locked()
+    place, locks, held, guard = subject.record, mill.locks.of(subject.id), Locked(), Guard()
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
     turns = count()
 
-    async def write(before: _Pose | None, repair: Repair, asking: Account) -> _Pose:
+    async def write(_: _Pose | None, repair: Repair, asking: Account) -> _Pose:
         nonlocal held
         if place.environment.kind == "terminal":
             return await _break_machine(place, mill, account, next(turns))
@@ -152,12 +152,16 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
             reply = await mill.recipe.pose(place.environment, place.number, polarity, repair, asking)
         except BuildError as error:
             return _refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-        facts = spell_facts(reply.facts)
+        weakened, facts = guard.refuse(reply, repair), spell_facts(reply.facts)
         if faults := held.find_faults(facts):
             return _Pose(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
         posed = await _execute(reply, place, mill, asking)
-        return posed if posed.draft is None else await _rehearse(posed, before, repair, place, mill, account)
+        if not mill.config.rehearse:
+            return posed
+        if weakened or posed.draft is None:
+            return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
+        return await _rehearse(posed, place, mill, account)
 
     versions = await strive(write, account, lambda: held.tell())
     builds, best = tell_trouble(place.id, versions), _pick_best(versions)
@@ -168,13 +172,9 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     return Result((draft, *builds), (*best.rehearsal.tell(), *findings, *larger))
 
 
-async def _rehearse(posed: _Pose, before: _Pose | None, repair: Repair, place: Place, mill: Mill, account: Account) -> _Pose:
-    """A draft that runs, finished for a moment and put to the gates. A machine's scenario was composed: no author could mend it."""
+async def _rehearse(posed: _Pose, place: Place, mill: Mill, account: Account) -> _Pose:
+    """A draft that runs, finished for a moment and put to the gates."""
     assert posed.draft is not None
-    if place.environment.kind == "terminal" or not mill.config.rehearse:
-        return posed
-    if weakened := refuse_weakened(before.reply if before else None, posed.reply, repair.complaints):
-        return replace(posed, draft=None, complaints=weakened)
     try:
         prepared = await prepare(posed.draft, place.environment, mill.sandbox)
         scenario = await finish(prepared, mill.config.reward, mill.sandbox)

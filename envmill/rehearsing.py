@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envmill.drafting.complaint import Complaint, list_once
+from envmill.drafting.repair import Repair
 from envmill.drafting.weakening import REASON as WEAKENED
 from envmill.drafting.weakening import find_weakening
 from envmill.gates.base import Built, Finding, Means, Posed, keep
@@ -74,10 +75,23 @@ async def hear_judge(found: Sequence[Finding], subject: Built | Posed, mill: Mil
     return await rule_on_suspicions(found, subject, account, mill.calibrations)
 
 
-def refuse_weakened(before: Contract | None, after: Contract, complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
-    """Complaints about a repair that has less in it; none about a first version."""
-    less = find_weakening(before, after, complaints) if before is not None else []
-    return tuple(Complaint(LOOP, WEAKENED, words, contract=_AS_MUCH) for words in less)
+class Guard:
+    """Refuses a version with less in it than the first of its conversation had, but for what was complained about since.
+
+    It is told every version that could be read: one that fails otherwise, or was itself refused, does not lower what is asked of the next.
+    """
+
+    def __init__(self) -> None:
+        self._first: Contract | None = None
+        self._complaints: tuple[Complaint, ...] = ()
+
+    def refuse(self, version: Contract, repair: Repair) -> tuple[Complaint, ...]:
+        """Complaints about what there is less of; none about a first version, or one that was asked for afresh."""
+        self._complaints = list_once((*self._complaints, *repair.complaints)) if repair.complaints else ()
+        if self._first is None or not repair.complaints:
+            self._first = version
+        less = find_weakening(self._first, version, self._complaints)
+        return tuple(Complaint(LOOP, WEAKENED, words, contract=_AS_MUCH) for words in less)
 
 
 def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]]:

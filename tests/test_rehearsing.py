@@ -6,13 +6,15 @@ from typing import Any, cast
 import pytest
 
 from envmill.build import build_environment
+from envmill.drafting.complaint import Complaint
+from envmill.drafting.repair import FIRST, Repair
 from envmill.gates import GATES
 from envmill.gates.base import Built, Finding, Means, drop, keep
 from envmill.generate import generate_draft
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.mill import Tested as Candidate
 from envmill.passing import look, name_content
-from envmill.rehearsing import LOOP
+from envmill.rehearsing import LOOP, Guard
 from envmill.sandbox import Sandbox
 from envmill.verify import verify_environment
 from schemas.environment import Build, Environment, Test
@@ -123,6 +125,37 @@ async def test_a_weaker_scenario_is_refused_and_the_reason_is_told(sandbox: Sand
     codes = [each.reason for record in list_builds(result) for each in record.sent_back]
     assert "weakened" in codes
     assert any("0 goals instead of 9" in words for words in poser.told)
+
+
+def tell(goals: int) -> ScenarioReply:
+    return ScenarioReply.model_validate(ANSWER | {"goals": [f"Wish {number}." for number in range(goals)]})
+
+
+def complain(gate: str, words: str) -> Repair:
+    return Repair((Complaint(gate, "some_code", words),))
+
+
+def test_a_repair_that_was_refused_does_not_lower_what_is_asked_of_the_next() -> None:
+    guard = Guard()
+    assert not guard.refuse(tell(3), FIRST)
+    refused = guard.refuse(tell(1), complain("S4", "A mutant survives."))
+    assert [one.words for one in refused] == ["1 goals instead of 3"]
+    assert guard.refuse(tell(1), Repair(refused)), "the same again is as weak as it was"
+    assert not guard.refuse(tell(3), Repair(refused))
+
+
+def test_what_one_complaint_asked_for_stays_permitted_in_later_repairs() -> None:
+    guard = Guard()
+    guard.refuse(tell(3), FIRST)
+    assert not guard.refuse(tell(2), complain("S12", "A wish is exempt."))
+    assert not guard.refuse(tell(2), complain("S4", "A mutant survives."))
+    assert guard.refuse(tell(1), complain("S4", "Another mutant survives."))
+
+
+def test_a_version_that_was_asked_for_afresh_is_measured_by_itself() -> None:
+    guard = Guard()
+    guard.refuse(tell(3), FIRST)
+    assert not guard.refuse(tell(1), Repair((), ("rule: stays",)))
 
 
 def only(gate: str, ask: Any) -> tuple[Any, ...]:

@@ -35,6 +35,8 @@ class Trial:
     """What was judged; None where nothing could be."""
     verdict: Verdict
     """An error where the session broke down."""
+    sealed: bool = False
+    """Whether a sealed probe was tried."""
 
     @property
     def replies(self) -> list[Observation]:

@@ -18,7 +18,7 @@ from envmill.author.consent import lead
 from envmill.author.dice import make_dice
 from envmill.author.domain import Domain
 from envmill.author.faults import ANYWHERE, Case, Fault, pick_fault, plant_kind, spell_reply
-from envmill.author.faults.repair import end_repair, find_variant
+from envmill.author.faults.repair import end_repair, find_full, find_variant
 from envmill.author.knowledge import themes
 from envmill.author.mining import judge_text, place_text
 from envmill.author.opinions import answer_suspicion, judge_call, rule_on, write_calls, write_checks
@@ -52,6 +52,8 @@ from schemas.typed_prompts import TopologyInput
 
 _APART = 1_000_000
 """Between two variants of a reply: each is as another sample would be. What is wrong with a clean scenario may lie in its state."""
+_TRIES, _FURTHER = 12, 1_000 * _APART
+"""A variant is thought of again, that far on, until it has as much in it as the first: a repair with less is refused."""
 
 __all__ = ["answer", "plant", "planted", "themes", "twin"]
 
@@ -97,7 +99,8 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
 
     def write(variant: int) -> Contract:
-        return WRITERS[prompt](inputs, domain, seed, sample + variant * _APART)
+        tried = (WRITERS[prompt](inputs, domain, seed, sample + variant * _APART + again * _FURTHER) for again in range(_TRIES))
+        return find_full(write(0), tried) if variant else next(tried)
 
     variant = find_variant(talk, lambda number: spell_reply(write(number))) if talk else 0
     return Case(brief, domain, seed, key, write(variant), inputs)

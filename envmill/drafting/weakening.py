@@ -16,8 +16,9 @@ REASON = "weakened"
 
 ASKED_FOR: Mapping[str, frozenset[str]] = {
     "S3": frozenset(("calls of the reference path", "facts to tell")),
-    "S8": frozenset(("facts to tell",)),
-    "S12": frozenset(("facts to tell", "goals")),
+    "S8": frozenset(("calls of the reference path", "facts to tell")),
+    "S10": frozenset(("calls of the reference path",)),
+    "S12": frozenset(("calls of the reference path", "facts to tell", "goals")),
     "S17": frozenset(("hidden facts",)),
     "W3": frozenset(("tests",)),
     "oracle": frozenset(("calls of the reference path", "facts to tell", "goals", "hidden facts")),

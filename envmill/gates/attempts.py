@@ -4,12 +4,13 @@ attempts ──go on from each other──► chains, one session each ──►
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import orjson
 
 from envmill.agents.trial import Words
+from envmill.gates.base import Means
 from envmill.sandbox import Invoke, Look, Observation, Reset, Step
 from schemas.environment import Call
 
@@ -31,6 +32,13 @@ class Attempt:
     """Which call it is about, where it is about one."""
     brief: bool = False
     """Whether the first thing amiss is evidence enough."""
+    sealed: bool = False
+    """Whether it is a sealed probe."""
+
+
+def pick(attempts: "Sequence[Attempt]", means: Means) -> "list[Attempt]":
+    """Those that are run, with a note on those that are sealed."""
+    return [replace(attempt, sealed=sealed) for attempt, sealed in means.deal(attempts)]
 
 
 def find_key(attempt: Attempt) -> bytes:

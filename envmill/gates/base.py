@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 
 from envmill.models.door import Account
 from envmill.sandbox import Sandbox
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, GateOutcome, Lap, ReasonClass
 from schemas.scenario import Scenario
@@ -23,6 +23,12 @@ P = TypeVar("P")
 Probes = Literal["open", "sealed", "all"]
 When = Literal["loop", "set", "late"]
 """In the repair loop and again in verify; over a whole set; or after the loop, never sent back."""
+
+
+def deal(probes: Sequence[P], run: Probes) -> list[tuple[P, bool]]:
+    """Probes that are run, each with whether it is sealed: every fourth is, and a single one is open."""
+    dealt = [(probe, place % 4 == 3) for place, probe in enumerate(probes)]
+    return [(probe, sealed) for probe, sealed in dealt if run == "all" or (run == "sealed") is sealed]
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,22 @@ class Means:
     held: frozenset[str] = frozenset()
     """Gates whose open probes held in the repair loop for this very content; verify runs their sealed ones."""
 
+    @property
+    def weighed(self) -> "Means":
+        """For a gate that weighs its probes together: the open ones, or all. A few sealed ones alone say nothing about a share."""
+        return self if self.probes == "open" else replace(self, probes="all")
+
     def choose(self, probes: Sequence[P]) -> list[P]:
-        """Of a gate's probes, in a fixed order, those that are run: every fourth is sealed, and a single one is open."""
-        return [probe for place, probe in enumerate(probes) if self.probes == "all" or (self.probes == "sealed") is (place % 4 == 3)]
+        """Of a gate's probes, in a fixed order, those that are run."""
+        return [probe for probe, _ in self.deal(probes)]
+
+    def deal(self, probes: Sequence[P]) -> list[tuple[P, bool]]:
+        """Those that are run, each with whether it is sealed."""
+        return deal(probes, self.probes)
+
+    def admits(self, sealed: bool) -> bool:
+        """Whether a probe may be run, or a finding of one be told."""
+        return self.probes == "all" or (self.probes == "sealed") is sealed
 
 
 @dataclass(frozen=True)
@@ -115,6 +134,8 @@ class Finding:
     question: str = ""
     """Of a suspicion: a neutral question about the item that a judge answers with yes or no; yes confirms the suspicion. It does not
     name the gate or what the gate would like to see."""
+    sealed: bool = False
+    """Whether only sealed probes found it; its evidence says so too."""
     others: tuple["Finding", ...] = ()
     """Further findings of the same gate about the same version: a complaint names all of them."""
 
@@ -149,6 +170,14 @@ def fail(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
 
 def drop(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
     return Finding(gate, "dropped", reason, detail, evidence)
+
+
+def mark(finding: Finding, sealed: bool) -> Finding:
+    """The finding of a probe, with a note where that was sealed: views compare what open and sealed probes find."""
+    if not sealed:
+        return finding
+    shown: dict[str, Json] = finding.evidence if is_object(finding.evidence) else {"found": finding.evidence}
+    return replace(finding, sealed=True, evidence=shown | {"sealed": True})
 
 
 def doubt(gate: str, reason: str, detail: str, question: str, evidence: Json = None) -> Finding:

@@ -50,7 +50,7 @@ async def list_known(posed: Posed, means: Means) -> tuple[list[Ending], list[End
     """Right ends and wrong ones, as the gates tell them apart; of each sort of mutant about as many, attacks where they are few."""
     trials = Trials.of(posed, means)
     right = (await trials.oracle())[0]
-    played = [trial for _, trial in await play_detours(trials, right)] + [right]
+    played = [trial for _, trial in await play_detours(trials, right, means)] + [right]
     sorts: dict[str, list[Ending]] = {}
     for mutant in await list_mutants(posed, means):
         if mutant.fate == "killed" and mutant.trial.ending:

@@ -16,8 +16,8 @@ async def list_ends(posed: Posed, means: Means) -> list[tuple[Ending, bool]]:
     trials = Trials.of(posed, means)
     oracle = await trials.oracle()
     played = [*oracle, *(mutant.trial for mutant in await list_mutants(posed, means))]
-    played += [trial for _, trial in await play_detours(trials, oracle[0])]
-    played += [trial for found in (await trials.attacks()).values() for trial in found]
+    played += [trial for _, trial in await play_detours(trials, oracle[0], means)]
+    played += [trial for found in (await trials.attacks(means.probes)).values() for trial in found]
     return list(_list_distinct(played))
 
 

@@ -25,7 +25,7 @@ ATTACKS = ("random_valid", "read_everything")
 async def look(subject: Posed, means: Means) -> Finding:
     """Everything once more where sets and dictionaries hash otherwise; the checks are heard anew, too."""
     trials = Trials.of(subject, means)
-    base = await list_first(trials)
+    base = await list_first(trials, means.weighed)
     if any(trial.ending is None for _, trial in base):
         return skip(GATE, "no_end", "The environment broke down before there was an end to compare.")
     again = await trials.play([attempt for attempt, _ in base], elsewhere=True)
@@ -36,9 +36,9 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"attempts": [attempt.label for attempt, _ in base]})
 
 
-async def list_first(trials: Trials) -> Sequence[tuple[Attempt, Trial]]:
-    """What was played already."""
-    attacks = await trials.attacks()
+async def list_first(trials: Trials, means: Means) -> Sequence[tuple[Attempt, Trial]]:
+    """What was played already; the first attack of an attacker is an open probe."""
+    attacks = await trials.attacks(means.probes)
     found = [(trials.plan_attack(name, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]
     return [(trials.path(), (await trials.oracle())[0]), *found] if trials.scenario.oracle else found
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
-from envmill.gates.base import Finding, Means, Posed, drop, gather
+from envmill.gates.attempts import pick
+from envmill.gates.base import Finding, Means, Posed, drop, gather, mark
 from envmill.gates.column_policies import find_exempt_wish, list_altered, list_chance
 from envmill.gates.likeness import is_exempt
 from envmill.gates.s3 import plan_omissions
@@ -50,7 +51,7 @@ Criterion = tuple[str, str]
 
 
 async def look(subject: Posed, means: Means) -> Finding:
-    """What can be read off the verifier first, then the ends."""
+    """What can be read off the verifier first, then the ends: all of them, since one at which a criterion is false clears it."""
     scenario = subject.scenario
     parts: Json = scenario.verifier.model_dump(exclude={"frame"})
     if fault := find_lack(scenario) or find_stranger(subject):
@@ -65,11 +66,13 @@ async def look(subject: Posed, means: Means) -> Finding:
     if right and (fault := find_exempt_wish(tables, scenario, right)):
         asked = f"Does the request ask for this, so that another value would be wrong: {fault[1]}?"
         suspicions.append(replace(drop(GATE, *fault, [table.model_dump() for table in tables]), question=asked))
-    if right and (place := await find_unasked(subject, means, right)):
-        return drop(GATE, "unasked_column", f"it passes although {place} is another value than the reference path wrote", place)
+    if right and (unasked := await find_unasked(subject, means, right)):
+        place, sealed = unasked
+        words = f"it passes although {place} is another value than the reference path wrote"
+        return mark(drop(GATE, "unasked_column", words, place), sealed)
     wanted = list_criteria(scenario.verifier)
     counted: dict[Criterion, str] = {}
-    async for what, verdict in list_ends(subject, means):
+    async for what, verdict in list_ends(subject, replace(means, probes="all")):
         for criterion in list_false(verdict):
             counted.setdefault(criterion, what)
         if wanted <= counted.keys():
@@ -101,17 +104,17 @@ def list_undemanded(subject: Posed) -> Iterator[Finding]:
         yield replace(drop(GATE, "undemanded_fact", words, fact.model_dump()), question=question)
 
 
-async def find_unasked(subject: Posed, means: Means, right: Ending) -> str:
-    """A place that the reference path wrote, whose column is not exempt, and where any value passes; empty where there is none."""
+async def find_unasked(subject: Posed, means: Means, right: Ending) -> tuple[str, bool] | None:
+    """A place that the reference path wrote, whose column is not exempt, and where any value passes, and whether the probe is sealed."""
     trials = Trials.of(subject, means)
     other = (await trials.elsewhere()).ending
     verifier = subject.scenario.verifier
-    for place, final in list_altered(subject.environment.tables, right, other) if other else ():
-        if is_exempt((), place.split("."), verifier):
-            continue
+    altered = list(list_altered(subject.environment.tables, right, other)) if other else []
+    asked = [(place, final) for place, final in altered if not is_exempt((), place.split("."), verifier)]
+    for (place, final), sealed in sorted(means.deal(asked), key=lambda probe: probe[1]):
         if (await trials.judge(replace(right, final=final))).outcome == "pass":
-            return place
-    return ""
+            return place, sealed
+    return None
 
 
 def find_lack(scenario: Scenario) -> tuple[str, str] | None:
@@ -174,8 +177,8 @@ async def list_ends(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Ve
     base = nothing.ending
     if scenario.oracle:
         base = (await trials.oracle())[0].ending or base
-        omissions = plan_omissions(subject)
-        played = await trials.once("omissions", lambda: trials.play(omissions))
+        omissions = pick(plan_omissions(subject), means)
+        played = await trials.once(f"{means.probes} omissions", lambda: trials.play(omissions))
         for attempt, trial in zip(omissions, played, strict=True):
             yield f"without {attempt.label}", trial.verdict
         for mutant in await list_mutants(subject, means):

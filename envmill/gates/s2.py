@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.trial import Trial
-from envmill.gates.base import Finding, Means, Posed, drop, keep
+from envmill.gates.base import Finding, Means, Posed, drop, keep, mark
 from envmill.gates.trials import Trials
 from schemas.base import Json
 from schemas.ledger import ReasonClass
@@ -28,12 +28,14 @@ async def look(subject: Posed, means: Means) -> Finding:
     nothing = (await trials.nothing()).verdict
     if finding := judge_nothing(nothing, subject.scenario.verifier):
         return finding
-    attacks = await trials.attacks()
-    for name, played in attacks.items():
-        for trial in played:
-            if finding := judge_attack(name, trial):
-                return finding
-    return judge_rewards({name: [trial.verdict.reward or 0.0 for trial in played] for name, played in attacks.items()})
+    attacks = await trials.attacks(means.weighed.probes)
+    played = [(name, trial) for name, made in attacks.items() for trial in made]
+    for name, trial in sorted(played, key=lambda one: one[1].sealed):
+        if finding := judge_attack(name, trial):
+            return mark(finding, trial.sealed)
+    finding = judge_rewards({name: [trial.verdict.reward or 0.0 for trial in made] for name, made in attacks.items()})
+    told = {name: [trial.verdict.reward or 0.0 for trial in made if not trial.sealed] for name, made in attacks.items()}
+    return mark(finding, finding.outcome == "dropped" and judge_rewards(told).outcome != "dropped")
 
 
 def judge_nothing(verdict: Verdict, verifier: Verifier) -> Finding | None:

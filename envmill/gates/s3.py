@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.attempts import pick
+from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, pass_by, skip
 from envmill.gates.likeness import is_exempt
 from envmill.gates.sources import list_leaves
 from envmill.gates.trials import Attempt, Trials, list_writes
@@ -27,26 +28,28 @@ async def look(subject: Posed, means: Means) -> Finding:
     scenario = subject.scenario
     if not scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to leave steps out of.")
-    played = await leave_out_each(Trials.of(subject, means))
-    if not played:
+    if not plan_omissions(subject):
         return pass_by(GATE, "nothing_to_leave_out", "The reference path has no write, no required read and no fact.")
-    needless = [attempt for attempt, lost in played if not lost]
+    played = await leave_out_each(subject, means)
+    needless = sorted((attempt for attempt, lost in played if not lost), key=lambda attempt: attempt.sealed)
     if needless:
         kind = needless[0].label.split(" ", 1)[0]
         told: list[Json] = [{"without": each.label, "calls": [call.model_dump() for call in each.calls]} for each in needless]
-        return drop(GATE, f"superfluous_{kind}", f"it passes without {needless[0].label}", told)
-    undone = await judge_undone(Trials.of(subject, means))
-    if unseen := [change for change, verdict in undone if verdict.outcome == "pass"]:
-        words = f"it passes although {'.'.join(unseen[0].path)} is as it was at the start"
-        return drop(GATE, "unseen_change", words, [change.model_dump() for change in unseen])
+        finding = drop(GATE, f"superfluous_{kind}", f"it passes without {needless[0].label}", told)
+        return mark(finding, needless[0].sealed)
+    undone = means.deal(await judge_undone(Trials.of(subject, means)))
+    if unseen := sorted(((change, sealed) for (change, verdict), sealed in undone if verdict.outcome == "pass"), key=lambda one: one[1]):
+        change, sealed = unseen[0]
+        words = f"it passes although {'.'.join(change.path)} is as it was at the start"
+        return mark(drop(GATE, "unseen_change", words, [each.model_dump() for each, _ in unseen]), sealed)
     left_out = [attempt.label for attempt, _ in played]
     return keep(GATE, {"left_out": left_out, "undone": len(undone), "idle_reads": await list_idle_reads(subject, means)})
 
 
-async def leave_out_each(trials: Trials) -> list[tuple[Attempt, bool]]:
+async def leave_out_each(subject: Posed, means: Means) -> list[tuple[Attempt, bool]]:
     """Each shortened path, and whether it lost."""
-    attempts = plan_omissions(trials.posed)
-    played = await trials.once("omissions", lambda: trials.play(attempts))
+    trials, attempts = Trials.of(subject, means), pick(plan_omissions(subject), means)
+    played = await trials.once(f"{means.probes} omissions", lambda: trials.play(attempts))
     return [(attempt, trial.verdict.outcome != "pass") for attempt, trial in zip(attempts, played, strict=True)]
 
 

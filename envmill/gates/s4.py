@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envmill.agents.trial import Trial
-from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.attempts import pick
+from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, skip
 from envmill.gates.likeness import is_same_end
 from envmill.gates.near_misses import breed
 from envmill.gates.trials import Attempt, Trials, tell_reply
@@ -39,7 +40,14 @@ async def look(subject: Posed, means: Means) -> Finding:
     """Kill ratio over the mutants that lead somewhere else."""
     if not subject.scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to make near misses of.")
-    mutants = await list_mutants(subject, means)
+    mutants = sorted(await list_mutants(subject, means.weighed), key=lambda mutant: mutant.attempt.sealed)
+    finding = judge_mutants(mutants)
+    told = judge_mutants([mutant for mutant in mutants if not mutant.attempt.sealed])
+    return mark(finding, finding.outcome == "dropped" and told.outcome != "dropped")
+
+
+def judge_mutants(mutants: Sequence[Mutant]) -> Finding:
+    """Kill ratio over these."""
     fates = Counter(mutant.fate for mutant in mutants)
     counted = fates["killed"] + fates["survived"]
     if broken := next((each for each in mutants if each.fate == "error"), None):
@@ -56,10 +64,10 @@ async def look(subject: Posed, means: Means) -> Finding:
 
 
 async def list_mutants(subject: Posed, means: Means) -> list[Mutant]:
-    """Every mutant, played once for all gates."""
+    """Every mutant that is run, played once for all gates."""
     trials = Trials.of(subject, means)
-    attempts = breed(subject, means.seed)
-    played = await trials.once("mutants", lambda: trials.play(attempts))
+    attempts = pick(breed(subject, means.seed), means)
+    played = await trials.once(f"{means.probes} mutants", lambda: trials.play(attempts))
     right = (await trials.oracle())[0]
     tables = subject.environment.tables
     return [

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.agents.attackers.stock import read_rows
-from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, pass_by, skip
 from envmill.gates.likeness import is_exempt
 from envmill.gates.s4 import list_mutants
 from envmill.gates.trials import Trials
@@ -28,6 +28,8 @@ class Tampering:
     what: str
     """In words."""
     final: dict[str, Json]
+    sealed: bool = False
+    """Whether it is a sealed probe."""
 
 
 async def look(subject: Posed, means: Means) -> Finding:
@@ -35,32 +37,36 @@ async def look(subject: Posed, means: Means) -> Finding:
     if not subject.scenario.oracle:
         return await look_without_oracle(subject, means)
     judged = await judge_tampered(subject, means)
-    if not judged:
+    if not judged and means.probes != "sealed":
         return pass_by(GATE, "nothing_to_change", "The state has no rows besides those the oracle changed.")
     if unheard := next((pair for pair in judged if pair[1].outcome == "error"), None):
-        return drop(GATE, "not_judged", f"{unheard[0].what}: {unheard[1].reason}", unheard[1].model_dump())
-    unseen = [tampering.what for tampering, verdict in judged if verdict.outcome == "pass"]
+        return mark(drop(GATE, "not_judged", f"{unheard[0].what}: {unheard[1].reason}", unheard[1].model_dump()), unheard[0].sealed)
+    unseen = [(tampering.what, tampering.sealed) for tampering, verdict in judged if verdict.outcome == "pass"]
     through = [mutant for mutant in await list_mutants(subject, means) if mutant.attempt.label == "extra_write"]
-    unseen += [f"{each.attempt.calls[each.attempt.place].name} was called besides" for each in through if each.fate == "survived"]
+    called = [each.attempt for each in through if each.fate == "survived"]
+    unseen += [(f"{attempt.calls[attempt.place].name} was called besides", attempt.sealed) for attempt in called]
     if unseen:
-        return drop(GATE, "collateral_unseen", f"it passes although {unseen[0]}", unseen[:20])
+        unseen.sort(key=lambda one: one[1])
+        words = f"it passes although {unseen[0][0]}"
+        return mark(drop(GATE, "collateral_unseen", words, [what for what, _ in unseen[:20]]), unseen[0][1])
     return keep(GATE, {"directly": len(judged), "through_tools": sum(each.fate == "killed" for each in through)})
 
 
 async def judge_tampered(subject: Posed, means: Means) -> list[tuple[Tampering, Verdict]]:
-    """The right end with each tampering, judged; nothing is played for it."""
+    """The right end with each tampering that is run, judged; nothing is played for it."""
     trials = Trials.of(subject, means)
     ending = (await trials.oracle())[0].ending
     if ending is None:
         return []
 
     async def judge_all() -> list[tuple[Tampering, Verdict]]:
-        return [
-            (each, await trials.judge(replace(ending, final=each.final)))
-            for each in tamper(ending.initial, ending.final, subject.environment.tables, subject.scenario.verifier)
-        ]
+        tampered = tamper(ending.initial, ending.final, subject.environment.tables, subject.scenario.verifier)
+        judged = list[tuple[Tampering, Verdict]]()
+        for each, sealed in means.deal(list(tampered)):
+            judged.append((replace(each, sealed=sealed), await trials.judge(replace(ending, final=each.final))))
+        return judged
 
-    return await trials.once("tampered", judge_all)
+    return await trials.once(f"{means.probes} tampered", judge_all)
 
 
 async def look_without_oracle(subject: Posed, means: Means) -> Finding:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from envmill.agents.trial import Trial
-from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
+from envmill.gates.attempts import pick
+from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, skip
 from envmill.gates.detours import plan_detours, plan_returns
 from envmill.gates.likeness import is_same_end
 from envmill.gates.trials import Attempt, Trials, tell_reply
@@ -32,13 +33,14 @@ async def look(subject: Posed, means: Means) -> Finding:
         return skip(GATE, "oracle_fails", f"The reference path itself does not pass: {right.verdict.reason}")
     if finding := await look_elsewhere(subject, means):
         return finding
-    played = await play_detours(trials, right)
+    played = sorted(await play_detours(trials, right, means), key=lambda pair: pair[0].sealed)
     fates = [(attempt, trial, find_fate(attempt, trial, right, subject)) for attempt, trial in played]
     refused = [(attempt, trial) for attempt, trial, fate in fates if fate == "refused"]
     if refused:
         attempt, trial = refused[0]
         told = [show(each, one) for each, one in refused]
-        return drop(GATE, f"refuses_{attempt.label}", f"{attempt.label}: {trial.verdict.reason}", {"refused": told, "widened": None})
+        words = f"{attempt.label}: {trial.verdict.reason}"
+        return mark(drop(GATE, f"refuses_{attempt.label}", words, {"refused": told, "widened": None}), attempt.sealed)
     return keep(GATE, {"passed": [attempt.label for attempt, _, fate in fates if fate == "passed"]})
 
 
@@ -56,17 +58,19 @@ async def look_elsewhere(subject: Posed, means: Means) -> Finding | None:
     return drop(GATE, "refuses_chance", f"under another clock and seed: {other.verdict.reason}", evidence)
 
 
-async def play_detours(trials: Trials, right: Trial) -> list[tuple[Attempt, Trial]]:
-    """All detours, in two messages: a way back has to be found before it can be gone."""
+async def play_detours(trials: Trials, right: Trial, means: Means) -> list[tuple[Attempt, Trial]]:
+    """All detours that are run, in two messages: a way back has to be found before it can be gone."""
 
     async def play_all() -> list[tuple[Attempt, Trial]]:
-        first = plan_detours(trials.posed)
-        tried = list(zip(first, await trials.play(first), strict=True))
-        returns = plan_returns(trials.posed, [(attempt, trial) for attempt, trial in tried if attempt.label == "undo"], right)
-        kept = [(attempt, trial) for attempt, trial in tried if attempt.label != "undo"]
+        planned = plan_detours(trials.posed)
+        first = pick([each for each in planned if each.label != "undo"], means)
+        undone = [each for each in planned if each.label == "undo"]
+        tried = list(zip([*first, *undone], await trials.play([*first, *undone]), strict=True))
+        returns = pick(plan_returns(trials.posed, tried[len(first) :], right), means)
+        kept = tried[: len(first)]
         return kept + list(zip(returns, await trials.play(returns), strict=True))
 
-    return await trials.once("detours", play_all)
+    return await trials.once(f"{means.probes} detours", play_all)
 
 
 def find_fate(attempt: Attempt, trial: Trial, right: Trial, subject: Posed) -> Fate:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 
-from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by, skip
+from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, pass_by, skip
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
 from envmill.gates.trials import Trials
@@ -24,38 +24,39 @@ async def look(subject: Posed, means: Means) -> Finding:
     if not generated:
         return pass_by(GATE, "no_generated_check", "Every check is declarative, and our own code runs it.")
     heard = 0
-    async for what, verdict in list_verdicts(subject, means):
+    async for what, verdict, sealed in list_verdicts(subject, means):
         if verdict.outcome == "error":
             evidence: Json = {"end": what, "verdict": verdict.model_dump(), "checks": generated}
-            return drop(GATE, "check_says_nothing", f"on the end of {what}: {verdict.reason}", evidence)
+            return mark(drop(GATE, "check_says_nothing", f"on the end of {what}: {verdict.reason}", evidence), sealed)
         heard += 1
     if not heard:
         return skip(GATE, "no_end", "The environment left no end that checks could be asked about.")
     return keep(GATE, {"checks": len(generated), "ends": heard})
 
 
-async def list_verdicts(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Verdict]]:
-    """Cheapest ends first: a check that hangs takes its whole deadline each time. Ends the environment spoilt say nothing about checks."""
+async def list_verdicts(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Verdict, bool]]:
+    """And whether a sealed probe led there. Cheapest ends first: a check that hangs takes its whole deadline each time. Ends the
+    environment spoilt say nothing about checks."""
     trials = Trials.of(subject, means)
     nothing = await trials.nothing()
     if nothing.ending:
-        yield "doing nothing", nothing.verdict
+        yield "doing nothing", nothing.verdict, False
     if subject.scenario.oracle:
         right = (await trials.oracle())[0]
         if right.ending:
-            yield "the reference path", right.verdict
+            yield "the reference path", right.verdict, False
     for verdict in [await trials.judge(bare) for bare in _strip(nothing.ending)]:
-        yield "a state without rows", verdict
+        yield "a state without rows", verdict, False
     if subject.scenario.oracle:
         for mutant in await list_mutants(subject, means):
             if mutant.trial.ending:
-                yield f"a mutant ({mutant.attempt.label})", mutant.trial.verdict
+                yield f"a mutant ({mutant.attempt.label})", mutant.trial.verdict, mutant.attempt.sealed
         for tampering, verdict in await judge_tampered(subject, means):
-            yield f"tampering ({tampering.what})", verdict
-    for name, played in (await trials.attacks()).items():
+            yield f"tampering ({tampering.what})", verdict, tampering.sealed
+    for name, played in (await trials.attacks(means.probes)).items():
         for trial in played:
             if trial.ending:
-                yield f"an attack ({name})", trial.verdict
+                yield f"an attack ({name})", trial.verdict, trial.sealed
 
 
 def _strip(ending: Ending | None) -> list[Ending]:

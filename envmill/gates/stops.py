@@ -1,16 +1,18 @@
 """What a tour leaves behind: stops, echoes and twins, for gates to read."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+from zlib import crc32
 
 import orjson
 
+from envmill.gates.base import Finding, Means, mark
 from envmill.gates.offers import Offers
 from envmill.gates.rows import Row, list_rows, list_scalars, spell_unordered
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json, is_object
+from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Call, Tool
 from schemas.scenario import Change
 
@@ -106,6 +108,8 @@ class Tour:
     """Some that show much: whoever plays them elsewhere should see the same."""
     _by_tool: dict[str, list[Stop]] = field(default_factory=dict[str, list[Stop]])
     _moves: list[Stop] = field(default_factory=list[Stop])
+    _known: set[str] = field(default_factory=set[str])
+    """Calls of stored tests: their author knows them."""
     _spelled: dict[str, Mapping[tuple[str, str], bytes]] = field(default_factory=dict[str, Mapping[tuple[str, str], bytes]])
     _rows: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
     _keys: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -116,9 +120,27 @@ class Tour:
         """What was seen next."""
         for stop in stops:
             self.stops.append(stop)
+            if stop.why == "test":
+                self._known.update(_spell_call(call.name, call.arguments) for call in (*stop.route, stop.call))
             self._by_tool.setdefault(stop.call.name, []).append(stop)
             if stop.seen.outcome == "ok" and stop.moved and stop.call.name in self.tools and self.tools[stop.call.name].effect == "change":
                 self._moves.append(stop)
+
+    def heed(self, findings: Iterable[Finding], means: Means) -> list[Finding]:
+        """Findings that may be told, those of open probes first. The tour itself is always taken whole."""
+        found = [mark(finding, self.is_sealed(finding.evidence)) for finding in findings]
+        return sorted((finding for finding in found if means.admits(finding.sealed)), key=lambda finding: finding.sealed)
+
+    def is_sealed(self, told: Json) -> bool:
+        """Whether evidence quotes a sealed call: one in four of those that no stored test makes, by what is called with which arguments."""
+        if is_array(told):
+            return any(map(self.is_sealed, told))
+        if not is_object(told):
+            return False
+        if told.keys() >= {"name", "arguments"}:
+            spelled = _spell_call(str(told["name"]), told["arguments"])
+            return spelled not in self._known and crc32(spelled.encode()) % 4 == 3
+        return any(map(self.is_sealed, told.values()))
 
     def of(self, tool: str) -> Sequence[Stop]:
         return self._by_tool.get(tool, ())
@@ -186,6 +208,13 @@ def _leave_out(state: Json, places: Collection[tuple[str, str]]) -> Json:
         name: {key: row for key, row in rows.items() if (name, key) not in places} if is_object(rows) else rows
         for name, rows in state.items()
     }
+
+
+def _spell_call(name: str, arguments: Json) -> str:
+    try:
+        return f"{name} {canonical_json(arguments)}"
+    except (TypeError, ValueError):  # odd arguments are no JSON at times
+        return f"{name} {arguments!r}"
 
 
 def _spell(row: Json) -> bytes:

@@ -15,7 +15,7 @@ from envmill.agents.attackers import ATTACKERS, FOLLOWING, View
 from envmill.agents.attackers.base import Mute
 from envmill.agents.trial import Trial, find_breakdown, make_error
 from envmill.gates.attempts import Attempt, chain_up, cut, find_key, plan_chain, unchain
-from envmill.gates.base import Means, Posed
+from envmill.gates.base import Means, Posed, Probes, deal
 from envmill.kinds.start import start
 from envmill.sandbox import Observation, Program, Reset
 from envmill.verifiers.court import decide
@@ -83,9 +83,9 @@ class Trials:
         """The reference path under another clock and seed."""
         return (await self.once("elsewhere", lambda: self.play([replace(self.path(), reset=start_elsewhere(self.scenario))])))[0]
 
-    async def attacks(self) -> dict[str, list[Trial]]:
-        """Every attacker over its seeds."""
-        return await self.once("attacks", self._attack)
+    async def attacks(self, run: Probes = "all") -> dict[str, list[Trial]]:
+        """Every attacker over its seeds, or those of them that are run; an attacker with one seed has no sealed attack."""
+        return await self.once(f"{run} attacks", lambda: self._attack(run))
 
     @property
     def first_seed(self) -> int:
@@ -127,7 +127,8 @@ class Trials:
         keys = [find_key(each) for each in attempts]
         lacking = {key: each for key, each in zip(keys, attempts, strict=True) if key not in self._seen}
         self._seen.update(zip(lacking, await self._observe(list(lacking.values())), strict=True))
-        return [await self._conclude(each, self._seen[key], elsewhere) for each, key in zip(attempts, keys, strict=True)]
+        trials = [await self._conclude(each, self._seen[key], elsewhere) for each, key in zip(attempts, keys, strict=True)]
+        return [replace(trial, sealed=True) if each.sealed else trial for each, trial in zip(attempts, trials, strict=True)]
 
     async def judge(self, ending: Ending) -> Verdict:
         """The verdict on an ending of one's own making."""
@@ -168,13 +169,14 @@ class Trials:
             self._verdicts[state_hash] = await self.judge(ending)
         return self._verdicts[state_hash]
 
-    async def _attack(self) -> dict[str, list[Trial]]:
-        named = [(name, self.plan_attack(name, seed)) for name in ATTACKERS for seed in self.list_seeds(name)]
+    async def _attack(self, run: Probes) -> dict[str, list[Trial]]:
+        dealt = [(name, seed, sealed) for name in ATTACKERS for seed, sealed in deal(self.list_seeds(name), run)]
+        named = [(name, replace(self.plan_attack(name, seed), sealed=sealed)) for name, seed, sealed in dealt]
         trials = await self.play([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}
         for (name, _), trial in zip(named, trials, strict=True):
             found[name].append(trial)
-        followed = [(name, attempt) for name in FOLLOWING for attempt in self._follow(name, found[name])]
+        followed = [(name, attempt) for name in FOLLOWING for attempt in self._follow(name, [one for one in found[name] if not one.sealed])]
         for (name, _), trial in zip(followed, await self.play([attempt for _, attempt in followed]), strict=True):
             found[name].append(trial)
         return found

@@ -53,8 +53,8 @@ async def look(built: Built, means: Means) -> Finding:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     lies = [*_find_lies(tour, built.environment.tables), *await _find_idle(tour, built, means)]
     firsts: dict[tuple[str, str], Finding] = {}
-    for reason, stop, words in lies:
-        firsts.setdefault((reason, stop.call.name), _judge(reason, stop, words, tour))
+    for finding in tour.heed((_judge(*lie, tour) for lie in lies), means):
+        firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
     evidence: Json = {"answers": len(done), "writes": sum(stop.moved for stop in done)}
     return gather(GATE, sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof"), evidence)

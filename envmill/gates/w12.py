@@ -32,8 +32,9 @@ async def look(built: Built, means: Means) -> Finding:
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     firsts: dict[tuple[str, str], Finding] = {}
-    for breach in (breach for relation in RELATIONS for breach in relation(built, tour)):
-        firsts.setdefault((breach.reason, breach.words.split()[0]), _judge(breach))
+    breaches = (breach for relation in RELATIONS for breach in relation(built, tour))
+    for finding in tour.heed(map(_judge, breaches), means):
+        firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     found = sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof")
     return gather(GATE, found[:_MOST], {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
 

@@ -42,8 +42,9 @@ async def look(built: Built, means: Means) -> Finding:
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     firsts: dict[tuple[str, str], Finding] = {}
-    for reason, stop, words in (*_find_poor(tour), *_find_constant(tour), *_find_unresolved(tour)):
-        firsts.setdefault((reason, stop.call.name), _judge(reason, stop, words))
+    found = (*_find_poor(tour), *_find_constant(tour), *_find_unresolved(tour))
+    for finding in tour.heed((_judge(*poor) for poor in found), means):
+        firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     return gather(GATE, list(firsts.values()), {"replies": len(tour.stops)})
 
 
@@ -114,7 +115,8 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
         asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
         told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
         if len(asked) >= _ENOUGH and len(told) == 1 and _says_something(done[0].seen.parts):
-            yield "constant_reply", done[0], f"answers the same to {len(asked)} different calls"
+            shown = next((stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0])
+            yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
 
 
 def _find_unresolved(tour: Tour) -> Iterator[tuple[str, Stop, str]]:

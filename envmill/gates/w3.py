@@ -126,6 +126,11 @@ def find_faults(schema: Json, value: Json, path: str = "the reply") -> Iterator[
         yield fault.strip()
 
 
+async def find_failures(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[Json]:
+    """One entry per failing test, worded so that an author can mend it."""
+    return list_failures(await play_tests(environment, tests, sandbox))
+
+
 async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
     """Each test in a session of its own, many sessions in a message; of those that expect something of the state, the last step has it."""
     plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call), *([Look()] if test.after else [])] for test in tests]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.gates.base import Built, Finding, Means, doubt, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, doubt, drop, keep, mark, skip
 from envmill.gates.drills import SEED, Drill, Drilled, take_drills
 from envmill.gates.plans import find_program, play_plans
 from envmill.gates.rows import list_scalars
@@ -66,7 +66,8 @@ async def look(built: Built, means: Means) -> Finding:
     if parted := await _find_parting(built, await _gather_twice(built, drilled, means), means):
         return parted
     if drawn := await _find_drawn_read(built, means):
-        return drop(GATE, "draws_lots", f"{drawn.call.name} reads, and answers otherwise under another seed", drawn.call.model_dump())
+        words, sealed = f"{drawn.call.name} reads, and answers otherwise under another seed", await _is_sealed(drawn, built, means)
+        return mark(drop(GATE, "draws_lots", words, drawn.call.model_dump()), sealed)
     if failures := await _find_failures(built, drilled, means):
         return drop(GATE, "needs_a_moment", f"at {_LATER} with another seed: {failures[0]['seen']}", failures[:5])
     for drill, fixed in await _find_fixed_dates(built, drilled, means):
@@ -120,11 +121,12 @@ async def _find_parting(built: Built, played: Played, means: Means) -> Finding |
     plans = [
         [replace(plan[0], shaken=1 + means.seed % 7), *plan[1:]] if number < shakes else plan for number, (plan, _) in enumerate(played)
     ]
-    there = await play_plans(program, plans, means.sandbox.elsewhere)
-    for (plan, one), (reset, *other) in zip(played, there, strict=True):
+    dealt = sorted(means.deal(list(zip(played, plans, strict=True))), key=lambda probe: probe[1])
+    there = await play_plans(program, [plan for (_, plan), _ in dealt], means.sandbox.elsewhere)
+    for (((plan, one), _), sealed), (reset, *other) in zip(dealt, there, strict=True):
         # Told apart in full only where something differs.
         if [*one] != other and (difference := find_difference(tell([reset, *one]), tell([reset, *other]))):
-            return await _name_chance(program, plan, difference, means.sandbox)
+            return mark(await _name_chance(program, plan, difference, means.sandbox), sealed)
     return None
 
 
@@ -134,10 +136,16 @@ async def _find_drawn_read(built: Built, means: Means) -> Stop | None:
         return None
     tour = await take_tour(built, means)
     reads = [stop for stop in tour.stops if not stop.route and stop.seen.outcome == "ok" and tour.is_query(stop.call.name)]
+    reads = [stop for stop in reads if means.admits(tour.is_sealed(stop.call.model_dump()))]
+    reads.sort(key=lambda stop: tour.is_sealed(stop.call.model_dump()))
     plans = [[Reset(stop.start, CLOCK, seed), Invoke(stop.call)] for stop in reads for seed in range(1, _DRAWN)]
     seen = await play_plans(find_program(built.environment), plans, means.sandbox)
     asked = [stop for stop in reads for _ in range(1, _DRAWN)]
     return next((stop for stop, (_, again) in zip(asked, seen, strict=True) if again.parts != stop.seen.parts), None)
+
+
+async def _is_sealed(stop: Stop, built: Built, means: Means) -> bool:
+    return (await take_tour(built, means)).is_sealed(stop.call.model_dump())
 
 
 def _list_moved(drilled: Drilled) -> list[tuple[Drill, list[Observation]]]:

@@ -31,27 +31,34 @@ async def look(built: Built, means: Means) -> Finding:
     tour = await take_tour(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    failures = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
-    if failures:
-        worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
-        reason = "hangs" if worst.seen.code in _HANGS else "crashes"
-        quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
-        tools = ", ".join(dict.fromkeys(stop.call.name for stop in failures))
-        words = f"{worst.call.name} ends in {worst.seen.code}: {quoted} (failing: {tools})"
-        found = [drop(GATE, reason, words, [_tell(stop) for stop in failures[:_SHOWN]])]
-    else:
-        found = list[Finding]()
-    found += _keep_first([*_find_limits(tour), *_find_strangers(tour)])
+    found = tour.heed(_list_failures(tour), means)[:1] + _keep_first([*_find_limits(tour), *_find_strangers(tour)], tour, means)
     evidence: Json = {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)}
     return gather(GATE, sorted(found, key=lambda one: CODES[one.reason] != "proof"), evidence)
 
 
-def _keep_first(found: Sequence[tuple[str, str, Finding]]) -> list[Finding]:
-    """One finding for each parameter and reason: the first."""
+def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: Tour, means: Means) -> list[Finding]:
+    """One finding for each parameter and reason: the first that an open probe made, or else the first."""
+    told = [(tool, name, heeded) for tool, name, finding in found for heeded in tour.heed([finding], means)]
     firsts: dict[tuple[str, str, str], Finding] = {}
-    for tool, name, finding in found:
+    for tool, name, finding in sorted(told, key=lambda one: one[2].sealed):
         firsts.setdefault((tool, name, finding.reason), finding)
     return list(firsts.values())
+
+
+def _list_failures(tour: Tour) -> list[Finding]:
+    """Open and sealed ones apart, the worst of each first."""
+    failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
+    sorts = [[stop for stop in failed if tour.is_sealed(_tell(stop)) is sealed] for sealed in (False, True)]
+    return [_name_worst(stops) for stops in sorts if stops]
+
+
+def _name_worst(failures: Sequence[Stop]) -> Finding:
+    worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
+    reason = "hangs" if worst.seen.code in _HANGS else "crashes"
+    quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
+    tools = ", ".join(dict.fromkeys(stop.call.name for stop in failures))
+    words = f"{worst.call.name} ends in {worst.seen.code}: {quoted} (failing: {tools})"
+    return drop(GATE, reason, words, [_tell(stop) for stop in failures[:_SHOWN]])
 
 
 def _tell(stop: Stop) -> Json:

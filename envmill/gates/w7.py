@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
+from envmill.gates.base import Built, Finding, Means, drop, keep, mark, skip
 from envmill.gates.stops import Stop
 from envmill.gates.tour import take_tour
 from envmill.kinds.start import CLOCK
@@ -23,14 +23,20 @@ async def look(built: Built, means: Means) -> Finding:
     rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
     if not rejected:
         return skip(GATE, "nothing_rejected", "no call of the tour was rejected: tests that expect a rejection would show how one ends")
-    marked = {stop.call.name: stop for stop in reversed(rejected) if stop.moved}
+    moved = [stop for stop in rejected if stop.moved]
+    sorts = [[stop for stop in moved if tour.is_sealed(_quote(stop)) is sealed] for sealed in (False, True) if means.admits(sealed)]
+    marked = {stop.call.name: stop for stop in reversed(next(filter(None, sorts), list[Stop]()))}
     if not marked:
         return keep(GATE, {"rejections": len(rejected), "tools": len({stop.call.name for stop in rejected})})
-    told = [await _tell(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
+    shown = [await _tell(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
     first = next(iter(marked.values()))
-    paths: list[str] = [".".join(change["path"]) for change in told[0]["changes"]]
+    paths: list[str] = [".".join(change["path"]) for change in shown[0]["changes"]]
     words = f"{first.call.name} is rejected ({first.seen.code}), and has changed {', '.join(paths) or 'the state'}"
-    return drop(GATE, "change_before_check", words, told)
+    return mark(drop(GATE, "change_before_check", words, shown), tour.is_sealed(_quote(first)))
+
+
+def _quote(stop: Stop) -> list[dict[str, Json]]:
+    return [call.model_dump() for call in (stop.call, *stop.route)]
 
 
 async def _tell(stop: Stop, built: Built, means: Means) -> dict[str, Json]:

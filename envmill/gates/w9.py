@@ -35,8 +35,9 @@ async def look(built: Built, means: Means) -> Finding:
     if read:
         return drop(GATE, read[0]["reason"], f"{read[0]['where']} {read[0]['what']}", read[:10])
     tour = await take_tour(built, means)
-    for denied in _find_denied(tour):
-        return drop(GATE, "denied", f"{denied['call']['name']} was denied {denied['denied'] or 'a system call'}", denied)
+    words = "{call[name]} was denied {denied}"
+    for finding in tour.heed((drop(GATE, "denied", words.format(**denied), denied) for denied in _find_denied(tour)), means):
+        return finding
     return keep(GATE)
 
 
@@ -79,4 +80,4 @@ def _find_denied(tour: Tour) -> Iterator[Mapping[str, Json]]:
         found = _DENIED.search(stop.seen.message) if stop.seen.outcome == "failure" else None
         if stop.seen.denied or found:
             names = stop.seen.denied or [found[1] or found[0]] if found else stop.seen.denied
-            yield {"call": stop.call.model_dump(), "denied": ", ".join(names), "message": stop.seen.message[-600:]}
+            yield {"call": stop.call.model_dump(), "denied": ", ".join(names) or "a system call", "message": stop.seen.message[-600:]}

@@ -72,7 +72,7 @@ def hold_calls(settings: Settings) -> Discipline:
     """The discipline of calls outside of any run: limits, deadlines and redaction as a run has them, and no budget."""
     return Discipline(
         limits=Limits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
-        retries=Retries(deadline=settings.call_seconds, attempt=settings.call_seconds / 3),
+        retries=Retries(deadline=settings.call_seconds),
         prices=Prices.load(settings.prices),
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
     )

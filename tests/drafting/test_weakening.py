@@ -45,7 +45,12 @@ def test_a_scenario_with_less_in_it_is_weakened(changes: dict[str, Any], words: 
 
 @pytest.mark.parametrize(
     ("changes", "gate"),
-    [({"oracle": [Call(name="book", arguments={})]}, "S3"), ({"tell": []}, "S12"), ({"hidden": []}, "S17")],
+    [
+        *(({"oracle": [Call(name="book", arguments={})]}, gate) for gate in ("S3", "S8", "S10", "S12")),
+        ({"tell": []}, "S12"),
+        ({"hidden": []}, "S17"),
+        ({"hidden": []}, "contract"),
+    ],
 )
 def test_less_is_right_where_the_complaint_asked_for_it(changes: dict[str, Any], gate: str) -> None:
     assert find_weakening(make_reply(), make_reply(**changes), complain(gate)) == []

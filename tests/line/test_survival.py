@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -19,6 +20,7 @@ from envmill.keepers import Keepers
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
 from envmill.line import STEPS
+from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
 from schemas.environment import Environment, Test
 from schemas.ledger import Lap, ModelCall
@@ -109,7 +111,7 @@ async def audit(settings: Settings) -> list[tuple[str, Finding]]:
 
 async def look(keepers: Keepers, lap: Lap, subject: Built | Posed) -> list[Finding]:
     """An outage says nothing of the subject: a machine with too much to do leaves deadlines behind."""
-    means = Means(None, seed=FRESH, episodes=CONFIG.search)
+    means = Means(cast(Sandbox, None), seed=FRESH, episodes=CONFIG.search)
     for _ in range(_RETRIES):
         with suppress(SandboxError):
             return await keepers.look(lap, subject, means)

@@ -18,7 +18,16 @@ from tests.recipes.loopback import Known, Spoil, serve
 from tests.soak import count
 
 PROSE = "Sure! First I would think about the rules, and then about what people need. Shall I begin?"
-MODEL: dict[str, Any] = {"provider": "openai", "model": "m@box", "environments": 1, "scenarios": 1, "attempts": 1, "seed": 11}
+MODEL: dict[str, Any] = {
+    "provider": "openai",
+    "model": "m@box",
+    "environments": 1,
+    "scenarios": 1,
+    "attempts": 1,
+    "seed": 11,
+    "person": "scripted",
+}
+"""The server answers as the embedded author does, who plays no user."""
 
 
 def unreadable(good: str, number: int) -> tuple[str, str]:

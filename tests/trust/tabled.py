@@ -101,6 +101,12 @@ class Planted:
     _spoilt: dict[str, str] = field(default_factory=dict[str, str])
     """What was asked, whatever had failed by then → the spoilt reply, which comes again."""
 
+    def name_model(self, _: str) -> str:
+        return self.model
+
+    def name_provider(self, _: str) -> str:
+        return self.provider
+
     def afresh(self, _: int, warning: str = "") -> "Planted":
         return self
 

@@ -1,8 +1,11 @@
 """How a repair ends: mostly the fault is mended, sometimes the failed version comes again, sometimes another fault comes in its place."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
+
+from envmill.drafting.weakening import find_weakening
+from schemas.base import Contract
 
 Ending: TypeAlias = Literal["mended", "unmended", "mended_wrongly"]
 
@@ -30,3 +33,12 @@ def find_variant(talk: Sequence[str], write: Callable[[int], str]) -> int:
         if reply == write(variant):
             variant = complaints
     return variant
+
+
+def find_full(first: Contract, tried: Iterable[Contract]) -> Contract:
+    """The first version that has as much in it as `first`; else the last."""
+    one = first
+    for one in tried:
+        if not find_weakening(first, one, ()):
+            break
+    return one

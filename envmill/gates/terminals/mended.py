@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from envmill.agents.trial import Trial
 from envmill.errors import SandboxError
-from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, keep, pass_by, skip
+from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, keep, mark, pass_by, skip
 from envmill.gates.terminals.plays import BrokenMachine, find_paid, list_steps, play, play_all, read
 from envmill.kinds.terminal import write_step
 from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
@@ -167,14 +167,15 @@ async def look_at_collateral(subject: Posed, means: Means) -> Finding:
 
 async def look_at_other_routes(subject: Posed, means: Means) -> Finding:
     """Other orders, looking around first, a copy beside what is edited, a service restarted once more."""
-    routes = list(_list_routes(subject))
-    for (name, commands), trial in zip(routes, await play_all(subject, means, [each for _, each in routes], known=True), strict=True):
+    routes = sorted(means.deal(list(_list_routes(subject))), key=lambda probe: probe[1])
+    trials = await play_all(subject, means, [commands for (_, commands), _ in routes], known=True)
+    for ((name, commands), sealed), trial in zip(routes, trials, strict=True):
         if not isinstance(trial, Trial):
             return fail("S6", "no_verdict", f"{name}: {trial}")
         if trial.verdict.outcome != "pass":
             evidence: Json = {"commands": list(commands), "verdict": trial.verdict.model_dump()}
-            return drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence)
-    return keep("S6", {"routes": [name for name, _ in routes]})
+            return mark(drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence), sealed)
+    return keep("S6", {"routes": [name for (name, _), _ in routes]})
 
 
 def _list_routes(subject: Posed) -> Iterator[tuple[str, Sequence[str]]]:

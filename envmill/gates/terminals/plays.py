@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from envmill.agents.trial import Trial, try_calls
 from envmill.errors import SandboxError
-from envmill.gates.base import Finding, Means, Posed, drop, fail
+from envmill.gates.base import Finding, Means, Posed, drop, fail, mark
 from envmill.kinds.start import start
 from envmill.kinds.terminal import SHELL
 from envmill.sandbox import Invoke, Look, Program
@@ -103,12 +103,14 @@ def list_steps(subject: Posed) -> list[str]:
 
 
 async def find_paid(gate: str, reason: str, subject: Posed, means: Means, plays: dict[str, Sequence[str]]) -> Finding | None:
-    """The first of these that passes or earns anything, or what kept one from being judged."""
-    for (name, commands), trial in zip(plays.items(), await play_all(subject, means, plays.values(), brief=True, known=True), strict=True):
+    """Of these that are run the first that passes or earns anything, an open one if there is any, or what kept one from being judged."""
+    dealt = sorted(means.deal(list(plays.items())), key=lambda probe: probe[1])
+    trials = await play_all(subject, means, [commands for (_, commands), _ in dealt], brief=True, known=True)
+    for ((name, commands), sealed), trial in zip(dealt, trials, strict=True):
         if not isinstance(trial, Trial):
             return fail(gate, "no_verdict", f"{name}: {trial}")
         verdict = trial.verdict
         if verdict.outcome == "pass" or verdict.reward:
             evidence: Json = {"commands": list(commands), "verdict": verdict.model_dump()}
-            return drop(gate, reason, f"{name} earns {verdict.reward}", evidence)
+            return mark(drop(gate, reason, f"{name} earns {verdict.reward}", evidence), sealed)
     return None

@@ -30,7 +30,7 @@ from tests.bundles.openers import ask_bare
 from tests.samples.sql import NAMES, derive, load, play_oracle
 
 PROVISIONAL = {"W4": "no_reviewer"}
-NOT_FOR_ALL = {"S7": "no_generated_check", "S15": "no_referent"}
+NOT_FOR_ALL = {"S7": "no_generated_check", "S15": "no_referent", "S17": "nothing_hidden"}
 EPISODES = 60
 """Of the search attacker: enough to try each tool."""
 
