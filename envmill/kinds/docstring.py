@@ -2,6 +2,9 @@
 
 import re
 
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_ALIKE, _STEM = 0.15, 4
+"""Share of new words from which a sentence adds something; letters of a word that are compared."""
 _SECTION = re.compile(r"(Args|Arguments|Parameters):\s*$")
 _ENTRY = re.compile(r"(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 
@@ -20,15 +23,16 @@ def read_description(docstring: str) -> str:
 
 
 def join_descriptions(planned: str, written: str) -> str:
-    """What was planned and what the docstring says, each once: what the plan promised is kept whatever the docstring says."""
+    """What was planned, and what the docstring adds to it sentence by sentence: a sentence whose words the plan has says nothing new."""
     plan, said = (" ".join(text.split()) for text in (planned, written))
-    if _simplify(plan) in _simplify(said):
-        return said
-    return plan if _simplify(said) in _simplify(plan) else f"{plan} {said}"
+    known = _find_words(plan)
+    new = [sentence for sentence in _SENTENCE.split(said) if len(_find_words(sentence) - known) > _ALIKE * len(_find_words(sentence))]
+    return " ".join([plan, *new]) if plan else said
 
 
-def _simplify(text: str) -> str:
-    return text.casefold().rstrip(".")
+def _find_words(text: str) -> set[str]:
+    """Words without their endings: `find jobs` and `finds a job` are alike."""
+    return {word[:_STEM] for word in re.findall(r"[^\W_]+", text.casefold()) if len(word) > 2}
 
 
 def described_parameters(docstring: str) -> dict[str, str]:

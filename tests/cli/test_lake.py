@@ -43,7 +43,7 @@ def lines(home: Home, *arguments: str) -> list[list[str]]:
 def test_tables_are_counted(full: Home) -> None:
     told = {row[0]: row[1:] for row in lines(full, "tables")}
     assert list(told) == ["table", *TABLES]
-    assert told["rollouts"][:3] == ["15", "1", "2"]
+    assert told["rollouts"][:3] == ["19", "1", "2"]
     assert told["seeds"][:4] == ["0", "0", "0", "0"]
     assert int(told["attrition"][3]) == sum(path.stat().st_size for path in (Path(full.settings.lake) / "attrition").rglob("*.parquet"))
 
@@ -76,7 +76,7 @@ def test_funnel_and_failures_take_the_run_that_is_meant(full: Home) -> None:
 
 def test_cost_tells_steps_and_kept_items(full: Home) -> None:
     told = invoke(full, "cost", FIRST).stdout
-    assert "\nenvscaler\tenvironments-generate\t2\t0\t0\t0\t160\t0\t40\t0\t0.2\t0.04\t0\n" in told
+    assert "\nenvscaler\tenvironments-generate\t2\t0\t0\t0\t160\t0\t40\t0\t0.2\t0.04\t0\t0\t0\t0.0\n" in told
     assert "\nauthor\toffline\tauthor\t\t2\t" in told
     assert "\nblueprint\t2\t" in told
     assert re.search(r"environment\tenvscaler\ttool_lending\t1\t400\t0.08\t0\t", told)
@@ -93,7 +93,8 @@ def test_show_tells_a_record_from_its_origin_to_its_fate(full: Home) -> None:
     played = invoke(full, "show", EASY.id).stdout
     assert "# Where it came from" not in played  # its draft was never written here
     assert "careless\tprobe\t4\t4\t0" in played
-    assert re.search(r"^rollouts \(6\): rol_", played, re.MULTILINE)
+    assert "skilled@0.7\tprobe\t4" in played
+    assert re.search(r"^rollouts \(10\): rol_", played, re.MULTILINE)
 
 
 def test_show_knows_a_record_of_every_table(home: Home) -> None:
@@ -119,7 +120,7 @@ def test_show_as_json_is_the_record(full: Home) -> None:
 
 def test_compact_tells_what_it_did(full: Home) -> None:
     first, second = lines(full, "compact", FIRST)[1], lines(full, "compact")[1:]
-    assert (first[0], int(first[1]) > int(first[2]) > 0, int(first[4])) == (FIRST, True, 11)
+    assert (first[0], int(first[1]) > int(first[2]) > 0, int(first[4])) == (FIRST, True, 16)
     assert [row[0] for row in second] == [FIRST, "nightly-2"]
     assert second[0][1:] == ["0", "0", "0", "0"]
 

@@ -84,7 +84,7 @@ def test_what_the_plan_says_of_a_tool_survives_its_docstring(blueprint: Blueprin
     environment = assemble_environment(blueprint, ProgramReply(source=source, class_name="Shed"), cast(Account, Nobody()))
     find, lend = environment.tools
     assert find.description == "Find tools by a part of the name."
-    assert lend.description == f"{PLAN} Lend one. A tool that is out is refused. Returns: The loan."
+    assert lend.description == f"{PLAN} Lend one. A tool that is out is refused."
     assert lend.parameters["properties"]["tool_id"]["description"] == "Id of the tool."
 
 
@@ -92,6 +92,11 @@ def test_each_sentence_is_told_once() -> None:
     assert join_descriptions("Lends a tool.", "Lends a tool. Refuses what is out.") == "Lends a tool. Refuses what is out."
     assert join_descriptions("Lends a  tool. Marks it.", "lends a tool.") == "Lends a tool. Marks it."
     assert join_descriptions("Lends.", "Gives.") == "Lends. Gives."
+    assert (
+        join_descriptions("Find jobs by job_number or status.", "Finds a job by job number or status.")
+        == "Find jobs by job_number or status."
+    )
+    assert "exact" in join_descriptions("Find a vessel by its number.", "Find a vessel by its exact number."), "one new word is news"
 
 
 def test_a_docstring_is_read_whole_but_for_its_parameters() -> None:
