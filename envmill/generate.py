@@ -28,7 +28,7 @@ from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
-from envmill.rehearsing import UNASKED, Guard, Rehearsal, rehearse
+from envmill.rehearsing import UNASKED, Guard, Rehearsal, doubt_request, rehearse
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
@@ -144,7 +144,7 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
     polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
     turns = count()
 
-    async def write(_: _Pose | None, repair: Repair, asking: Account) -> _Pose:
+    async def write(before: _Pose | None, repair: Repair, asking: Account) -> _Pose:
         nonlocal held
         if place.environment.kind == "terminal":
             return await _break_machine(place, mill, account, next(turns))
@@ -161,7 +161,9 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
             return posed
         if weakened or posed.draft is None:
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
-        return await _rehearse(posed, place, mill, account)
+        rehearsed = await _rehearse(posed, place, mill, account)
+        vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
+        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer))
 
     versions = await strive(write, account, lambda: held.tell())
     builds, best = tell_trouble(place.id, versions), _pick_best(versions)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from envmill.drafting.complaint import Complaint, list_once
 from envmill.drafting.repair import Repair
 from envmill.drafting.weakening import REASON as WEAKENED
-from envmill.drafting.weakening import find_weakening
+from envmill.drafting.weakening import find_vagueness, find_weakening
 from envmill.gates.base import Built, Finding, Means, Posed, keep
 from envmill.gates.suspicions import asks_judge, rule_on_suspicions
 from envmill.mill import Mill
@@ -18,10 +18,12 @@ from envmill.passing import look_somewhere, name_content
 from schemas.base import Contract, is_object
 from schemas.environment import Fault
 from schemas.ledger import Evidence, GateOutcome, Lap
+from schemas.prompts import ScenarioReply
 
 LOOP = "loop"
 """Under which the ledger has what the loop found of the version that went on."""
 
+VAGUER = "vaguer"
 _AS_MUCH = "A repair keeps what was not complained about: mend the fault, and leave in what the version before had."
 
 _TESTS: frozenset[tuple[str, str]] = frozenset((("W8", "write_not_seen"), ("W8", "not_exercised")))
@@ -92,6 +94,14 @@ class Guard:
             self._first = version
         less = find_weakening(self._first, version, self._complaints)
         return tuple(Complaint(LOOP, WEAKENED, words, contract=_AS_MUCH) for words in less)
+
+
+def doubt_request(before: ScenarioReply | None, after: ScenarioReply, repair: Repair) -> tuple[Complaint, ...]:
+    """Complaints about a request that became vaguer, which is read from text: they ask for another version and drop none. S9 asks for
+    less in the words."""
+    if before is None or not repair.complaints or any(complaint.source == "S9" for complaint in repair.complaints):
+        return ()
+    return tuple(Complaint(LOOP, VAGUER, words, contract=_AS_MUCH) for words in find_vagueness(before, after))
 
 
 def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]]:

@@ -14,10 +14,10 @@ from envmill.generate import generate_draft
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.mill import Tested as Candidate
 from envmill.passing import look, name_content
-from envmill.rehearsing import LOOP, Guard
+from envmill.rehearsing import LOOP, Guard, doubt_request
 from envmill.sandbox import Sandbox
 from envmill.verify import verify_environment
-from schemas.environment import Build, Environment, Test
+from schemas.environment import Build, Call, Environment, Test
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft
@@ -213,3 +213,16 @@ async def test_a_loop_that_cannot_be_repeated_is_an_error(sandbox: Sandbox, monk
     tested = Candidate(house, tuple(make_tests(house)), held={"W12": "kept"})
     verified = await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
     assert (verified.findings[-1].gate, verified.findings[-1].outcome, verified.findings[-1].reason) == (LOOP, "error", "not_repeated")
+
+
+def test_a_vaguer_request_is_sent_back_and_drops_nothing() -> None:
+    right = ScenarioReply.model_validate(ANSWER)
+    before, after = (right.model_copy(update={"request": words}) for words in ("How many tools has Ada Moor?", "How many tools has she?"))
+    path = [Call(name="get_member", arguments={"member_id": "Ada Moor"})]
+    asked = Repair((Complaint("S8", "underivable_argument", "It cannot be known."),))
+    (told,) = doubt_request(before, after.model_copy(update={"oracle": path}), asked)
+    assert (told.source, told.code) == (LOOP, "vaguer")
+    assert "Ada Moor" in told.words
+    leak = Repair((Complaint("S9", "unseen_id", "It tells an id."),))
+    assert doubt_request(before, after.model_copy(update={"oracle": path}), leak) == ()
+    assert doubt_request(None, after, asked) == ()

@@ -46,7 +46,8 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("validity", "end_state", "function_match"), ("none_left",)),
 }
 
-STAGES: Mapping[str, Mapping[str, ReasonClass]] = {name: dict.fromkeys(codes, "proof") for name, codes in _PROOFS.items()}
+STAGES: dict[str, dict[str, ReasonClass]] = {name: dict.fromkeys(codes, "proof") for name, codes in _PROOFS.items()}
+STAGES["loop"]["vaguer"] = "suspicion"
 """Gate of a filter, or name of a stage's own finding → class of each reason code."""
 
 CODES: Mapping[str, Mapping[str, ReasonClass]] = {**{name: gate.codes for name, gate in GATES.items()}, **STAGES}
