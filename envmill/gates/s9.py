@@ -19,7 +19,9 @@ GATE = "S9"
 CODES: Mapping[str, ReasonClass] = {
     "expected_value": "proof",
     "tool_name": "suspicion",
-    "hidden_id": "suspicion",
+    # The state's own key, letter for letter, in the form that only programs write: nothing is read.
+    "hidden_id": "proof",
+    "id_like": "suspicion",
     "state_key": "suspicion",
     "answer": "suspicion",
 }
@@ -28,9 +30,11 @@ _GENERATED = re.compile(
     r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{12,}"
 )
 """Ids that programs make up. What stands on a card or a receipt (`M-1042`, `T217`) people know."""
+_MACHINE_MADE = re.compile(r"[a-z][a-z0-9_]*_(?=[0-9a-f]*\d)[0-9a-f]{8}")
+"""Ids as a session makes them: `loan_3f9c1a2b`."""
 _QUESTIONS = {
     "tool_name": "Does the user's text use {value!r} as the name of a program's function, rather than as a word of everyday language?",
-    "hidden_id": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, and no number or code on paper?",
+    "id_like": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, and no number or code on paper?",
     "state_key": "Is {value!r}, as it stands in the user's text, a name of a field in a program, rather than a word that people use?",
     "answer": "Does the request itself already tell the answer ({value}) that the agent is asked to find out?",
 }
@@ -58,7 +62,7 @@ def list_leaks(subject: Posed) -> Iterator[tuple[str, str]]:
             yield "tool_name", tool.name
     for key in Stock.of(scenario.initial_state).list_keys():
         if (_GENERATED.fullmatch(key) or "_" in key) and is_said(key, said):
-            yield "hidden_id", key
+            yield "hidden_id" if _MACHINE_MADE.fullmatch(key) else "id_like", key
     for name in sorted(set(list_names(scenario.initial_state))):
         if "_" in name and is_said(name, said):
             yield "state_key", name
