@@ -61,8 +61,11 @@ def list_leaks(subject: Posed) -> Iterator[tuple[str, str]]:
         if _names_tool(tool.name, said):
             yield "tool_name", tool.name
     for key in Stock.of(scenario.initial_state).list_keys():
-        if (_GENERATED.fullmatch(key) or "_" in key) and is_said(key, said):
-            yield "hidden_id" if _MACHINE_MADE.fullmatch(key) else "id_like", key
+        if _MACHINE_MADE.fullmatch(key):
+            # The letters and digits behind the name are as unknown to people as the whole.
+            yield from (("hidden_id", part) for part in (key, key[-8:]) if is_said(part, said))
+        elif (_GENERATED.fullmatch(key) or "_" in key) and is_said(key, said):
+            yield "id_like", key
     for name in sorted(set(list_names(scenario.initial_state))):
         if "_" in name and is_said(name, said):
             yield "state_key", name

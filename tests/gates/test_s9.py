@@ -18,6 +18,7 @@ PAPER = {**STATE, "members": {**STATE["members"], "mem_7": {**STATE["members"]["
 CASES = {
     "names a tool": Case(ask(f"{REQUEST} You can use book_seats for this."), "tool_name"),
     "names a hidden id": Case(ask(f"{REQUEST} (ID: mem_4c5dd81f)", initial_state=HIDDEN), "hidden_id"),
+    "names the end of a hidden id": Case(ask(f"{REQUEST} (4c5dd81f)", initial_state=HIDDEN), "hidden_id"),
     "names a key that may stand on paper": Case(ask(f"{REQUEST} Her number is mem_7.", initial_state=PAPER), "id_like"),
     "names a field": Case(ask(f"{REQUEST} Check the member_id."), "state_key"),
     "a fact bears the name of a field": Case(pose(user=UserContract(opening=REQUEST, facts={"class_id": "the wheel class"})), "state_key"),

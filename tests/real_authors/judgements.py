@@ -1,7 +1,8 @@
 """Recorded judgements: what two readers, who saw only the question and the item, answered about each suspicion.
 
 `judgements.json` is a list of `{"item", "question", "readings": [{"answer", "quotes", "reason"}, …]}`: the first reading answers no when in
-doubt, the second yes. `python -m tests.real_authors` prints the questions that nobody has read yet.
+doubt, the second yes.
+A question that nobody has read is an error that quotes it.
 """
 
 from typing import Any

@@ -1,12 +1,13 @@
 """The recorded replies on their way through generate, build and the gates: what comes of each item."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from envmill.build import build_environment, build_scenario
-from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Means, Posed
+from envmill.gates.suspicions import LEAST_CASES, PROMPT
 from envmill.generate import generate_blueprint, generate_draft
 from envmill.mill import Mill, Place, Placed, Result, Subject, Tested
 from envmill.passing import settle
@@ -16,6 +17,7 @@ from envmill.verify import verify_environment, verify_scenario
 from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
+from schemas.suspicion import JudgeCalibration
 from tests.real_authors.author import Author, Desk, NotRecorded
 from tests.real_authors.corpus import Item
 
@@ -37,9 +39,20 @@ class Made:
     """Part → why it went no further: `environment` or a scenario's number."""
 
 
-def make_mill(item: Item, sandbox: Sandbox) -> Mill:
+def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> Mill:
+    """Without a judge, or with the recorded readers as the judge of suspicions."""
     recipe = RECIPES[item.recipe]([(item.seed.brief.theme, item.seed.brief.text)])
-    return Mill("r", RunConfig(seed=SEED, search=EPISODES), cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep")
+    mill = Mill("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    return replace(mill, calibrations=tuple(list_calibrations())) if judged else mill
+
+
+def list_calibrations() -> Iterator[JudgeCalibration]:
+    """The recorded readers are taken as calibrated for every code. That is an assumption of the replay: nobody measured them."""
+    for name, gate in GATES.items():
+        for code in (code for code, kind in gate.codes.items() if kind == "suspicion"):
+            read = {"planted": LEAST_CASES, "caught": LEAST_CASES, "honest": LEAST_CASES, "kept": LEAST_CASES}
+            yield JudgeCalibration(gate=name, reason=code, model="recorded", prompt_hash=PROMPT.hash, **read)
 
 
 async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None) -> Made:
@@ -119,7 +132,7 @@ async def verify(made: Made, sandbox: Sandbox) -> dict[str, Sequence[Finding]]:
     """Part → findings of the stage itself, with the recorded judgements behind the account."""
     if made.environment is None:
         return {}
-    desk, mill, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox), made.environment
+    desk, mill, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox, judged=True), made.environment
     tested = Subject(environment.id, "", "", Tested(environment, made.tests))
     found: dict[str, Sequence[Finding]] = {"environment": (await verify_environment(tested, mill, desk.account(environment.id))).findings}
     siblings = tuple(made.scenarios.values())
