@@ -138,11 +138,10 @@ def _repair(prompt: str, case: Case[Any], inputs: Json, sample: int, talk: Seque
     ending = end_repair(dice)
     if ending == "mended":
         return None
-    return (
-        Fault("unmended", before, spell_reply(case.reply))
-        if ending == "unmended"
-        else pick_fault(prompt, case, dice, without=frozenset(ANYWHERE))
-    )
+    fault = pick_fault(prompt, case, dice, without=frozenset(ANYWHERE)) if ending == "mended_wrongly" else None
+    # Another fault drawn may be the one that was there.
+    same = ending == "unmended" or (fault is not None and fault.text == before)
+    return Fault("unmended", before, spell_reply(case.reply)) if same else fault
 
 
 def _answer_theme(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
