@@ -60,7 +60,7 @@ def test_for_people_each_gate_is_a_line(home: Home, shed: Path) -> None:
 
 
 def test_a_dropped_environment_ends_with_one_and_says_where(home: Home, tmp_path: Path) -> None:
-    tools = [tool.model_copy(update={"description": "Lends."}) for tool in make_environment().tools]
+    tools = [tool.model_copy(update={"description": ""}) for tool in make_environment().tools]
     write_folder(tmp_path / "vague", Folder(make_environment(tools=tools), (), (), {"stocked": STATE}))
     result = invoke(home, "audit", str(tmp_path / "vague"), "--json")
     assert result.exit_code == 1
