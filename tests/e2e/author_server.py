@@ -26,7 +26,7 @@ class Ask:
     subject: str
     sample: int
     inputs: str
-    """Hash of the inputs."""
+    """Hash of the inputs and of the conversation so far: a repair is another question."""
 
     @property
     def item(self) -> tuple[str, str, int]:
@@ -65,7 +65,7 @@ class AuthorServer:
 
     def reply(self, question: dict[str, Any], subject: str) -> str | None:
         """None is an outage."""
-        inputs = hashlib.blake2b(json.dumps(question["inputs"], sort_keys=True).encode()).hexdigest()
+        inputs = hashlib.blake2b(json.dumps([question["inputs"], question["talk"]], sort_keys=True).encode()).hexdigest()
         ask = Ask(question["prompt"], subject, question["sample"], inputs)
         with self._lock:
             self.asked.append(ask)
