@@ -57,6 +57,12 @@ class Script:
     model: str = "m"
     last_asked: None = None
 
+    def name_model(self, _: str) -> str:
+        return self.model
+
+    def name_provider(self, _: str) -> str:
+        return self.provider
+
     async def pose(self, *_: Any) -> ScenarioReply:
         return self.reply
 
