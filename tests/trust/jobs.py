@@ -14,9 +14,12 @@ from envmill.author.truth import find_truth
 from envmill.errors import EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
 from envmill.gates.base import Built, Finding, Gate, Means, Posed
+from envmill.gates.calibrations import read_calibrations
 from envmill.gates.ends import list_ends
+from envmill.gates.suspicions import rule_on_suspicions
 from envmill.passing import settle
 from envmill.sandbox import Sandbox
+from envmill.settings import ROOT
 from schemas.base import Contract
 from schemas.run import RecipeName
 from tests.author.questions import SEED
@@ -110,6 +113,14 @@ class Outcome(Contract):
     def is_proved(self) -> bool:
         """Whether it is dropped without a judge: by a step, or by a gate that saw it happen."""
         return any(gate not in GATES or GATES[gate].classify(reason) != "suspicion" for gate, reason, _ in self.drops)
+
+    confirmed: int = 0
+    """Suspicions among them that the embedded judge confirms: a count that shows the plumbing, and nothing of a real judge."""
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether it is dropped where the embedded judge is asked."""
+        return self.is_proved or self.confirmed > 0
 
     unmeasured: tuple[str, ...] = ()
     """Gates that could not say."""
@@ -243,7 +254,7 @@ async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int
 
 async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: Means) -> Outcome:
     """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
-    drops, unmeasured = list[tuple[str, str, str]](), list[str]()
+    drops, unmeasured, suspected = list[tuple[str, str, str]](), list[str](), list[Finding]()
     known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:
         look: Callable[[Any, Means], Awaitable[Finding]] = gate.look
@@ -255,8 +266,20 @@ async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, mea
                 unmeasured.append(f"{gate.name} {finding.reason}")
             if finding.outcome in ("dropped", "suspected"):
                 drops.append((gate.name, finding.reason, finding.detail[:300]))
+            if finding.outcome == "suspected":
+                suspected.append(finding)
         if any(one.outcome == "dropped" for one in found) and (
             not known or any(is_right(outcome.prompt, outcome.kind, *one) for one in drops)
         ):
             break
-    return outcome.model_copy(update={"drops": tuple(drops), "unmeasured": tuple(unmeasured)})
+    told = {"drops": tuple(drops), "unmeasured": tuple(unmeasured), "confirmed": await _count_confirmed(suspected, subject, means)}
+    return outcome.model_copy(update=told)
+
+
+async def _count_confirmed(suspected: Sequence[Finding], subject: Any, means: Means) -> int:
+    """How many of them the embedded judge confirms."""
+    if not suspected:
+        return 0
+    async with open_readers(means.seed) as account:
+        ruled = await rule_on_suspicions(suspected, subject, account, list(read_calibrations(ROOT / "data/calibration")))
+    return sum(one.outcome == "dropped" for one in ruled)

@@ -42,7 +42,9 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
     yield (
         "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
-        "drops nothing until a judge confirms it. *Caught* elsewhere on this page means reported. "
+        "drops nothing until a judge confirms it. **embedded judge**: dropped, or suspected and confirmed by the offline author as judge, "
+        "which shows the plumbing alone; what a real judge confirms stands in [real authors](real-authors.md). "
+        "*Caught* elsewhere on this page means reported. "
         "W4, which asks models, is asked where it says so, and here the offline author "
         f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
     )
@@ -94,8 +96,8 @@ def write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"## Faults in {what}\n"
-    yield "| kind | n | silent | no judge | at least | reported | at least | named | at least | by any | first drops |"
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    yield "| kind | n | silent | no judge | at least | embedded judge | reported | at least | named | at least | by any | first drops |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in KINDS[prompt]:
         of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
@@ -107,9 +109,13 @@ def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterat
 def _spell_row(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
     n, named, later = len(made), sum(one.is_named for one in made), sum(one.is_named_later for one in made)
-    caught = share(sum(bool(one.drops) for one in made), n)
-    proved = share(sum(one.is_proved for one in made), n)
-    return f"{n} | {len(outcomes) - n} | {proved} | {caught} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
+    return f"{n} | {len(outcomes) - n} | {spell_caught(made)} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
+
+
+def spell_caught(made: Sequence[Outcome]) -> str:
+    """Shares dropped without a judge, dropped with the embedded one, and reported: five cells."""
+    ruled = share(sum(one.is_ruled for one in made), len(made)).partition(" | ")[0]
+    return f"{share(sum(one.is_proved for one in made), len(made))} | {ruled} | {share(sum(bool(one.drops) for one in made), len(made))}"
 
 
 def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:

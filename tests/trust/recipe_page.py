@@ -5,7 +5,17 @@ from collections.abc import Iterator, Sequence
 from envmill.verifiers.bounds import limit_share
 from schemas.run import RecipeName
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, TABLED_READERS, Outcome
-from tests.trust.page import CAUGHT, KEPT, MUTANTS_CAUGHT, name_drops, share, write_honest, write_mutants, write_outsiders, write_truth
+from tests.trust.page import (
+    CAUGHT,
+    KEPT,
+    MUTANTS_CAUGHT,
+    name_drops,
+    spell_caught,
+    write_honest,
+    write_mutants,
+    write_outsiders,
+    write_truth,
+)
 from tests.trust.posing import ANYTHING
 from tests.trust.tabled import LINES, UNTOLD, list_kinds
 
@@ -27,7 +37,8 @@ def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome], others: S
     yield (
         "Work of the offline author, made by the recipe's own functions and put to the gates: honest work must be kept, planted "
         f"faults be caught. This page is generated: `python -m tests.trust.table data/trust/{recipe} recipe={recipe}`; counts, bounds "
-        "and *silent* mean what they mean [for classes](confusion.md). A planted fault is never mended, so that it is the checks and "
+        "and the words *silent*, *no judge*, *embedded judge* and *reported* mean what they mean [for classes](confusion.md). "
+        "A planted fault is never mended, so that it is the checks and "
         f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is called is not judged here. What nobody could "
         "hold against anybody is not planted: "
         f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'nothing'}.\n"
@@ -49,7 +60,8 @@ def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome], others: S
 
 def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"## Faults in {_WHATS[prompt]}\n"
-    yield "| kind | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
+    yield "| kind | n | silent | no judge | at least | embedded judge | reported | at least | first drops |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in (kind for asked, kind in list_kinds(recipe) if asked == prompt):
         of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
@@ -60,7 +72,7 @@ def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) 
 
 def _spell(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
-    return f"{len(made)} | {len(outcomes) - len(made)} | {share(sum(bool(one.drops) for one in made), len(made))}"
+    return f"{len(made)} | {len(outcomes) - len(made)} | {spell_caught(made)}"
 
 
 def _pool_truth(pooled: Sequence[Outcome]) -> Iterator[str]:
