@@ -25,9 +25,10 @@ from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_te
 from envmill.kinds import KINDS
 from envmill.kinds.docstring import join_descriptions
 from envmill.kinds.sql import add_touches
-from envmill.mill import Mill, Placed, Result, Subject
+from envmill.mill import Mill, Place, Placed, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import Prompt, tell_prompt
+from envmill.posing import rehearse_errand
 from envmill.rehearsing import UNASKED, Guard, Rehearsal, blame, rehearse
 from envmill.sandbox import Program
 from envmill.sandbox.machines.files import ERRAND
@@ -75,9 +76,7 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     blueprint = subject.record
     if ERRAND in blueprint.files:
-        made = await outfit(blueprint, mill.recipe, mill.sandbox, account)
-        built = (made.environment,) if made.environment else ()
-        return Result((*made.builds, *built), (drop("build", made.reason, made.detail),) if not built else ())
+        return await _outfit(blueprint, mill, account)
     if blueprint.kind == "terminal":
         return Result((assemble_machine(blueprint),))
 
@@ -101,6 +100,22 @@ async def build_environment(subject: Subject[Blueprint], mill: Mill, account: Ac
     best = min(ran, key=lambda version: (version.is_weakened, len(version.complaints)))
     assert best.environment is not None
     return Result((*builds, best.environment, *best.tests), best.rehearsal.tell())
+
+
+async def _outfit(blueprint: Blueprint, mill: Mill, account: Account) -> Result:
+    """A machine with its one errand, which is put to the scenario gates here: its author is asked nowhere else."""
+    last = UNASKED
+
+    async def judge(environment: Environment, asking: Account) -> Sequence[Complaint]:
+        nonlocal last
+        posed = await rehearse_errand(Place(environment, 0), mill, asking)
+        last = posed.rehearsal
+        return posed.complaints
+
+    made = await outfit(blueprint, mill.recipe, mill.sandbox, account, judge if mill.config.rehearse else None)
+    if made.environment is None:
+        return Result(made.builds, (drop("build", made.reason, made.detail),))
+    return Result((*made.builds, made.environment), last.tell())
 
 
 async def _rehearse(version: _Version, mill: Mill, account: Account) -> _Version:

@@ -174,7 +174,8 @@ def enter_scenarios(upstream: Upstream) -> list[Subject[Placed[Scenario]]]:
     homes: dict[str, list[Scenario]] = defaultdict(list)
     for one in scenarios:
         homes[one.environment].append(one)
-    held = read_held(upstream.made(Evidence, "scenarios-generate"))
+    # An errand's scenario is judged when its machine is built.
+    held = read_held([*upstream.made(Evidence, "environments-build"), *upstream.made(Evidence, "scenarios-generate")])
 
     def know(placed: Placed[Scenario]) -> Placed[Scenario]:
         return replace(placed, siblings=tuple(homes[placed.environment.id]), held=held.get(placed.record.id, {}))

@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "envmill.upstream",
         "envmill.audit",
     ),
+    ("envmill.posing",),
     ("envmill.rehearsing",),
     ("envmill.mill", "envmill.passing", "envmill.contrast", "envmill.splits", "envmill.corpus"),
     ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report", "envmill.keepers", "envmill.review"),

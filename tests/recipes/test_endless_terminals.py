@@ -16,6 +16,7 @@ from envmill.author.errands.base import load_deeds
 from envmill.author.errands.compose import Job, choose_deeds
 from envmill.author.errands.worlds import WORLDS
 from envmill.build import build_environment, build_scenario
+from envmill.drafting.complaint import Complaint
 from envmill.drafting.errands import outfitting
 from envmill.drafting.errands.images import read_image
 from envmill.drafting.errands.outfitting import outfit, read_errand
@@ -41,6 +42,7 @@ from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
 from envmill.sandbox.machines.machine import sit
 from envmill.settings import Settings
+from schemas.base import is_object
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Errand, Image
 from schemas.run import RunConfig
@@ -104,8 +106,8 @@ async def plan(seed: Seed) -> Blueprint:
     return await RECIPE.think_up(seed, FIRST, cast(Any, Asked()))
 
 
-def make_mill(sandbox: Any) -> Mill:
-    config = RunConfig(recipe="endless_terminals", seed=SEED)
+def make_mill(sandbox: Any, rehearse: bool = False) -> Mill:
+    config = RunConfig(recipe="endless_terminals", seed=SEED, rehearse=rehearse)
     return Mill("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox, cast(Any, None))
 
 
@@ -238,6 +240,30 @@ async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkey
     assert made.environment is not None
 
 
+async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hold(*_: Any) -> Trial:
+        return Trial(goals=("t",))
+
+    found = iter([[Complaint("S4", "mutant_survives", "emptied")], [Complaint("S3", "survives_without", "step 2")], []])
+
+    async def judge(*_: Any) -> list[Complaint]:
+        return next(found)
+
+    monkeypatch.setattr(outfitting, "try_machine", hold)
+    monkeypatch.setattr(outfitting, "try_solution", hold)
+    asking = Asked()
+    made = await outfit(await plan(of("archives")), RECIPE, cast(Any, None), cast(Any, asking), judge)
+    assert [name for name, _ in asking.questions][-2:] == ["final_test", "solution"]
+    assert [words in told for words, told in zip(("emptied", "step 2"), asking.told, strict=True)] == [True, True]
+    assert [(each.outcome, each.fault) for each in made.builds] == [
+        ("built", "none"),
+        ("failed", "test"),
+        ("failed", "code"),
+        ("built", "none"),
+    ]
+    assert made.environment is not None
+
+
 async def test_an_errand_that_never_holds_is_given_up_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: Any) -> Trial:
         return Trial("does_not_build", "no", "image")
@@ -285,6 +311,41 @@ async def test_an_errand_is_outfitted_posed_and_judged(terminals: Sandbox) -> No
         subject = Posed(scenario, environment) if name[0] == "S" else Built(environment, ())
         finding = await GATES[name].look(cast(Any, subject), Means(terminals))
         assert finding.outcome in ("kept", "not_applicable"), finding
+
+
+class Lax(Asked):
+    """Its first final test asks that there be a file, and not what is in it."""
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **more: Any) -> Any:
+        asked = await super().ask(prompt, inputs, reply, complaint=complaint, **more)
+        if prompt.name != "final_test" or complaint:
+            return asked
+        places = [place for place in read_places(asked.source) if place.rpartition("/")[2]]
+        lines = "".join(f'    assert Path("{place}").exists(), "{place} is not there"\n' for place in places)
+        return asked.model_copy(
+            update={"source": f'"""What is to be there."""\n\nfrom pathlib import Path\n\n\ndef test_there():\n{lines}'}
+        )
+
+
+def read_places(source: str) -> list[str]:
+    return sorted({place for place in compose_job(of("text_files").brief, SEED).errand.places if place in source})
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(terminals: Sandbox) -> None:
+    mill, blueprint, asking = make_mill(terminals, rehearse=True), await plan(of("text_files")), Lax()
+    built = await build_environment(Subject(blueprint.id, "", "", blueprint), mill, cast(Any, asking))
+    environment = built.records[-1]
+    assert isinstance(environment, Environment), built.findings
+    assert "emptied" in asking.told[0]
+    place = Place(environment, 0)
+    draft = (await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Asked()))).records[0]
+    assert isinstance(draft, Draft)
+    made = await build_scenario(Subject(draft.id, environment.id, "", Placed(draft, environment)), mill, cast(Any, Asked()))
+    (told,) = built.findings
+    assert is_object(told.evidence)
+    # Verify finds what was judged here by its content.
+    assert (told.evidence["content"], told.evidence["gates"]["S4"]) == (made.records[0].id, "kept")
 
 
 @pytest.mark.soak(area="terminal")

@@ -1,11 +1,11 @@
 """Outfitting an errand: its parts are asked for one after the other, tried, and what failed is sent back to whoever is at fault.
 
 blueprint ─► (initial test, image) until it is built and is as told ─► (final test, solution) until the path holds ─► environment
-                    ▲ build log, failing asserts                            ▲ failing command, failing asserts
+                    ▲ build log, failing asserts                            ▲ failing command, failing asserts, what gates find
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from envmill.drafting.complaint import Complaint
@@ -25,8 +25,14 @@ from schemas.errand import Errand, Image, Outfit, Part
 from schemas.prompts import ScenarioReply
 
 _FAULTS: Mapping[Part, Fault] = {"initial_test": "test", "final_test": "test", "image": "state", "solution": "code"}
+_OF_TEST = frozenset(("S2", "S3", "S4", "S5", "S6", "S12"))
+"""Gates that ask whether the final test pays for what was asked, and for nothing else; the others ask the solution."""
 _MACHINE: tuple[Part, ...] = ("initial_test", "image")
 _EXAM: tuple[Part, ...] = ("final_test", "solution")
+
+
+Judge = Callable[[Environment, Account], Awaitable[Sequence[Complaint]]]
+"""What gates find of an environment and its errand, where the run asks them so early."""
 
 
 class ErrandAuthor(Protocol):
@@ -44,10 +50,12 @@ class _Version:
     made: dict[Part, str]
     trial: Trial
     healthy: Healthy | None = None
+    found: tuple[Complaint, ...] = ()
+    """What gates found, where it got as far as them; the trial names whose fault that is."""
 
     @property
     def complaints(self) -> tuple[Complaint, ...]:
-        return (Complaint("build", self.trial.reason, self.trial.failure),) if self.trial.reason else ()
+        return self.found or ((Complaint("build", self.trial.reason, self.trial.failure),) if self.trial.reason else ())
 
     @property
     def fault(self) -> Fault:
@@ -68,7 +76,9 @@ class Outfitted:
     detail: str = ""
 
 
-async def outfit(blueprint: Blueprint, author: ErrandAuthor, sandbox: Sandbox, account: Account) -> Outfitted:
+async def outfit(
+    blueprint: Blueprint, author: ErrandAuthor, sandbox: Sandbox, account: Account, judge: Judge | None = None
+) -> Outfitted:  # fmt: skip
     """Two loops, each bounded as every repair is: the machine first, for nothing can be tried without one."""
     errand = read_errand(blueprint.files)
 
@@ -84,7 +94,10 @@ async def outfit(blueprint: Blueprint, author: ErrandAuthor, sandbox: Sandbox, a
 
     async def make_exam(before: _Version | None, repair: Repair, asking: Account) -> _Version:
         made = await _write(_EXAM, blueprint, author, kept, before, repair, asking)
-        return await _try_exam(machine, errand, made, sandbox, before)
+        version = await _try_exam(machine, errand, made, sandbox, before)
+        if judge is None or version.complaints or version.healthy is None:
+            return version
+        return _blame(version, await judge(_assemble(blueprint, errand, version.healthy, version), asking), before)
 
     exams = await strive(make_exam, account)
     builds, last = tell_builds(blueprint.id, [*machines, *exams]), exams[-1]
@@ -127,6 +140,16 @@ async def _try_exam(machine: Healthy, errand: Errand, made: dict[Part, str], san
     healthy = machine._replace(exams={**machine.exams, FINAL: made["final_test"]})
     trial = await try_solution(healthy, errand, read_commands(made["solution"]), sandbox, _is_doubted(before, "solution"))
     return _Version(made, trial, healthy)
+
+
+def _blame(version: _Version, found: Sequence[Complaint], before: _Version | None) -> _Version:
+    """The version with what gates found of it. What mending the test did not help is the solution's, and the other way round."""
+    if not found:
+        return version
+    part: Part = "final_test" if found[0].source in _OF_TEST else "solution"
+    if before is not None and before.found and before.trial.blamed == part:
+        part = "solution" if part == "final_test" else "final_test"
+    return replace(version, found=tuple(found), trial=version.trial._replace(reason=found[0].code, blamed=part))
 
 
 def _is_doubted(before: _Version | None, part: Part) -> bool:
