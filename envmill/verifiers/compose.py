@@ -13,7 +13,7 @@ from envmill.errors import BuildError
 from envmill.verifiers.derive import asks_for_something
 from envmill.verifiers.ending import Deed
 from envmill.verifiers.facts import check_fact, is_given, says
-from envmill.verifiers.knowledge import derive_knowledge
+from envmill.verifiers.knowledge import Words, derive_knowledge
 from envmill.verifiers.masking import mask_call
 from envmill.verifiers.numbers import read_number
 from envmill.verifiers.procedure import shows
@@ -74,7 +74,7 @@ def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere
         update={
             "facts": facts,
             "harm": [_forbid(pattern) for pattern in draft.avoid],
-            "procedure": _prove(draft, environment, run, [*facts, *asked]),
+            "procedure": _prove(draft, environment, run, [*facts, *(fact for fact in asked if fact.name not in refused)]),
         }
     )
     return Composed(balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items()))
@@ -99,7 +99,9 @@ def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fac
     if draft.polarity == "achieve":
         return []
     reads = {tool.name for tool in environment.tools if tool.effect == "query"}
-    knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, facts)
+    # The agent is handed what stands in the policy document: it need not look for it.
+    learned = [fact for fact in facts if not is_given(fact, environment.policy_document)]
+    knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, learned, Words(draft.request, draft.say))
     if not knowledge:
         raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
     return [_mask(predicate, environment) for predicate in knowledge] if environment.tables else knowledge

@@ -1,13 +1,17 @@
-"""What an oracle learned: the rows its replies told it of, as predicates that any other route to the same rows fulfils too.
+"""What an oracle learned: the rows that its last words rest on, as predicates that any other route to the same rows fulfils too.
 
-replies ──► rows of the state they tell ──► those that mattered ──► `seen`: one reply holds the row's key, and what was told of it
+replies ──► rows of the state they tell ──► those that what must be told rests on ──► `seen`: one reply holds the row's key and the value
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.verifiers.ending import Deed
-from envmill.verifiers.told import list_leaves
+from envmill.verifiers.facts import is_given
+from envmill.verifiers.numbers import read_number
+from envmill.verifiers.told import list_leaves, spell_leaf
+from envmill.verifiers.words import count_letters, find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Fact, Predicate
@@ -16,6 +20,9 @@ _LEAST_AGREEMENT = 2
 """Fields in which a reply and a row agree before the one is taken to tell of the other."""
 _MOST_ROWS = 12
 """Rows of one reply that are asked for, where none of them mattered more than the others."""
+_LEAST_LETTERS = 3
+"""Of a row's text that is looked for in a sentence."""
+_ESCAPE = re.compile(r"\\[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -25,36 +32,92 @@ class _Row:
     fields: Mapping[str, Json]
     keyed: bool
     """Whether the reply shows the key."""
+    told: Mapping[str, Json]
+    """Plain values of the reply's object, those of other rows among them."""
 
     @property
     def name(self) -> str:
         return f"{self.collection}.{self.key}"
 
-
-def derive_knowledge(state: Mapping[str, Json], deeds: Sequence[Deed], reads: Collection[str], facts: Sequence[Fact]) -> list[Predicate]:
-    """What must have been seen. Where no reply tells of a row, the last read itself is required: absence shows in nothing else."""
-    told = {fact.value for fact in facts if isinstance(fact.value, str | int | float)}
-    seen: dict[str, Predicate] = {}
-    for place, deed in enumerate(deeds):
-        if deed.outcome == "ok" and deed.call.name in reads:
-            later = {leaf for one in deeds[place + 1 :] for leaf in _list_values(one.call)}
-            for row in _pick(list(_find_rows(state, deed)), deed, later, told):
-                seen.setdefault(row.name, _ask_for(row, told))
-    return list(seen.values()) or [_require(deed.call) for deed in deeds if deed.outcome == "ok" and deed.call.name in reads][-1:]
+    @property
+    def values(self) -> list[Json]:
+        return [*self.told.values(), *([self.key] if self.keyed else [])]
 
 
-def _pick(rows: list[_Row], deed: Deed, later: Collection[Json], told: Collection[Json]) -> list[_Row]:
-    """The only row; or those that were used or told of later; or, of what was asked for by arguments, all."""
+@dataclass(frozen=True)
+class Words:
+    """What is said around the reference path."""
+
+    request: str
+    say: str
+
+
+def derive_knowledge(
+    state: Mapping[str, Json], deeds: Sequence[Deed], reads: Collection[str], facts: Sequence[Fact], words: Words
+) -> list[Predicate]:
+    """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the last words name, or the request, or
+    all that mattered to the path. Where no reply tells of a row, the last read itself is required: absence shows in nothing else."""
+    looked = [deed for deed in deeds if deed.outcome == "ok" and deed.call.name in reads]
+    rows = [row for deed in looked for row in _find_rows(state, deed)]
+    used = {leaf for deed in deeds for leaf in _list_values(deed.call)}
+    rested = [(row, value) for fact in facts for row, value in _find_rests(fact, rows, used, words.request)]
+    if not rested:
+        mattered = [row for place, deed in enumerate(deeds) if deed in looked for row in _pick(state, deed, deeds[place + 1 :])]
+        named = (_find_named(mattered, text) for text in (words.say, words.request))
+        rested = [(row, None) for row in next(filter(None, named), mattered)]
+    return _ask_for(rested) or [_require(deed.call) for deed in looked[-1:]]
+
+
+def _find_rests(fact: Fact, rows: Sequence[_Row], used: Collection[Json], request: str) -> list[tuple[_Row, Json]]:
+    """Rows a fact rests on, each with the value: they hold it, or have a text that it quotes, or hold another wording of it."""
+    plain = fact.model_copy(update={"also": []})
+    others = [fact.model_copy(update={"kind": "text", "value": wording, "also": []}) for wording in fact.also]
+    quoted = _ESCAPE.sub(" ", str(fact.value)) if fact.kind in ("text", "pattern") else ""
+    held = [(row, value) for row in rows for value in row.values]
+    found = (
+        [pair for pair in held if _is_value(plain, pair[1])]
+        or [pair for pair in held if _is_named(pair[1], quoted)]
+        or [pair for pair in held if any(_is_value(other, pair[1]) for other in others)]
+    )
+    return [pair for pair in found if pair[0].key in used or _find_named([pair[0]], request)] or found
+
+
+def _is_value(fact: Fact, value: Json) -> bool:
+    """Whether a field of a reply holds what is to be told."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    if fact.kind == "number":
+        plain = not isinstance(value, str) or not any(map(str.isalpha, value))
+        return plain and read_number(value) == read_number(fact.value)
+    return is_given(fact, spell_leaf(value))
+
+
+def _find_named(rows: Sequence[_Row], text: str) -> list[_Row]:
+    """Rows of which a text holds the key or a text."""
+    return [row for row in rows if any(_is_named(value, text) for value in (row.key, *row.fields.values()))]
+
+
+def _is_named(value: Json, text: str) -> bool:
+    return isinstance(value, str) and count_letters(value) >= _LEAST_LETTERS and bool(find_words(normalise(text), value))
+
+
+def _pick(state: Mapping[str, Json], deed: Deed, after: Sequence[Deed]) -> list[_Row]:
+    """The only row; or those that were used later; or, of what was asked for by arguments, all."""
+    rows, later = list(_find_rows(state, deed)), {leaf for one in after for leaf in _list_values(one.call)}
     if len(rows) <= 1:
         return rows
-    mattered = [row for row in rows if row.key in later or any(value in told for value in _list_texts(row))]
-    return mattered or (rows if deed.call.arguments and len(rows) <= _MOST_ROWS else [])
+    return [row for row in rows if row.key in later] or (rows if deed.call.arguments and len(rows) <= _MOST_ROWS else [])
 
 
-def _ask_for(row: _Row, told: Collection[Json]) -> Predicate:
-    known: list[Json] = [row.key] if row.keyed else list(row.fields.values())
-    more = [value for value in row.fields.values() if value in told and not isinstance(value, bool) and value not in known]
-    return Predicate(name=f"{row.name} was looked at", op="seen", call=CallPattern(name=""), shows=[*known, *more])
+def _ask_for(rested: Sequence[tuple[_Row, Json]]) -> list[Predicate]:
+    """One predicate a row, as the first reply told it, with the values that must be told of it."""
+    asked: dict[str, Predicate] = {}
+    for row, value in rested:
+        known: list[Json] = [row.key] if row.keyed else list(row.fields.values())
+        first = asked.get(row.name) or Predicate(name=f"{row.name} was looked at", op="seen", call=CallPattern(name=""), shows=known)
+        more = [value] if value is not None and value not in first.shows else []
+        asked[row.name] = first.model_copy(update={"shows": [*first.shows, *more]})
+    return list(asked.values())
 
 
 def _require(call: Call) -> Predicate:
@@ -84,7 +147,7 @@ def _recognise(state: Mapping[str, Json], key: str, told: Mapping[str, Json]) ->
 def _match(collection: str, key: str, row: Mapping[str, Json], plain: Mapping[str, Json], shown: Collection[str]) -> _Row:
     agreed = {name: value for name, value in plain.items() if name in row and row[name] == value and value is not None}
     # A foreign key shows another row's key, and nothing of that row.
-    return _Row(collection, key, agreed, key in shown and len(agreed) >= min(_LEAST_AGREEMENT, len(plain)))
+    return _Row(collection, key, agreed, key in shown and len(agreed) >= min(_LEAST_AGREEMENT, len(plain)), plain)
 
 
 def _list_objects(value: Json, key: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -100,7 +163,3 @@ def _list_objects(value: Json, key: str) -> Iterator[tuple[str, Mapping[str, Jso
 
 def _list_values(call: Call) -> Iterator[Json]:
     return (leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str | int | float))
-
-
-def _list_texts(row: _Row) -> Iterator[Json]:
-    return (value for value in row.fields.values() if isinstance(value, str | int | float) and not isinstance(value, bool))

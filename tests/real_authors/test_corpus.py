@@ -88,3 +88,18 @@ async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: I
             wrong = await play(made, attempt, jail, calls, said)
             same = wrong.ending is not None and wrong.ending.final == right.ending.final
             assert same or wrong.verdict.outcome != "pass", f"{attempt.id}: {what} passes"
+
+
+@pytest.mark.parametrize(
+    ("looked", "outcome"),
+    [
+        pytest.param(("list_tickets",), "pass", id="at the tickets that stand against it"),
+        pytest.param(("list_customers", "list_agents"), "fail", id="elsewhere, and the tickets guessed"),
+        pytest.param((), "fail", id="nowhere"),
+    ],
+)
+async def test_a_refusal_asks_for_the_rows_it_rests_on_alone(jail: Sandbox, looked: tuple[str, ...], outcome: str) -> None:
+    attempt = next(one for one in list_attempts() if one.id == "agentscaler/helpdesk_tickets_customers/2.actor-0")
+    _, made = await measure_once(attempt.item, jail)
+    trial = await play(made, attempt, jail, [call for call in attempt.calls if call.name in looked], attempt.said)
+    assert trial.verdict.outcome == outcome

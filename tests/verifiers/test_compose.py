@@ -83,11 +83,84 @@ def test_another_route_to_the_same_rows_counts() -> None:
     assert {predicate.op for predicate in composed.verifier.procedure} == {"seen"}
 
 
-def test_of_a_long_list_only_what_mattered_must_be_seen() -> None:
-    rows = [predicate.shows for predicate in compose((LISTED, ADA)).verifier.procedure]
-    assert ["T1"] not in rows
-    lending = (LISTED, deed("get_member", {"id": "M2", "name": "Bo"}, member_id="M2"), deed("get_tool", {"id": "T2"}, tool_id="T2"))
-    assert ["T2"] in [predicate.shows for predicate in compose(lending).verifier.procedure]
+CLOCKS: dict[str, Any] = {"C1": {"name": "mantel clock", "wood": "walnut"}, "C2": {"name": "mantel clock", "wood": "cherry"}}
+PARTS: dict[str, Any] = {"P1": {"name": "mainspring", "stock": 4}, "P2": {"name": "escape wheel", "stock": 9}}
+FOUND = deed("list_tools", [dict(row, id=key) for key, row in CLOCKS.items()], query="mantel clock")
+STOCK = tuple(deed("get_member", dict(row, id=key), part_id=key) for key, row in PARTS.items())
+ONE_BY_ONE = tuple(deed("get_member", dict(row, id=key), clock_id=key) for key, row in CLOCKS.items())
+WHICH = "Do you mean the walnut mantel clock, or the one of cherry?"
+WOODS = [Fact(name=f"the one of {wood}", kind="text", value=wood) for wood in ("walnut", "cherry")]
+ASKED = Fact(name="which of them", kind="pattern", value=r"(?i)\bwhich one\b|\bdo you mean\b")
+MISSING = Fact(name="on what day", kind="pattern", value=r"(?i)\b(which|what) day\b")
+
+
+def clarify(reads: Any = (FOUND, *STOCK), **changes: Any) -> Composed:
+    request = "Please put a new mainspring into my mantel clock."
+    said = {"request": request, "say": WHICH, "tell": WOODS, "polarity": "clarify"}
+    return compose(reads, initial_state=START | {"clocks": CLOCKS, "parts": PARTS}, **said | changes)
+
+
+@pytest.mark.parametrize("tell", [pytest.param(WOODS, id="values"), pytest.param([ASKED], id="words alone")])
+@pytest.mark.parametrize(
+    ("deeds", "outcome"),
+    [
+        pytest.param((FOUND,), "pass", id="the candidates"),
+        pytest.param(ONE_BY_ONE, "pass", id="the candidates one by one"),
+        pytest.param((FOUND, *STOCK), "pass", id="more than was needed"),
+        pytest.param(STOCK, "fail", id="something else"),
+        pytest.param(ONE_BY_ONE[:1], "fail", id="one candidate"),
+        pytest.param((), "fail", id="nothing"),
+    ],
+)
+def test_a_clarification_asks_for_the_candidates_alone(tell: list[Fact], deeds: Any, outcome: str) -> None:
+    composed = clarify(tell=tell)
+    final = START | {"clocks": CLOCKS, "parts": PARTS}
+    assert judge(composed.verifier, Ending(final, final, deeds, [WHICH])).outcome == outcome
+
+
+def name_rows(composed: Composed) -> set[str]:
+    return {predicate.name.removesuffix(" was looked at") for predicate in composed.verifier.procedure}
+
+
+def test_a_question_for_what_is_nowhere_rests_on_the_rows_of_the_request() -> None:
+    asked = clarify(reads=(*ONE_BY_ONE[:1], *STOCK), say="On which day shall it be ready?", tell=[MISSING])
+    assert name_rows(asked) == {"clocks.C1", "parts.P1"}
+
+
+def test_where_no_words_name_a_row_all_that_mattered_must_be_seen() -> None:
+    asked = clarify(reads=(*ONE_BY_ONE[:1], *STOCK), request="Please see to it.", say="On which day?", tell=[MISSING])
+    assert name_rows(asked) == {"clocks.C1", "parts.P1", "parts.P2"}
+
+
+@pytest.mark.parametrize(
+    ("fact", "say", "rows"),
+    [
+        pytest.param(Fact(name="n", kind="number", value=9), "There are 9.", {"parts.P2"}, id="a number"),
+        pytest.param(Fact(name="n", kind="text", value="cherry wood"), "It is cherry wood.", {"clocks.C2"}, id="a value within the words"),
+        pytest.param(Fact(name="n", kind="pattern", value=r"(?i)\bwalnut\b"), "Of walnut.", {"clocks.C1"}, id="a pattern"),
+        pytest.param(
+            Fact(name="n", kind="text", value="the dark one", also=["walnut"]), "The dark one.", {"clocks.C1"}, id="another wording"
+        ),
+        pytest.param(Fact(name="n", kind="text", value="mainspring"), "A mainspring.", {"parts.P1"}, id="a name"),
+    ],
+)
+def test_what_a_fact_rests_on_must_be_seen_and_nothing_else(fact: Fact, say: str, rows: set[str]) -> None:
+    assert name_rows(clarify(request="What is it?", say=say, tell=[fact], polarity="answer")) == rows
+
+
+def test_of_rows_with_the_same_value_those_that_were_asked_for_must_be_seen() -> None:
+    listed = deed("list_tools", [{"id": "P1", "name": "mainspring", "stock": 4}, {"id": "P3", "name": "hand", "stock": 4}])
+    state = START | {"parts": PARTS | {"P3": {"name": "hand", "stock": 4}}}
+    four = Fact(name="how many", kind="number", value=4)
+    said = {"initial_state": state, "say": "There are 4.", "tell": [four]}
+    assert name_rows(compose((listed,), request="How many mainsprings are there? I mean: mainspring.", **said)) == {"parts.P1"}
+    assert name_rows(compose((listed,), request="How many are there?", **said)) == {"parts.P1", "parts.P3"}
+
+
+def test_what_the_policy_document_says_rests_on_no_row() -> None:
+    limit = deed("get_member", {"id": "M1", "name": "Ada", "limit": 3}, member_id="M1")
+    composed = compose((limit, *READS), polarity="refuse", tell=[DUE, TOOLS], say="At most 3; hers is due on 14 March 2026.")
+    assert name_rows(composed) == {"loans.loan_1"}
 
 
 def test_a_row_whose_key_is_not_shown_is_known_by_what_is() -> None:
