@@ -23,6 +23,19 @@ Misstep = Literal["", "contradicts", "withholds", "reveals", "invents", "stops_e
 """What a simulated user did that no person with this contract would do."""
 
 
+class Suspected(Contract):
+    """A misstep that the user's words suggest. Alone it is no fault: a judge has to confirm it."""
+
+    misstep: Misstep
+    """What it may be."""
+    asked: str
+    """The agent's message before it."""
+    answer: str
+    """The user's answer."""
+    ruling: Literal["unasked", "confirmed", "unconfirmed"] = "unasked"
+    """What a judge said of it; `unasked` where the run names none."""
+
+
 class Verdict(Contract):
     """What a verifier says of an end. An outage is `error`, never a reward of 0."""
 
@@ -78,7 +91,7 @@ class Rollout(Record):
     identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
     late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
-    schema_version: int = 5
+    schema_version: int = 6
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -129,7 +142,7 @@ class Rollout(Record):
     agent_errors: int = 0
     """Calls that could not be read."""
     misstep: Misstep = ""
-    """What the simulated user did wrong; such a rollout ends in error and teaches nothing."""
+    """What the simulated user did wrong, proven or confirmed by a judge; such a rollout ends in error and teaches nothing."""
     detail: str = ""
     """More about how it ended, in words: which limit, which fault, which outage."""
     usage: dict[str, int] = {}
@@ -141,6 +154,8 @@ class Rollout(Record):
     it decides the reward; empty on error."""
     ruling: Ruling | None = None
     """What a model said of it behind the verifier; null where nobody was asked."""
+    suspected: list[Suspected] = []
+    """Missteps of the simulated user that its words suggest, each with what a judge said of it."""
 
 
 class Trajectory(Record):

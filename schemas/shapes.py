@@ -123,6 +123,13 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
         "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json"
     ),
+    ("rollouts", 5): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json "
+        "ruling:json?"
+    ),
     ("builds", 1): _read(
         "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
     ),
@@ -179,6 +186,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("rollouts", 2): _add(form="single", checkpoint="", turns=0, agent_errors=0, misstep="", detail="", usage={}, limits={}),
     ("rollouts", 3): _add(shares={}),
     ("rollouts", 4): _add(ruling=None),
+    ("rollouts", 5): _add(suspected=[]),
 }
 """(table, version) → what makes a row of that version one of the next."""
 

@@ -19,6 +19,8 @@ class UserInput(Contract):
     """Who they are."""
     goals: list[str]
     """What they want."""
+    request: str
+    """The whole errand in one message, hidden values included."""
     known: dict[str, Json]
     """What they have said or may say at once."""
     hidden: dict[str, Json]
@@ -36,7 +38,7 @@ class UserInput(Contract):
 
 
 class FaultInput(Contract):
-    """A conversation that did not reach its goal, and what its user was to say."""
+    """A conversation, and what its user was to say in it."""
 
     persona: str
     """Who the user is."""
@@ -44,6 +46,10 @@ class FaultInput(Contract):
     """What they want."""
     facts: dict[str, Json]
     """What they know and have to give when they are asked."""
+    hidden: list[str]
+    """Names of the facts that they tell only when they are asked."""
+    deeds: list[str]
+    """What they do themselves when they are asked to."""
     fallbacks: dict[str, str]
     """What they say of what they do not know."""
     dialogue: str
@@ -51,14 +57,14 @@ class FaultInput(Contract):
 
 
 class FaultReply(Contract):
-    """Whether the user broke off, kept back or changed something that it had to give."""
+    """Whether the user did something in a conversation that it should not have done."""
 
-    fault: Literal["none", "withheld", "contradicted", "ended_early"]
+    fault: Literal["none", "withheld", "contradicted", "ended_early", "told_unasked", "invented", "acted_unasked", "repeated", "went_on"]
     """What the user did."""
     fact: str = ""
-    """Name of the fact that was asked for."""
+    """Name of the fact or of the deed, where the fault is about one."""
     question: str = ""
-    """The assistant's question, word for word."""
+    """The assistant's message that the answer is to, or a part of it, word for word."""
     answer: str = ""
     """The user's answer to it, word for word."""
     reason: str = ""

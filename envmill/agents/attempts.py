@@ -14,7 +14,7 @@ from envmill.agents.model import ModelPolicy
 from envmill.agents.rollout import play_on
 from envmill.agents.users.doing import needs_user
 from envmill.errors import Outage
-from envmill.models.account import Account
+from envmill.models.account import Account, name_judge
 from envmill.sandbox import Sandbox
 from envmill.verifiers.ruling import Bench
 from schemas.environment import Environment
@@ -67,12 +67,22 @@ def make_player(
 ) -> Play:
     """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
     limits, ground = Limits.of(config), Ground.of(scenario, environment)
+    umpire = bool(config.judge) and account is not None and name_judge(account) != "offline"
 
     def play(number: int) -> Awaitable[Rollout]:
         form = choose_form(config, scenario, number)
-        user, umpire = config.person, bool(config.judge)
         return play_on(
-            ground, policy, sandbox, group, number, account=account, form=form, user=user, limits=limits, bench=bench, umpire=umpire
+            ground,
+            policy,
+            sandbox,
+            group,
+            number,
+            account=account,
+            form=form,
+            user=config.person,
+            limits=limits,
+            bench=bench,
+            umpire=umpire,
         )
 
     return play

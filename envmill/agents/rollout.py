@@ -15,7 +15,6 @@ from envmill.agents.scene import MASKED, End, Scene
 from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
 from envmill.agents.tape import Tape
 from envmill.agents.users import USERS, Knowledge, Person
-from envmill.agents.users.base import Line
 from envmill.agents.users.doing import needs_user
 from envmill.agents.users.umpire import find_user_fault
 from envmill.errors import Outage, SettingsError
@@ -29,7 +28,7 @@ from envmill.verifiers.ruling import Bench, weigh
 from envmill.verifiers.shares import share_steps
 from schemas.base import Json
 from schemas.environment import Environment
-from schemas.rollout import Form, Rollout, Ruling, Verdict
+from schemas.rollout import Form, Rollout, Ruling, Suspected, Verdict
 from schemas.scenario import Scenario
 
 
@@ -68,11 +67,11 @@ async def play_on(
     umpire: bool = False,
 ) -> Rollout:
     """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
-    judge is asked of each conversation that failed whether its user is to blame."""
+    judge is asked of each conversation that failed or whose user is suspected whether that user is to blame."""
     show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
-    end, verdict = await _settle(show, scene, end, verdict, ruling, umpire)
+    end, verdict, suspected = await _settle(show, scene, end, verdict, ruling, umpire)
     return Rollout(
         scenario=ground.scenario.id,
         environment=ground.environment.id,
@@ -91,24 +90,30 @@ async def play_on(
         form=form,
         checkpoint=account.name_model("policy") if account and isinstance(policy, ModelPolicy) else "",
         limits=limits.tell(),
-        **_tell(ground, scene.tape, end, seen),
+        **_tell(ground, scene.tape, end, seen, suspected),
     )
 
 
-async def _settle(show: "_Show", scene: Scene, end: End, verdict: Verdict, ruling: Ruling | None, umpire: bool) -> tuple[End, Verdict]:
-    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error."""
+async def _settle(
+    show: "_Show", scene: Scene, end: End, verdict: Verdict, ruling: Ruling | None, umpire: bool
+) -> tuple[End, Verdict, list[Suspected]]:
+    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error. Of a
+    conversation that passed the judge decides only what is suspected."""
+    suspected = scene.suspected
     if ruling and ruling.outcome == "unreached":
-        return replace(end, termination="outage", detail=verdict.reason), verdict
-    if not umpire or show.account is None or show.form == "single" or verdict.outcome != "fail":
-        return end, verdict
-    left = [Line("user", end.detail)] if end.termination in ("user_stopped", "user_gave_up") and end.detail else []
+        return replace(end, termination="outage", detail=verdict.reason), verdict, suspected
+    doubtful = verdict.outcome == "fail" or (verdict.outcome == "pass" and bool(suspected))
+    if not umpire or show.account is None or show.form == "single" or not doubtful:
+        return end, verdict, suspected
     try:
-        fault = await find_user_fault(Knowledge.of(show.ground.scenario), [*scene.dialogue, *left], show.account, show.attempt)
+        fault = await find_user_fault(Knowledge.of(show.ground.scenario), scene.dialogue, show.account, show.attempt)
     except Outage as error:
-        return End("outage", error.message), make_error(MASKED["outage"])
-    if fault is None:
-        return end, verdict
-    return End("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"])
+        return End("outage", error.message), make_error(MASKED["outage"]), suspected
+    shown = fault[0] if fault else ""
+    ruled = [one.model_copy(update={"ruling": "confirmed" if one.misstep == shown else "unconfirmed"}) for one in suspected]
+    if fault is None or (verdict.outcome == "pass" and shown not in {one.misstep for one in suspected}):
+        return end, verdict, ruled
+    return End("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"]), ruled
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,7 @@ class _Show:
         return USERS[self.user](Knowledge.of(self.ground.scenario), self.account, self.attempt)
 
 
-def _tell(ground: Ground, tape: Tape, end: End, seen: Observation) -> dict[str, Any]:
+def _tell(ground: Ground, tape: Tape, end: End, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:
     """What is stored of it, so that it can be judged again without being played."""
     usage = tape.usage
     took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
@@ -179,6 +184,7 @@ def _tell(ground: Ground, tape: Tape, end: End, seen: Observation) -> dict[str, 
         "termination": end.termination,
         "detail": end.detail,
         "misstep": end.misstep,
+        "suspected": suspected,
         "agent_errors": tape.unread,
         "final_state_hash": seen.state_hash,
         "transcript": tape.messages,

@@ -13,13 +13,13 @@ from envmill.agents.base import Heard, Speaker, Turn, Unread
 from envmill.agents.limits import Limits
 from envmill.agents.stage import Stage
 from envmill.agents.tape import Tape
-from envmill.agents.users.base import Knowledge, Line, Person
+from envmill.agents.users.base import Answer, Knowledge, Line, Person
 from envmill.agents.users.doing import tell_again, tell_outcome
-from envmill.agents.users.missteps import find_misstep, finds_no_end
+from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.errors import Outage
 from envmill.sandbox import Advance, Invoke, Observation
 from schemas.environment import Call
-from schemas.rollout import Misstep, Termination
+from schemas.rollout import Misstep, Suspected, Termination
 
 MASKED: dict[Termination, str] = {
     "environment_error": "the environment failed, not the policy",
@@ -27,6 +27,8 @@ MASKED: dict[Termination, str] = {
     "user_fault": "the simulated user broke its contract, not the policy",
 }
 """Ends that say nothing about the policy: never a reward, not of 0 either."""
+_LEAVES = "(leaves the conversation)"
+"""What stands in a dialogue for a user who left without a word."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Scene:
         self._speaker, self._person, self._knowledge = speaker, person, knowledge
         self._stage, self._limits = stage, limits
         self._dialogue: list[Line] = []
+        self.suspected: list[Suspected] = []
+        """Missteps that the user's words suggest."""
         self._misread = 0
         """Turns in a row none of whose calls could be read."""
         self._done: set[str] = set()
@@ -115,20 +119,22 @@ class Scene:
         return _find_failure([reply for _, reply in done]) or Heard("replies", replies=[reply for _, reply in done])
 
     async def _converse(self, person: Person, text: str) -> Heard | End:
-        """The user's answer, held to the contract before anybody goes by it."""
+        """The user's answer. A proven misstep ends the conversation, a suspected one is recorded."""
         self._dialogue.append(Line("agent", text))
         answer = await person.answer(self._dialogue)
         misstep = find_misstep(self._knowledge, self._dialogue, answer)
         if misstep:
             self._listen(answer.text)
             return End("user_fault", f"{misstep}: {answer.text}", misstep)
+        self._suspect(answer, *list_suspicions(self._knowledge, self._dialogue, answer))
         came = [await self._act(name) for name in answer.does]
         if failed := _find_failure(came):
             return failed
         if answer.end:
+            self._dialogue.append(Line("user", answer.text or _LEAVES))
             return End("user_stopped" if answer.end == "content" else "user_gave_up", answer.text)
         if len(self.tape.said) >= self._limits.turns:
-            return self._break_off()
+            return self._break_off(answer)
         told = [_tell(name, reply) for name, reply in zip(answer.does, came, strict=True)]
         self._listen(text := " ".join(filter(None, [answer.text, *told])))
         return Heard("words", text)
@@ -144,10 +150,14 @@ class Scene:
             self._done.add(name)
         return reply
 
-    def _break_off(self) -> End:
+    def _break_off(self, answer: Answer) -> End:
         if finds_no_end(self._knowledge, self._dialogue):
-            return End("user_fault", "the agent has long asked for nothing, and the user goes on", "never_stops")
+            self._suspect(answer, "never_stops")
+        self._dialogue.append(Line("user", answer.text))
         return End("user_gave_up", f"{len(self.tape.said)} messages of the agent")
+
+    def _suspect(self, answer: Answer, *missteps: Misstep) -> None:
+        self.suspected += [Suspected(misstep=one, asked=self._dialogue[-1].text, answer=answer.text) for one in missteps]
 
 
 def _tell(name: str, reply: Observation | None) -> str:

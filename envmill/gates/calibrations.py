@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from envmill.errors import SettingsError
-from envmill.gates.suspicions import PROMPT, decide, name_judge, read_twice
-from envmill.models.account import Account
+from envmill.gates.suspicions import PROMPT, decide, read_twice
+from envmill.models.account import Account, name_judge
 from schemas.suspicion import JudgeCalibration, SuspicionCase
 
 _ANY = "*"

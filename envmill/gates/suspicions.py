@@ -18,7 +18,7 @@ from typing import Literal
 from envmill.errors import BadReply, BadRequest, Outage
 from envmill.gates.base import Built, Finding, Posed
 from envmill.gates.exhibits import describe, holds_quote
-from envmill.models.account import Account
+from envmill.models.account import Account, name_judge
 from envmill.models.prompt import Prompt
 from schemas.base import Json, is_object
 from schemas.suspicion import JudgeCalibration, SuspicionInput, SuspicionItem, SuspicionReply
@@ -108,12 +108,6 @@ def decide(readings: Sequence[Reading]) -> Decision:
 def asks_judge(wish: str, account: Account) -> bool:
     """Whether a run with this setting `suspicions` asks the judge."""
     return wish == "judge" or (wish == "auto" and name_judge(account) != "offline")
-
-
-def name_judge(account: Account) -> str:
-    """Judge as its server calls it, so that a replay has the same one; the embedded judge is `offline`, whatever its mistake rate."""
-    model = account.name_model("judge")
-    return "offline" if account.name_provider("judge") == "offline" or model.startswith("author/") else model
 
 
 def find_calibration(calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str) -> JudgeCalibration | None:

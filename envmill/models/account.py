@@ -245,3 +245,9 @@ class _Repair(Generic[C]):
         """A limit of our own that was reached is doubled; a vendor's cannot be."""
         knobs = self.request.sampling
         return replace(knobs, max_tokens=2 * knobs.max_tokens) if self.stop == "length" and knobs.max_tokens else knobs
+
+
+def name_judge(account: Account) -> str:
+    """Judge as its server calls it, so that a replay has the same one; the embedded judge is `offline`, whatever its mistake rate."""
+    model = account.name_model("judge")
+    return "offline" if account.name_provider("judge") == "offline" or model.startswith("author/") else model

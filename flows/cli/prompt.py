@@ -14,7 +14,7 @@ Wire = Annotated[str, typer.Option(help="With --example: the request body in a v
 
 def prompt(
     context: typer.Context,  # noqa: ARG001  every command has it
-    name: Annotated[str | None, typer.Argument(help="One of them, as `recipe/name` or by its name alone.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One of them, as `recipe/name`, `all/name` or by its name alone.")] = None,
     example: Annotated[bool, typer.Option("--example", help="Filled in with its example: exactly what is sent.")] = False,
     wire: Wire = "",
 ) -> None:
@@ -32,17 +32,21 @@ def prompt(
 
 
 def collect_prompts() -> "dict[str, tuple[str, Prompt]]":
-    """`recipe/name` → the step that asks it, and the prompt."""
+    """`recipe/name`, or `all/name` where every recipe asks it → the first step that asks it, and the prompt."""
     from envmill import author
+    from envmill.line import STEPS
     from envmill.recipes import RECIPES
 
     recipes = {name: make(author.themes()) for name, make in RECIPES.items()}
-    return {
+    own = {
         f"{recipe}/{one.name}": (step, one)
         for recipe, made in recipes.items()
         for step, asked in made.prompts.items()
         for one in asked
     }  # fmt: skip
+    # What a policy is given is its environment's policy document and has no reply of its own.
+    shared = [(f"all/{one.name}", (step.name, one)) for step in STEPS for one in step.prompts if one.gives]
+    return own | dict(reversed(shared))
 
 
 def _pick(prompts: "dict[str, tuple[str, Prompt]]", name: str) -> "Prompt":

@@ -168,8 +168,8 @@ def user(text: str, stop: bool = False) -> dict[str, Any]:
 
 USER_ENDS = [
     pytest.param([user("The drill. My name is Ada."), user("Thank you.", stop=True)], "user_stopped", "", "pass", id="as it should be"),
-    pytest.param([user("The drill, for 75 euros.")], "user_fault", "invents", "error", id="invents"),
-    pytest.param([user("Forget it.", stop=True)], "user_fault", "stops_early", "error", id="stops early"),
+    pytest.param([user("The drill, for 75 euros."), user("Thank you.", stop=True)], "user_stopped", "", "pass", id="is suspected alone"),
+    pytest.param([user("Forget it.", stop=True)], "user_stopped", "", "fail", id="stops early, as words suggest"),
     pytest.param([turn("Hm.", match="You play a person")] * 3, "user_fault", "silent", "error", id="says nothing usable"),
 ]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from envmill.agents.users.base import Answer, Knowledge, Line
-from envmill.agents.users.missteps import find_misstep
+from envmill.agents.users.missteps import find_misstep, list_suspicions
 from envmill.agents.users.scripted import ScriptedUser
 from schemas.scenario import UserContract
 
@@ -65,7 +65,7 @@ async def hear(knowledge: Knowledge, *messages: str) -> Answer:
     for message in messages:
         dialogue.append(Line("agent", message))
         answer = await user.answer(dialogue)
-        assert find_misstep(knowledge, dialogue, answer) == ""
+        assert (find_misstep(knowledge, dialogue, answer), list_suspicions(knowledge, dialogue, answer)) == ("", [])
         dialogue.append(Line("user", answer.text))
     return answer
 

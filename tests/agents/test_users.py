@@ -10,11 +10,10 @@ from envmill.agents.users import USERS
 from envmill.agents.users.base import Answer, Knowledge, Line
 from envmill.agents.users.doing import bid, find_deeds, list_deeds
 from envmill.agents.users.hearing import understand
-from envmill.agents.users.missteps import find_misstep, finds_no_end
+from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser, spell_fact
 from schemas.environment import Call
-from schemas.rollout import Misstep
 from schemas.scenario import UserContract
 from schemas.turns import UserInput, UserReply
 from tests.agents.talks import KNOWN
@@ -69,13 +68,19 @@ def test_facts_are_told_as_people_tell_them() -> None:
     ]  # fmt: skip
 
 
+def list_faults(knowledge: Knowledge, dialogue: list[Line], answer: Answer) -> list[str]:
+    """`proof` or `suspicion` with each misstep."""
+    proven = find_misstep(knowledge, dialogue, answer)
+    return [*([f"proof {proven}"] if proven else []), *(f"suspicion {one}" for one in list_suspicions(knowledge, dialogue, answer))]
+
+
 async def talk(*messages: str) -> list[Answer]:
     """What the scripted user says to one message after the other."""
     user, dialogue, answers = ScriptedUser(KNOWN), [Line("user", KNOWN.contract.opening)], list[Answer]()
     for message in messages:
         dialogue.append(Line("agent", message))
         answers.append(await user.answer(dialogue))
-        assert find_misstep(KNOWN, dialogue, answers[-1]) == ""
+        assert list_faults(KNOWN, dialogue, answers[-1]) == []
         dialogue.append(Line("user", answers[-1].text))
     return answers
 
@@ -123,45 +128,79 @@ ASKED, UNASKED, DONE = "Which tool would you like?", "How can I help?", "The dri
 
 
 @pytest.mark.parametrize(
-    ("message", "answer", "misstep"),
+    ("message", "answer", "fault"),
     [
         pytest.param(ASKED, Answer("The drill, please."), "", id="as it should be"),
         pytest.param(DONE, Answer("Thanks!", "content"), "", id="content"),
         pytest.param(UNASKED, Answer("A tool, for the fence."), "", id="what is not hidden"),
-        pytest.param(ASKED, Answer(" "), "silent", id="silent"),
-        pytest.param(ASKED, Answer("Never mind.", "content"), "stops_early", id="stops early"),
-        pytest.param(ASKED, Answer("I do not know."), "contradicts", id="forgets"),
-        pytest.param(UNASKED, Answer("I am Ada and want a tool."), "reveals", id="tells unasked"),
-        pytest.param(ASKED, Answer("The drill, until 3 April 2026."), "invents", id="invents a date"),
-        pytest.param(ASKED, Answer("The drill, for 75 euros."), "invents", id="invents an amount"),
-        pytest.param(ASKED, Answer("The drill. My card is K-4711."), "invents", id="invents a code"),
+        pytest.param(ASKED, Answer(" "), "proof silent", id="silent"),
+        pytest.param(ASKED, Answer("Never mind.", "content"), "suspicion stops_early", id="stops early"),
+        pytest.param(ASKED, Answer("I do not know."), "suspicion contradicts", id="forgets"),
+        pytest.param(UNASKED, Answer("I am Ada and want a tool."), "suspicion reveals", id="tells unasked"),
+        pytest.param(ASKED, Answer("The drill, until 3 April 2026."), "suspicion invents", id="invents a date"),
+        pytest.param(ASKED, Answer("The drill, for 75 euros."), "suspicion invents", id="invents an amount"),
+        pytest.param(ASKED, Answer("The drill. My card is K-4711."), "suspicion invents", id="invents a code"),
         pytest.param(ASKED, Answer("The drill, one or two days."), "", id="counts"),
     ],
 )
-def test_what_no_user_may_do_is_found(message: str, answer: Answer, misstep: Misstep) -> None:
-    assert find_misstep(KNOWN, [Line("user", KNOWN.contract.opening), Line("agent", message)], answer) == misstep
+def test_what_no_user_may_do_is_found(message: str, answer: Answer, fault: str) -> None:
+    faults = list_faults(KNOWN, [Line("user", KNOWN.contract.opening), Line("agent", message)], answer)
+    assert faults[:1] == ([fault] if fault else [])
 
 
 @pytest.mark.parametrize(
-    ("value", "answer", "misstep"),
+    ("value", "answer", "fault"),
     [
-        pytest.param(450, "It is 500.", "contradicts", id="another number"),
+        pytest.param(450, "It is 500.", "suspicion contradicts", id="another number"),
         pytest.param(450, "450.00, I think", "", id="the number, spelled otherwise"),
-        pytest.param("2026-03-14", "On 15 March 2026.", "contradicts", id="another date"),
+        pytest.param("2026-03-14", "On 15 March 2026.", "suspicion contradicts", id="another date"),
         pytest.param("2026-03-14", "On the 14th of March.", "", id="the date, spelled otherwise"),
     ],
 )
-def test_numbers_and_dates_are_compared_as_such(value: Any, answer: str, misstep: Misstep) -> None:
+def test_numbers_and_dates_are_compared_as_such(value: Any, answer: str, fault: str) -> None:
     known = Knowledge(UserContract(opening="Hi.", facts={"limit": value}, hidden=["limit"]), "Set the limit.")
-    assert find_misstep(known, [Line("user", "Hi."), Line("agent", "What is the limit?")], Answer(answer)) == misstep
+    assert list_faults(known, [Line("user", "Hi."), Line("agent", "What is the limit?")], Answer(answer))[:1] == ([fault] if fault else [])
 
 
 def test_the_same_again_and_again_is_a_misstep_of_whom_it_is() -> None:
     said = "I would like to have it soon."
     other = [line for word in ("Noted. Where to?", "Noted. When?") for line in (Line("agent", word), Line("user", said))]
     same = [line for _ in range(2) for line in (Line("agent", "Where to?"), Line("user", said))]
-    assert find_misstep(KNOWN, [*other, Line("agent", "How?")], Answer(said)) == "repeats"
-    assert find_misstep(KNOWN, [*same, Line("agent", "Where to?")], Answer(said)) == ""
+    assert list_faults(KNOWN, [*other, Line("agent", "How?")], Answer(said)) == ["suspicion repeats"]
+    assert list_faults(KNOWN, [*same, Line("agent", "Where to?")], Answer(said)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "answer", "proven"),
+    [
+        pytest.param(450, "How much may it be?", "500.", True, id="another number"),
+        pytest.param("K-17", "How much may it be?", "K-71", True, id="another code"),
+        pytest.param("2026-03-14", "How much may it be?", "15 March 2026", True, id="another date"),
+        pytest.param(450, "How much may it be?", "450 EUR", False, id="the number, spelled otherwise"),
+        pytest.param("2026-03-14", "How much may it be?", "14 March", False, id="the date, spelled otherwise"),
+        pytest.param(450, "How much may it be?", "Four hundred and fifty, I am back in 15 minutes.", False, id="a number beside others"),
+        pytest.param(450, "How much may it be?", "Yes.", False, id="no number"),
+        pytest.param(450, "How much may it be, and what did you pay last year?", "500.", False, id="the answer to something else"),
+        pytest.param("K-17", "How much may it be?", "17", False, id="of another sort"),
+    ],
+)
+def test_a_stored_question_answered_with_another_value_alone_is_proof(value: Any, message: str, answer: str, proven: bool) -> None:
+    contract = UserContract(opening="Hi.", facts={"limit": value}, hidden=["limit"], wordings={"limit": ["How much may it be?"]})
+    dialogue = [Line("user", "Hi."), Line("agent", message)]
+    assert find_misstep(Knowledge(contract, "Set the limit."), dialogue, Answer(answer)) == ("contradicts" if proven else "")
+
+
+def test_a_question_stored_for_two_facts_proves_nothing() -> None:
+    stored = {"limit": ["Which one?"], "day": ["Which one?"]}
+    contract = UserContract(opening="Hi.", facts={"limit": 450, "day": 12}, hidden=["limit", "day"], wordings=stored)
+    dialogue = [Line("user", "Hi."), Line("agent", "Which one?")]
+    assert find_misstep(Knowledge(contract, "Set it."), dialogue, Answer("12")) == ""
+
+
+@pytest.mark.parametrize("message", ["How can I help you today?", "Hello again! What can I do for you?"])
+async def test_a_user_who_is_asked_what_they_want_says_it_again_and_goes_on(message: str) -> None:
+    answers = await talk("Which tool?", message, "Which member name?")
+    assert [(one.text, one.end) for one in answers[1:]] == [(KNOWN.contract.opening, ""), ("The member name is Ada.", "")]
 
 
 def test_who_goes_on_when_nothing_is_asked_finds_no_end() -> None:
@@ -206,7 +245,7 @@ async def test_a_user_does_what_it_is_bidden_and_nothing_else(message: str, mean
     dialogue = [Line("user", "Hello."), Line("agent", message)]
     answer = await ScriptedUser(ABLE).answer(dialogue)
     assert list(answer.does) == meant
-    assert find_misstep(ABLE, dialogue, answer) == ""
+    assert list_faults(ABLE, dialogue, answer) == []
 
 
 @pytest.mark.parametrize(
@@ -225,7 +264,7 @@ async def test_a_user_leaves_what_nobody_spoke_of_alone(message: str, meant: lis
     answer = await ScriptedUser(able).answer(dialogue)
     assert list(answer.does) == meant
     assert bool(meant) or "H-999 is not the one I mean" in answer.text
-    assert find_misstep(able, dialogue, answer) == ""
+    assert list_faults(able, dialogue, answer) == []
 
 
 @pytest.mark.parametrize("name", DEEDS)
@@ -245,17 +284,18 @@ class Told:
 
 
 @pytest.mark.parametrize(
-    ("message", "does", "misstep"),
+    ("message", "does", "fault"),
     [
         pytest.param("Please move the hive.", ["move hive"], "", id="bidden"),
-        pytest.param("What shall it be?", ["move hive"], "oversteps", id="unbidden"),
-        pytest.param("Please sell the hive.", ["sell hive"], "oversteps", id="not theirs"),
+        pytest.param("What shall it be?", ["move hive"], "suspicion oversteps", id="unbidden"),
+        pytest.param("Please sell the hive.", ["sell hive"], "proof oversteps", id="not theirs"),
     ],
 )
-async def test_a_model_may_do_what_it_is_bidden_alone(message: str, does: list[str], misstep: Misstep) -> None:
+async def test_a_model_may_do_what_it_is_bidden_alone(message: str, does: list[str], fault: str) -> None:
     account: Any = Told(UserReply(text="", stop=False, does=does))
     dialogue = [Line("user", "Hello."), Line("agent", message)]
     answer = await ModelUser(ABLE, account, 0).answer(dialogue)
     assert account.asked[0].deeds == list(DEEDS)
     assert answer.does == tuple(does)
-    assert find_misstep(ABLE, dialogue, answer) == misstep
+    assert list_faults(ABLE, dialogue, answer)[:1] == ([fault] if fault else [])
+    assert account.asked[0].request == ABLE.request

@@ -37,6 +37,14 @@ def test_the_prompts_are_listed_with_step_and_hash(monkeypatch: pytest.MonkeyPat
             assert f"envscaler/{prompt.name}\t{step}\t{prompt.hash}\t" in said
 
 
+def test_prompts_that_every_recipe_asks_are_listed_with_the_step_that_asks_them_first() -> None:
+    shared = {name: step for name, (step, _) in collect_prompts().items() if name.startswith("all/")}
+    assert shared == {
+        "all/suspicion": "environments-build", "all/user": "scenarios-filter", "all/user_fault": "scenarios-filter",
+        "all/ruling": "scenarios-filter",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["scenario", "envscaler/scenario"])
 def test_a_prompt_is_shown_as_its_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert say(monkeypatch, capsys, name) == TEXT

@@ -50,6 +50,8 @@ _CONSENT = re.compile(
 _OPEN = re.compile(r"\b(?P<word>which|what|who|whom|when|where|how (?:many|much|long))\b(?P<rest>[^?]*)")
 """A question that a yes does not answer."""
 _CHOICE = re.compile(r"\bor\b")
+_OFFERS = re.compile(r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist|be of)|what (?:can|may) (?:i|we) do for)\b")
+"""Asks for the errand as a whole."""
 _VERBS = frozenset(
     (
         *(
@@ -101,6 +103,8 @@ class Heard:
     """Whether it wants a yes."""
     anything: bool = False
     """Whether it asks for more, of whatever sort."""
+    errand: bool = False
+    """Whether it asks what the user wants at all."""
     other: bool = False
     """Whether it asks something that no fact answers."""
     promise: bool = False
@@ -110,7 +114,7 @@ class Heard:
 
     @property
     def asks(self) -> bool:
-        return bool(self.facts) or self.consent or self.anything or self.other
+        return bool(self.facts) or self.consent or self.anything or self.errand or self.other
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,8 @@ class _Question:
 
     @property
     def consents(self) -> bool:
-        return bool(_CONSENT.search(self.text)) and not self.opening and not _CHOICE.search(self.text)
+        asks = bool(_CONSENT.search(self.text)) and not _OFFERS.search(self.text)
+        return asks and not self.opening and not _CHOICE.search(self.text)
 
 
 def understand(message: str, contract: UserContract) -> Heard:
@@ -151,11 +156,13 @@ def understand(message: str, contract: UserContract) -> Heard:
         names = [*exact, *likely]
         certain.update(dict.fromkeys(exact))
         found.update(dict.fromkeys(names))
-        if not names and not question.consents:
+        if not names and not question.consents and not _OFFERS.search(question.text):
             unknown.append(question.text)
     consent = any(question.consents for question in questions) and not any(question.opening for question in questions)
     anything = any(_ANYTHING.search(question.text) for question in questions)
-    return Heard(tuple(found), tuple(certain), consent, anything, not (found or consent or anything), unknown=" ".join(unknown))
+    errand = any(_OFFERS.search(question.text) for question in questions)
+    other = not (found or consent or anything or errand)
+    return Heard(tuple(found), tuple(certain), consent, anything, errand, other, unknown=" ".join(unknown))
 
 
 @lru_cache(256)

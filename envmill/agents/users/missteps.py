@@ -1,7 +1,8 @@
-"""What a simulated user may not do, found by trusted code: a rollout it happens in says nothing about the agent.
+"""What a simulated user may not do: what a comparison with its contract proves, and what words only suggest.
 
-contract, dialogue, answer ──► silent · oversteps · stops_early · contradicts · withholds · reveals · invents · repeats
-                           └─► (at the end) never_stops
+contract, dialogue, answer ─┬─ proof ──────► silent · oversteps · contradicts: the rollout ends in error
+                            └─ suspicion ──► oversteps · stops_early · contradicts · withholds · reveals · invents · repeats, and
+                                             never_stops at the limit: recorded, and confirmed or not by a judge
 """
 
 import re
@@ -38,10 +39,12 @@ _STILL_GOING = 3
 
 
 def find_misstep(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Misstep:
-    """The first thing wrong with an answer to the dialogue's last line; empty where nothing is."""
-    for misstep in _list_missteps(knowledge, dialogue, answer):
-        return misstep
-    return ""
+    """The first fault of an answer to the dialogue's last line that is proven without reading language; empty where there is none."""
+    if not answer.end and not answer.text.strip() and not answer.does:
+        return "silent"
+    if any(name not in knowledge.deeds for name in answer.does):
+        return "oversteps"
+    return "contradicts" if _is_refuted(knowledge, dialogue, answer) else ""
 
 
 def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
@@ -51,9 +54,12 @@ def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
     return len(heard) == _STILL_GOING and all(text.strip() for text in lately) and not any(one.asks or one.promise for one in heard)
 
 
-def _list_missteps(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Iterator[Misstep]:
-    if not answer.end and not answer.text.strip() and not answer.does:
-        yield "silent"
+def list_suspicions(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> list[Misstep]:
+    """Faults that the words of an answer suggest. A question in other words than these checks know makes an honest answer look wrong."""
+    return [*_list_suspicions(knowledge, dialogue, answer)]
+
+
+def _list_suspicions(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Iterator[Misstep]:
     if any(not _is_bidden(name, knowledge, dialogue) for name in answer.does):
         yield "oversteps"
     heard = understand(dialogue[-1].text, knowledge.contract)
@@ -67,10 +73,30 @@ def _list_missteps(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answe
         yield "withholds"
     if any(_is_revealed(name, knowledge, dialogue, answer) for name in knowledge.contract.hidden):
         yield "reveals"
-    if _invents(knowledge, dialogue, answer):
+    if invents(knowledge, dialogue, answer):
         yield "invents"
-    if not heard.certain and not answer.end and _repeats(knowledge, dialogue, answer):
+    if not heard.certain and not answer.end and repeats(knowledge, dialogue, answer):
         yield "repeats"
+
+
+def _is_refuted(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+    """Asked nothing but a stored question for a number, date or code, the user says nothing but another number, date or code."""
+    contract, asked = knowledge.contract, split_words(dialogue[-1].text)
+    names = [name for name, stored in contract.wordings.items() if name in contract.facts and asked in map(split_words, stored)]
+    said = _sort_value(answer.text)
+    others = [_sort_value(contract.facts[name]) == said and not tells(contract.facts[name], answer.text) for name in names]
+    return bool(said and others) and all(others)
+
+
+def _sort_value(value: Json) -> str:
+    """`date`, `number` or `code` where the whole value is one; empty for any other text."""
+    if not _is_plain(value):
+        return ""
+    plain = normalise(spell_leaf(value)).strip(" .!")
+    for sort, found in (("date", find_dates(plain)), ("number", find_numbers(plain))):
+        if len(found) == 1 and found[0].span == (0, len(plain)):
+            return sort
+    return "code" if _CODE.fullmatch(plain) else ""
 
 
 def _is_bidden(name: str, knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
@@ -132,7 +158,7 @@ def _asks_for(message: str, name: str, knowledge: Knowledge) -> bool:
     return is_worded(message, knowledge.contract.wordings.get(name, ())) or name in understand(message, knowledge.contract).facts
 
 
-def _invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
     """A number, date or code that neither the contract nor the agent ever named."""
     contract = knowledge.contract
     told = [contract.opening, contract.persona, contract.stop, *contract.goals, *contract.fallbacks.values(), *contract.fallbacks]
@@ -164,7 +190,7 @@ def _unknown_dates(said: set[tuple[int | None, int, int]], known: set[tuple[int 
     )
 
 
-def _repeats(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def repeats(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
     """The same long answer a third time, to agents' words that were not the same."""
     if len(split_words(answer.text)) < _LEAST_WORDS or answer.text in knowledge.contract.fallbacks.values():
         return False

@@ -19,7 +19,7 @@ class ModelUser:
     listens = True
 
     def __init__(self, knowledge: Knowledge, account: Account, attempt: int) -> None:
-        self._contract, self._deeds = knowledge.contract, knowledge.deeds
+        self._contract, self._request, self._deeds = knowledge.contract, knowledge.request, knowledge.deeds
         self._account, self._attempt = account, attempt
 
     async def answer(self, dialogue: Sequence[Line]) -> Answer:
@@ -34,6 +34,7 @@ class ModelUser:
         return UserInput(
             persona=contract.persona,
             goals=contract.goals or [contract.opening],
+            request=self._request,
             known={name: value for name, value in contract.facts.items() if name not in contract.hidden},
             hidden={name: contract.facts[name] for name in contract.hidden if name in contract.facts},
             wordings={name: asked for name, asked in contract.wordings.items() if name in contract.hidden},

@@ -88,6 +88,8 @@ class ScriptedUser:
             return " ".join(filter(None, [*words, self._find_fallback(heard.unknown)]))
         if heard.consent:
             return _YES
+        if heard.errand:
+            return self._contract.opening
         if not heard.asks:
             return _WAITS
         return self._find_fallback(message) or (_WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN))

@@ -12,6 +12,7 @@ CONVERSATIONS = View(
                count(*) filter (termination = 'user_fault') as user_faults,
                user_faults / conversations as share,
                share > {MOST} as too_many,
+               count(*) filter (suspected <> '[]') as suspected,
                count(distinct scenario) filter (termination = 'user_fault') as scenarios,
                mode(misstep) filter (misstep <> '') as most_often
         from rollouts where form = 'conversation'
@@ -27,7 +28,8 @@ Above {MOST:.0%}, look at the users before you rely on the rates.""",
         "user_faults": "Of them, ended because the simulated user broke its contract.",
         "share": "Of all conversations.",
         "too_many": "Whether that is more than should be.",
-        "scenarios": "Scenarios in which it happened.",
+        "suspected": "Conversations whose user's words suggest a misstep, whatever a judge said of it.",
+        "scenarios": "Scenarios that the user spoilt.",
         "most_often": "The misstep that was found most often; null when none was.",
     },
     questions=(
@@ -36,8 +38,9 @@ Above {MOST:.0%}, look at the users before you rely on the rates.""",
             "select run, policy, conversations, user_faults, round(share, 3) as share, too_many from conversations",
         ),
         (
-            "What do they do wrong?",
-            "select misstep, count(*) as times from rollouts where misstep <> '' group by misstep order by times desc, misstep",
+            "What do their words suggest, and what did a judge say of it?",
+            """select one ->> 'misstep' as misstep, one ->> 'ruling' as ruling, count(*) as times
+from (select unnest(from_json(suspected, '["json"]')) as one from rollouts) group by all order by times desc, misstep, ruling""",
         ),
         (
             "Which scenarios do they spoil?",

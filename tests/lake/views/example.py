@@ -180,7 +180,8 @@ def _play(scenario: str, policy: str, outcomes: str, group: str = "probe") -> li
 
 def _converse(scenario: str, policy: str, outcomes: str) -> list[Rollout]:
     """Attempts in which the user tells what is hidden when asked for it; in `u` it keeps it to itself."""
-    spoilt = {"termination": "user_fault", "misstep": "withholds"}
+    asked = {"asked": "Which tool shall it be?", "answer": "Yes, please."}
+    spoilt = {"termination": "user_fault", "misstep": "withholds", "suspected": [{"misstep": "withholds", "ruling": "confirmed", **asked}]}
     return [
         Rollout.model_validate(rollout.model_dump(exclude={"id"}) | {"form": "conversation"} | (spoilt if outcome == "u" else {}))
         for rollout, outcome in zip(_play(scenario, policy, outcomes), outcomes, strict=True)

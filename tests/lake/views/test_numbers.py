@@ -55,8 +55,8 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
             id="errors do not lower a pass rate, spoilt conversations do",
         ),
         pytest.param(
-            "select policy, conversations, user_faults, share, too_many, scenarios, most_often from conversations",
-            [("skilled@0.7", 4, 1, 0.25, True, 1, "withholds")],
+            "select policy, conversations, user_faults, share, too_many, suspected, scenarios, most_often from conversations",
+            [("skilled@0.7", 4, 1, 0.25, True, 1, 1, "withholds")],
             id="conversations that their users spoilt",
         ),
         pytest.param(
