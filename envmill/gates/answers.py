@@ -52,8 +52,9 @@ class Answer:
     def ask(self) -> str:
         """A neutral question; yes says that the answer is wrong or does not follow."""
         if self.standing == "outdone":
-            return f"Asked for {self.fact.name!r} after these replies, is the right answer {self.how} rather than {self.fact.value!r}?"
-        return f"Do the replies leave open whether {self.fact.value!r} is the right answer to {self.fact.name!r}?"
+            instead = self.how.partition(": ")[0]
+            return f"Asked for {self.fact.name!r} after these calls, is the right answer {instead} rather than {self.fact.value!r}?"
+        return f"After these calls, is there nothing that shows that {self.fact.value!r} is the right answer to {self.fact.name!r}?"
 
     def tell(self) -> Json:
         return {"fact": self.fact.name, "value": self.fact.value, "standing": self.standing, "how": self.how}

@@ -13,8 +13,11 @@ from pydantic import ValidationError
 from envmill.errors import SettingsError
 from envmill.gates.suspicions import PROMPT, decide, read_twice
 from envmill.models.account import Account, name_judge
+from envmill.settings import ROOT
 from schemas.suspicion import JudgeCalibration, SuspicionCase
 
+SHIPPED = ROOT / "data/calibration/cases"
+"""Cases that come with EnvMill."""
 _ANY = "*"
 
 
@@ -27,9 +30,10 @@ def read_calibrations(folder: Path) -> Iterator[JudgeCalibration]:
 
 
 def read_cases(path: Path) -> list[SuspicionCase]:
-    """Cases out of a file of JSON lines."""
+    """Cases out of a file of JSON lines, or out of every such file of a folder, in name order."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
         return [SuspicionCase.model_validate_json(line) for line in lines if line.strip()]
     except (OSError, ValidationError) as error:
         raise SettingsError(f"{path} holds no cases: {error}. Write one SuspicionCase a line, as docs/gates/README.md shows.") from error

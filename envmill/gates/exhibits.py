@@ -17,13 +17,16 @@ _SHORTEST = 2
 
 
 def describe(subject: Built | Posed, finding: Finding) -> SuspicionItem:
-    """The item as a judge reads it. Executed calls are shown of environments only: a scenario is judged by its texts."""
+    """The item as a judge reads it. Executed calls are shown of environments only: a scenario is judged by its texts.
+
+    The outline of a brief is left out: it says of the tools what the tools say themselves.
+    """
     environment = subject.environment
     scenario = subject.scenario if isinstance(subject, Posed) else None
     calls = [call.model_dump(mode="json") for call in scenario.oracle] if scenario else []
     named = f"{finding.question} {scenario.request if scenario else ''} {canonical_json(calls)}"
     return SuspicionItem(
-        brief=environment.brief,
+        brief=environment.brief.model_copy(update={"outline": None}),
         name=environment.name,
         rules=environment.rules,
         policy=environment.policy_document,

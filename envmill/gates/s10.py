@@ -19,6 +19,7 @@ from envmill.verifiers.dates import Day
 from envmill.verifiers.numbers import find_numbers
 from envmill.verifiers.words import Span, normalise
 from schemas.base import Json
+from schemas.environment import Call
 from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE
 
@@ -26,13 +27,8 @@ GATE = "S10"
 Contradiction = tuple[str, str, str]
 """Reason code, words, question."""
 CODES: Mapping[str, ReasonClass] = {
-    "unknown_amount": "suspicion",
-    "unknown_date": "suspicion",
-    "unknown_reference": "suspicion",
-    "wrong_weekday": "suspicion",
-    "wrong_count": "suspicion",
+    "unmatched_value": "suspicion",
     "wrong_order": "suspicion",
-    "another_amount": "suspicion",
     "unasked_change": "suspicion",
 }
 
@@ -101,37 +97,49 @@ def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[
     writes = [scenario.oracle[place] for place in list_writes(subject)]
     stock = Stock.of(scenario.initial_state)
     given = [(name, value) for call in writes for name, value in call.arguments.items() if not stock.find_counted(name, value)]
-    used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if _is_amount(leaf)}
+    used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if is_amount(leaf)}
     unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
-        question = (
-            f"Does the request ask for an amount of {number}{f' where {_join(unsaid)} was used' if unsaid else ', which was not used'}?"
-        )
+        question = ask_amount(number, unsaid)
         if number not in far.numbers and not _is_part(number, far):
             if not (has_units(request) and is_converted(number, near.numbers)):
                 yield (
-                    "unknown_amount",
+                    "unmatched_value",
                     f"the request says {number}, which nothing in the world or on the reference path is{instead}",
                     question,
                 )
             continue
         is_described = not unsaid or described.holds(float(number)) or _is_part(number, described)
         if number in far.numbers and not is_described and not _explains(number, unsaid, request, near):
-            yield "unknown_amount", f"the request says {number}, which nothing that is acted on has{instead}", question
+            yield "unmatched_value", f"the request says {number}, which nothing that is acted on has{instead}", question
     for day in read_dates(request):
         said = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
-        question = f"Does the request ask for something on {said} that was done for another date?"
+        question = ask_date(said)
         if said in far.dates or _turn_round(said) in far.dates:
             continue
         if not _is_near(said, scenario.clock):
-            yield "unknown_date", f"the request says {said}, far from the clock and found nowhere else", question
+            yield "unmatched_value", f"the request says {said}, far from the clock and found nowhere else", question
         elif any(_is_date(leaf) for call in writes for leaf in list_leaves(call.arguments)):
-            yield "unknown_date", f"the request says {said}; the reference path uses another date", question
+            yield "unmatched_value", f"the request says {said}; the reference path uses another date", question
     for reference in _REFERENCE.findall(request):
         if reference.casefold() not in far.normal and not _stands_in(reference, far) and not _QUANTITY.fullmatch(reference):
             question = f"Does the request name {reference!r} as something that has to be there to do what it asks?"
-            yield "unknown_reference", f"the request names {reference}, which is nowhere in the state or on the reference path", question
+            yield "unmatched_value", f"the request names {reference}, which is nowhere in the state or on the reference path", question
+
+
+def ask_amount(number: Decimal, instead: Sequence[Decimal]) -> str:
+    """A neutral question about an amount of the request; yes says that the path uses another one."""
+    used = f" where {', '.join(map(str, instead))} was used" if instead else ", which was not used"
+    return f"Does the request ask for an amount of {number}{used}?"
+
+
+def ask_date(day: str) -> str:
+    return f"Does the request ask for something on {day} that was done for another date?"
+
+
+def ask_unasked(call: Call) -> str:
+    return f"Is {call.name} with {call.arguments} something that the request does not ask for?"
 
 
 async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[Contradiction]:
@@ -158,10 +166,10 @@ def list_mismatches(asked: Wishes, there: set[Decimal]) -> Iterator[Contradictio
     for wish, used, said in list_other_amounts(asked, there):
         words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
         text = asked.texts[wish.sentence].text.strip()
-        yield "another_amount", words, f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?"
+        yield "unmatched_value", words, f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?"
     for wish in list_unasked(asked):
         words = f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change"
-        yield "unasked_change", words, f"Is {wish.call.name} with {wish.call.arguments} something that the request does not ask for?"
+        yield "unasked_change", words, ask_unasked(wish.call)
 
 
 def describe_targets(subject: Posed) -> Knowledge:
@@ -182,20 +190,20 @@ def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[Contradictio
         years = [day.year] if day.year else [far.year, *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject))]
         if named and all(_find_weekday(year, day) != _WEEKDAYS.index(named[1]) for year in years):
             said = f"{years[0]}-{day.month:02d}-{day.day:02d}"
-            yield "wrong_weekday", f"{said} is no {named[1]}", f"Does the request call {said} a {named[1].capitalize()}?"
+            yield "unmatched_value", f"{said} is no {named[1]}", f"Does the request call {said} a {named[1].capitalize()}?"
     counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
     if counted:
         wanted = int(find_numbers(counted[1])[0].value)
         steps = len(list_writes(subject)) + len(subject.scenario.verifier.facts)
         if items and items != wanted:
             yield (
-                "wrong_count",
+                "unmatched_value",
                 f"the request speaks of {counted[0]} and lists {items}",
                 f"Does the request list {items} wishes as {counted[0]}?",
             )
         elif subject.scenario.oracle and steps < wanted:
             question = f"Does the request ask for {wanted} different changes or answers?"
-            yield "wrong_count", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}", question
+            yield "unmatched_value", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}", question
 
 
 def list_amounts(subject: Posed) -> set[Decimal]:
@@ -243,10 +251,6 @@ def _is_close(day: Day, year: int, subject: Posed) -> bool:
         return False
 
 
-def _join(numbers: Sequence[Decimal]) -> str:
-    return ", ".join(map(str, numbers))
-
-
 def _is_part(number: Decimal, far: Knowledge) -> bool:
     """Whether it is part of a name: `room 12`, `flat 4`."""
     return re.search(rf"(?<![\w.]){re.escape(f'{number:f}')}(?![\w.])", f"{far.normal} {' '.join(far.values)}") is not None
@@ -256,7 +260,7 @@ def _stands_in(reference: str, far: Knowledge) -> bool:
     return any(reference.casefold() in value for value in far.values)
 
 
-def _is_amount(leaf: Json) -> bool:
+def is_amount(leaf: Json) -> bool:
     return isinstance(leaf, int | float) and not isinstance(leaf, bool)
 
 

@@ -52,7 +52,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     if not probes:
         return skip(GATE, "no_probe", "every question was asked in the repair loop")
     played = "model" if means.account else "scripted"
-    findings = [] if means.probes == "sealed" else list(_list_suspicions(subject, hidden))
+    findings = [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
     try:
         for place, probe in enumerate(probes):
             # The script remembers what it told; a model is handed the conversation.
@@ -101,7 +101,7 @@ def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
     return any(_holds(value, text) for text in others)
 
 
-def _list_suspicions(subject: Posed, hidden: list[str]) -> Iterator[Finding]:
+def list_suspicions(subject: Posed, hidden: list[str]) -> Iterator[Finding]:
     scenario = subject.scenario
     facts = {name: scenario.user.facts[name] for name in hidden}
     for name, words in list_delegations(scenario.request, scenario.user.opening, facts):

@@ -28,7 +28,6 @@ CODES: Mapping[str, ReasonClass] = {
     "unseen_id": "proof",
     "underivable_argument": "suspicion",
     "wrong_answer": "suspicion",
-    "underivable_answer": "suspicion",
 }
 
 Source = Literal["told", "seen", "listed", "narrows", "default", "unknown", "nowhere"]
@@ -71,9 +70,8 @@ async def look(subject: Posed, means: Means) -> Finding:
     ]
     answers = await judge_answers(subject, means)
     told: list[Json] = [each.tell() for each in answers]
-    reasons = {"outdone": "wrong_answer", "underivable": "underivable_answer"}
-    wrong = [each for each in answers if each.standing in reasons]
-    found += [replace(drop(GATE, reasons[each.standing], each.words, told), question=each.ask()) for each in wrong]
+    wrong = [each for each in answers if each.standing in ("outdone", "underivable")]
+    found += [replace(drop(GATE, "wrong_answer", each.words, told), question=each.ask()) for each in wrong]
     return gather(GATE, found, {"arguments": len(arguments), "unknown": unknown, "answers": told})
 
 

@@ -42,27 +42,27 @@ HONEST = {
     "a weekday next year": top_up(25, "Put 25 on Bo Lind's account, he comes on Monday, 4 January 2027."),
 }
 FAULTY = {
-    "another amount behind a bullet": (top_up(25, "Please book in:\n- 26 on Bo Lind's account"), "unknown_amount"),
-    "another amount in words": (top_up(25, "Put thirty on Bo Lind's account, and not 4."), "unknown_amount"),
-    "another share": (top_up(7, "Put four on Bo Lind's account."), "another_amount"),
-    "a reference in capitals": (top_up(25, "Put 25 on Bo Lind's account for order 5PX9."), "unknown_reference"),
+    "another amount behind a bullet": (top_up(25, "Please book in:\n- 26 on Bo Lind's account"), "unmatched_value"),
+    "another amount in words": (top_up(25, "Put thirty on Bo Lind's account, and not 4."), "unmatched_value"),
+    "another share": (top_up(7, "Put four on Bo Lind's account."), "unmatched_value"),
+    "a reference in capitals": (top_up(25, "Put 25 on Bo Lind's account for order 5PX9."), "unmatched_value"),
 }
 
 CASES = {
     **{name: Case(posed) for name, posed in HONEST.items()},
     **{name: Case(posed, reason) for name, (posed, reason) in FAULTY.items()},
-    "another amount": Case(ask(REQUEST.replace("25", "26")), "unknown_amount"),
-    "a reference to nothing": Case(ask(f"{REQUEST} It is about voucher V-9917."), "unknown_reference"),
-    "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "wrong_weekday"),
-    "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unknown_date"),
-    "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "wrong_count"),
-    "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "wrong_count"),
-    "another amount, which some other row has": Case(ask(REQUEST.replace("25", "60")), "unknown_amount"),
+    "another amount": Case(ask(REQUEST.replace("25", "26")), "unmatched_value"),
+    "a reference to nothing": Case(ask(f"{REQUEST} It is about voucher V-9917."), "unmatched_value"),
+    "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "unmatched_value"),
+    "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unmatched_value"),
+    "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "unmatched_value"),
+    "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "unmatched_value"),
+    "another amount, which some other row has": Case(ask(REQUEST.replace("25", "60")), "unmatched_value"),
     "asked the other way round, in that order": Case(
         ask("Please book one seat in the Tuesday wheel class, and then put 25 there for Ada Kern."), "wrong_order"
     ),
     "asked the other way round, in no order": Case(ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern.")),
-    "another amount, which a row that is acted on has": Case(ask(REQUEST.replace("25", "4")), "another_amount"),
+    "another amount, which a row that is acted on has": Case(ask(REQUEST.replace("25", "4")), "unmatched_value"),
     "an amount that is said when asked": Case(pose(request=REQUEST.replace("25", "the usual"), user=KNOWN)),
     "a change that nobody asked for": Case(
         ask("Please cancel Bo Lind's booking of the wheel class.", oracle=[LOOK_UP, CANCEL, LEND]), "unasked_change"
@@ -75,7 +75,7 @@ CASES = {
             "Please put 20 on Ada Kern's account, and put 20 on the account of Bo Lind.",
             oracle=[FIND, LOOK_UP, TOP_UP, Call(name="top_up", arguments={"member_id": "M2", "amount": 20})],
         ),
-        "another_amount",
+        "unmatched_value",
     ),
     "the same change again with another amount": Case(
         ask("Two lines:\n- Put 25 on the account of Bo Lind;\nThank you.", oracle=[LOOK_UP, LEND, MORE]), "unasked_change"
@@ -85,7 +85,7 @@ CASES = {
     ),
     "done, and then done again": Case(ask("Put 25 on Bo Lind's account, and then the same again.", oracle=[LOOK_UP, LEND, LEND])),
     "an amount behind a semicolon": Case(
-        ask("Ada Kern is short of money; 4 should help. Book her one seat in the Tuesday wheel class."), "another_amount"
+        ask("Ada Kern is short of money; 4 should help. Book her one seat in the Tuesday wheel class."), "unmatched_value"
     ),
     "the right amount behind a semicolon": Case(
         ask("Ada Kern is short of money; 25 should help. Book her one seat in the Tuesday wheel class.")
@@ -130,5 +130,5 @@ def test_s10(name: str) -> None:
 
 def test_every_contradiction_is_reported_with_a_question() -> None:
     finding = judge_cases(s10.look, {"both": Case(ask(f"{REQUEST.replace('25', '26')} It is about voucher V-9917."))})["both"]
-    assert {one.reason for one in finding.spread()} >= {"unknown_amount", "unknown_reference"}
+    assert {one.reason for one in finding.spread()} >= {"unmatched_value"}
     assert all(one.question.endswith("?") for one in finding.spread())

@@ -1,0 +1,115 @@
+"""Text faults about rows: requests that leave open or confuse which row is meant, and first messages that leave the choice to the agent."""
+
+import random
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from envmill.agents.attackers.stock import Stock
+from envmill.gates import s15, s17
+from envmill.gates.base import Means, Posed
+from envmill.gates.sources import list_leaves
+from schemas.base import Json, is_object
+from schemas.scenario import Scenario
+from schemas.suspicion import SuspicionCase
+from tests.real_authors.texts import make_case, reword, tidy
+
+
+async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[SuspicionCase]:
+    targets = {(one.collection, one.key): one for one in s15.list_targets(posed)}
+    stock = Stock.of(posed.scenario.initial_state)
+    for (collection, key), target in targets.items():
+        own = {value for name, value in target.said if "." not in name and not _is_shared(value, collection, key, stock)}
+        if not own:
+            continue
+        vague = reword(posed, dict.fromkeys(own, f"the {say_singular(collection)}"))
+        for finding in (await s15.look(vague, means)).spread():
+            if finding.reason in ("ambiguous_referent", "wrong_referent") and key in finding.question:
+                yield make_case(vague, finding, planted=True)
+                yield make_case(posed, finding, planted=False)
+        for changes in islice(_list_other_names(target, own, stock, dice), 4):
+            other = reword(posed, changes)
+            for finding in (await s15.look(other, means)).spread():
+                if finding.reason in ("ambiguous_referent", "wrong_referent") and f"than {key}" in finding.question:
+                    yield make_case(other, finding, planted=True)
+                    yield make_case(posed, finding, planted=False)
+
+
+async def list_twins(posed: Posed, means: Means) -> AsyncIterator[SuspicionCase]:
+    """A second row that is called as the target is; of the honest look-alike a letter more is said."""
+    stock = Stock.of(posed.scenario.initial_state)
+    for target in {(one.collection, one.key): one for one in s15.list_targets(posed)}.values():
+        row: Any = stock.rows[target.collection][target.key]
+        names = [name for name, value in target.said if "." not in name and _is_name(row.get(name)) and row[name] != target.key]
+        if not names or not is_object(posed.scenario.initial_state.get(target.collection)):
+            continue
+        key = target.key[:-1] + ("0" if target.key[-1] != "0" else "1")
+        twin = {name: key if value == target.key else value for name, value in row.items()}
+        other = twin | {name: _respell(row[name]) for name in names}
+        for planted, copy in ((True, twin), (False, other)):
+            held: Any = posed.scenario.initial_state[target.collection]
+            state = posed.scenario.initial_state | {target.collection: {**held, key: copy}}
+            text = reword(posed, {}, initial_state=state)
+            finding = s15.suspect([s15.Rival(target, key, better=False)], Stock.of(text.scenario.initial_state))
+            found = [one for one in (await s15.look(text, means)).spread() if one.reason == "ambiguous_referent" and key in one.question]
+            if not planted or found:
+                yield make_case(text, found[0] if planted else finding, planted=planted)
+
+
+def _is_name(value: Json) -> bool:
+    return isinstance(value, str) and any(letter.isupper() or letter.isdigit() for letter in value)
+
+
+def _respell(name: str) -> str:
+    """Another name that looks like it: of a number the next one, of a word one letter more."""
+    if digits := re.search(r"\d+$", name):
+        return f"{name[: digits.start()]}{int(digits[0]) + 1}"
+    return f"{name}s" if not name.endswith("s") else f"{name[:-1]}"
+
+
+def _is_shared(value: str, collection: str, key: str, stock: Stock) -> bool:
+    return any(value in map(str, row.values()) for other, row in stock.rows[collection].items() if other != key and is_object(row))
+
+
+def _list_other_names(target: s15.Target, own: set[str], stock: Stock, dice: random.Random) -> Iterator[dict[str, str]]:
+    mine: Any = stock.rows[target.collection][target.key]
+    others: list[Any] = [row for key, row in stock.rows[target.collection].items() if key != target.key]
+    dice.shuffle(others)
+    for row in others:
+        changes = {str(value): str(row[name]) for name, value in mine.items() if str(value) in own and row.get(name)}
+        if changes and all(old != new for old, new in changes.items()):
+            yield changes
+
+
+# Openings: words in a hidden value's place that leave the choice to the agent, or do not.
+
+_LEAVING = ("any of the {many}", "either of the {many} that are left", "another of the {many} (I do not mind which)")
+_HOLDING = (
+    "one of the {many} (ask me which)",
+    "another of the {many} (which one I say when you ask)",
+    "a certain one of the {many} (not just any)",
+)
+
+
+async def list_openings(posed: Posed) -> AsyncIterator[SuspicionCase]:
+    """Facts that name a row which a change is about, each put in other words in the first message."""
+    user, stock = posed.scenario.user, Stock.of(posed.scenario.initial_state)
+    targets = {(one.collection, one.key) for one in s15.list_targets(posed)}
+    for name, value in user.facts.items():
+        homes = [home for home, key in targets if value in list(list_leaves(stock.rows[home][key]))]
+        if not isinstance(value, str) or not homes or posed.scenario.request.count(value) != 1:
+            continue
+        for template, planted in (*((one, True) for one in _LEAVING), *((one, False) for one in _HOLDING)):
+            opening = tidy(posed.scenario.request.replace(value, template.format(many=homes[0].replace("_", " "))))
+            contract = user.model_copy(update={"opening": opening, "hidden": [name]}).model_dump()
+            text = replace(posed, scenario=Scenario.model_validate(posed.scenario.model_dump() | {"id": "", "user": contract}))
+            for finding in s17.list_suspicions(text, [name]):
+                yield make_case(text, finding, planted=planted)
+                break
+
+
+def say_singular(collection: str) -> str:
+    words = collection.replace("_", " ")
+    return re.sub(r"ies$", "y", words) if words.endswith("ies") else re.sub(r"(?<=ch|sh|ss)es$|(?<!s)s$", "", words)
