@@ -28,7 +28,7 @@ from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
-from envmill.rehearsing import UNASKED, Guard, Rehearsal, doubt_request, rehearse
+from envmill.rehearsing import UNASKED, Guard, Rehearsal, doubt_questions, doubt_request, rehearse
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
@@ -163,7 +163,7 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
         rehearsed = await _rehearse(posed, place, mill, account)
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
-        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer))
+        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
     versions = await strive(write, account, lambda: held.tell())
     builds, best = tell_trouble(place.id, versions), _pick_best(versions)

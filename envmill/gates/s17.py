@@ -16,7 +16,7 @@ from envmill.agents.users.hearing import touches
 from envmill.agents.users.missteps import tells
 from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser, spell_value
-from envmill.agents.users.wordings import FEWEST, list_wordings
+from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
 from envmill.drafting.opening import list_delegations
 from envmill.errors import Outage
 from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, pass_by, skip
@@ -51,6 +51,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     probes = means.choose(list(_list_probes(contract, hidden)))
     if not probes:
         return skip(GATE, "no_probe", "every question was asked in the repair loop")
+    made = sum(max(0, FEWEST - len(list_written(contract, name))) for name in hidden)
     played = "model" if means.account else "scripted"
     findings = [] if means.probes == "sealed" else list(_list_suspicions(subject, hidden))
     try:
@@ -60,7 +61,9 @@ async def look(subject: Posed, means: Means) -> Finding:
     for probe, answer in zip(probes, answers, strict=True):
         findings += _judge(probe, answer, contract, hidden, played)
     # What was shown stands before what is suspected.
-    return gather(GATE, sorted(findings, key=lambda one: CODES[one.reason] != "proof"), {"user": played, "asked": len(probes)})
+    return gather(
+        GATE, sorted(findings, key=lambda one: CODES[one.reason] != "proof"), {"user": played, "asked": len(probes), "made": made}
+    )
 
 
 async def _ask(probes: Sequence[_Probe], knowledge: Knowledge, means: Means) -> list[Answer]:

@@ -63,7 +63,7 @@ async def judge(sandbox: Sandbox, changes: Mapping[str, Json] | None = None, pla
 async def test_a_fact_is_told_in_every_wording_alone_and_in_pairs(sandbox: Sandbox) -> None:
     found = await judge(sandbox)
     assert (found.outcome, found.evidence["user"]) == ("kept", "scripted")
-    assert found.evidence["asked"] == 5 + 5 + 1 + 1
+    assert (found.evidence["asked"], found.evidence["made"]) == (5 + 5 + 1 + 1, 0)
     sealed, opened = [await judge(sandbox, probes=probes) for probes in ("sealed", "open")]
     assert sealed.evidence["asked"] + opened.evidence["asked"] == found.evidence["asked"]
     assert sealed.evidence["asked"] >= found.evidence["asked"] // 4
@@ -140,7 +140,7 @@ async def test_a_model_that_is_out_of_reach_is_an_error_of_the_gate(sandbox: San
 
 async def test_older_scenarios_are_asked_by_the_names_of_their_facts(sandbox: Sandbox) -> None:
     found = await judge(sandbox, {"wordings": {}})
-    assert (found.outcome, found.evidence["asked"]) == ("kept", 12)
+    assert (found.outcome, found.evidence["asked"], found.evidence["made"]) == ("kept", 12, 10)
 
 
 async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(sandbox: Sandbox) -> None:
