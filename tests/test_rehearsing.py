@@ -236,6 +236,17 @@ def test_a_hidden_fact_with_too_few_questions_is_sent_back_and_drops_nothing(que
     assert doubt_questions(ScenarioReply.model_validate(ANSWER)) == ()
 
 
+async def test_an_author_who_writes_too_few_questions_is_asked_again_and_the_draft_stands(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envmill.passing.SCENARIO_GATES", only("S9", blame_telling))
+    told = {"facts": {"name": "Ada"}, "hidden": ["name"], "opening": "How many tools does a member have?"}
+    poser = Poser([ScenarioReply.model_validate(ANSWER | {"request": "How many tools does Ada have?"} | told)])
+    result = await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    assert "holds 0 questions for 'name'" in poser.told[1]
+    assert any(isinstance(record, Draft) for record in result.records)
+
+
 def test_a_vaguer_request_is_sent_back_and_drops_nothing() -> None:
     right = ScenarioReply.model_validate(ANSWER)
     before, after = (right.model_copy(update={"request": words}) for words in ("How many tools has Ada Moor?", "How many tools has she?"))
