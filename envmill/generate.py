@@ -20,7 +20,7 @@ from envmill.gates.wording import judge_words
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.posing import Pose, execute, refuse, rehearse_draft
-from envmill.rehearsing import Guard, doubt_request
+from envmill.rehearsing import Guard, doubt_questions, doubt_request
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
 from schemas.base import Json, digest
@@ -126,7 +126,7 @@ async def generate_draft(subject: Subject[Place], mill: Mill, account: Account) 
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
         rehearsed = await rehearse_draft(posed, place, mill, account)
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
-        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer))
+        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
     versions = await strive(write, account, lambda: held.tell())
     builds, best = tell_trouble(place.id, versions), _pick_best(versions)

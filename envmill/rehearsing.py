@@ -6,7 +6,9 @@ version ─► open probes of every loop gate ─► suspicions to the judge ─
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from envmill.agents.users.wordings import FEWEST, list_written
 from envmill.drafting.complaint import Complaint, list_once
+from envmill.drafting.contract import make_contract
 from envmill.drafting.repair import Repair
 from envmill.drafting.weakening import REASON as WEAKENED
 from envmill.drafting.weakening import find_vagueness, find_weakening
@@ -23,7 +25,8 @@ from schemas.prompts import ScenarioReply
 LOOP = "loop"
 """Under which the ledger has what the loop found of the version that went on."""
 
-VAGUER = "vaguer"
+VAGUER, FEW_QUESTIONS = "vaguer", "few_questions"
+_FIVE = f"`wordings` has at least {FEWEST} different questions for each name in `hidden`, and no question names the value."
 _AS_MUCH = "A repair keeps what was not complained about: mend the fault, and leave in what the version before had."
 
 _TESTS: frozenset[tuple[str, str]] = frozenset((("W8", "write_not_seen"), ("W8", "not_exercised")))
@@ -102,6 +105,19 @@ def doubt_request(before: ScenarioReply | None, after: ScenarioReply, repair: Re
     if before is None or not repair.complaints or any(complaint.source == "S9" for complaint in repair.complaints):
         return ()
     return tuple(Complaint(LOOP, VAGUER, words, contract=_AS_MUCH) for words in find_vagueness(before, after))
+
+
+def doubt_questions(reply: ScenarioReply) -> tuple[Complaint, ...]:
+    """Complaints about hidden facts with too few questions. They ask for another version and drop none: S17 makes what is missing."""
+    contract = make_contract(reply)
+    written = {name: list_written(contract, name) for name in contract.hidden if name in contract.facts}
+    return tuple(
+        Complaint(
+            "contract", FEW_QUESTIONS, f"`wordings` holds {len(asked)} questions for {name!r} that do not name its value", contract=_FIVE
+        )
+        for name, asked in written.items()
+        if len(asked) < FEWEST
+    )
 
 
 def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]]:

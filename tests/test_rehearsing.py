@@ -14,7 +14,7 @@ from envmill.generate import generate_draft
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.mill import Tested as Candidate
 from envmill.passing import look, name_content
-from envmill.rehearsing import LOOP, Guard, doubt_request
+from envmill.rehearsing import LOOP, Guard, doubt_questions, doubt_request
 from envmill.sandbox import Sandbox
 from envmill.verify import verify_environment
 from schemas.environment import Build, Call, Environment, Test
@@ -213,6 +213,38 @@ async def test_a_loop_that_cannot_be_repeated_is_an_error(sandbox: Sandbox, monk
     tested = Candidate(house, tuple(make_tests(house)), held={"W12": "kept"})
     verified = await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
     assert (verified.findings[-1].gate, verified.findings[-1].outcome, verified.findings[-1].reason) == (LOOP, "error", "not_repeated")
+
+
+QUESTIONS = ["Whom is it for?", "Who asks?", "What is the name?", "Which member?", "For whom?"]
+
+
+@pytest.mark.parametrize(
+    ("questions", "found"),
+    [
+        pytest.param(QUESTIONS, 5, id="five"),
+        pytest.param(QUESTIONS[:4], 4, id="four"),
+        pytest.param([*QUESTIONS[:4], QUESTIONS[0]], 4, id="one of them twice"),
+        pytest.param([*QUESTIONS[:4], "Is it Ada Moor?"], 4, id="one that names the value"),
+        pytest.param([], 0, id="none"),
+    ],
+)
+def test_a_hidden_fact_with_too_few_questions_is_sent_back_and_drops_nothing(questions: list[str], found: int) -> None:
+    told = {"facts": {"member": "Ada Moor"}, "hidden": ["member"], "opening": "A member wants it.", "wordings": {"member": questions}}
+    complaints = doubt_questions(ScenarioReply.model_validate(ANSWER).model_copy(update=told))
+    assert [one.code for one in complaints] == ["few_questions"] * (found < 5)
+    assert all(f"holds {found} questions for 'member'" in one.words for one in complaints)
+    assert doubt_questions(ScenarioReply.model_validate(ANSWER)) == ()
+
+
+async def test_an_author_who_writes_too_few_questions_is_asked_again_and_the_draft_stands(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envmill.passing.SCENARIO_GATES", only("S9", blame_telling))
+    told = {"facts": {"name": "Ada"}, "hidden": ["name"], "opening": "How many tools does a member have?"}
+    poser = Poser([ScenarioReply.model_validate(ANSWER | {"request": "How many tools does Ada have?"} | told)])
+    result = await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    assert "holds 0 questions for 'name'" in poser.told[1]
+    assert any(isinstance(record, Draft) for record in result.records)
 
 
 def test_a_vaguer_request_is_sent_back_and_drops_nothing() -> None:

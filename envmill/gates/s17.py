@@ -1,20 +1,22 @@
 """S17: the user gives every hidden fact to an agent that asks for it, in any of its stored wordings, and keeps it from one that does not.
 
-hidden facts ─┬─ each wording alone, and two facts in one message ─► answer ─► holds the values, or: withheld
-              └─ questions for something else ─────────────────────► answer ─► holds none of them, or: told_unasked
+n hidden facts ─┬─ five wordings each, and every fact in a pair ─► answer ─► holds the values, or: withheld
+                └─ questions for something else ─────────────────► answer ─► holds none of them, or: told_unasked
+                   (6n conversations of one question at most, held side by side)
 opening ──► what stands where the request has the value ──► reads as "you choose": a suspicion
 """
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
 from envmill.agents.users.base import Answer, Knowledge, Line, Person
 from envmill.agents.users.hearing import touches
 from envmill.agents.users.missteps import tells
 from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser, spell_value
-from envmill.agents.users.wordings import list_wordings
+from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
 from envmill.drafting.opening import list_delegations
 from envmill.errors import Outage
 from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, pass_by, skip
@@ -28,8 +30,6 @@ CODES: Mapping[str, ReasonClass] = {"withheld": "proof", "told_unasked": "proof"
 
 _ELSE = ("Which tyres does your car have?", "How can I help you today?")
 """What hardly a scenario hides."""
-_MOST_KNOWN = 3
-"""Facts of the opening that are asked for: what is hidden must not be told with them."""
 
 
 @dataclass(frozen=True)
@@ -51,31 +51,51 @@ async def look(subject: Posed, means: Means) -> Finding:
     probes = means.choose(list(_list_probes(contract, hidden)))
     if not probes:
         return skip(GATE, "no_probe", "every question was asked in the repair loop")
+    made = sum(max(0, FEWEST - len(list_written(contract, name))) for name in hidden)
     played = "model" if means.account else "scripted"
     findings = [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
     try:
-        for place, probe in enumerate(probes):
-            # The script remembers what it told; a model is handed the conversation.
-            person: Person = ModelUser(knowledge, means.account, place) if means.account else ScriptedUser(knowledge)
-            answer = await person.answer([Line("user", contract.opening), Line("agent", probe.message)])
-            findings += _judge(probe, answer, contract, hidden, played)
+        answers = await _ask(probes, knowledge, means)
     except Outage as error:
         return fail(GATE, "unreached", error.message)
+    for probe, answer in zip(probes, answers, strict=True):
+        findings += _judge(probe, answer, contract, hidden, played)
     # What was shown stands before what is suspected.
-    return gather(GATE, sorted(findings, key=lambda one: CODES[one.reason] != "proof"), {"user": played, "asked": len(probes)})
+    return gather(
+        GATE, sorted(findings, key=lambda one: CODES[one.reason] != "proof"), {"user": played, "asked": len(probes), "made": made}
+    )
+
+
+async def _ask(probes: Sequence[_Probe], knowledge: Knowledge, means: Means) -> list[Answer]:
+    """One conversation for each probe, side by side. Each message is another request, so that a reply is journalled once for good."""
+
+    async def ask(probe: _Probe) -> Answer:
+        person: Person = ModelUser(knowledge, means.account, 0) if means.account else ScriptedUser(knowledge)
+        return await person.answer([Line("user", knowledge.contract.opening), Line("agent", probe.message)])
+
+    answers = await asyncio.gather(*map(ask, probes), return_exceptions=True)
+    # Only now: the replies beside a broken call have been paid for, and are journalled.
+    if broken := next((one for one in answers if isinstance(one, BaseException)), None):
+        raise broken
+    return [one for one in answers if isinstance(one, Answer)]
 
 
 def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
-    """Every wording of every hidden fact, wordings of two facts in one message, and questions for something else."""
-    wordings = {name: list_wordings(contract, name) for name in hidden}
-    for row in zip_longest(*wordings.values()):
-        yield from (_Probe(one, (name,)) for name, one in zip(hidden, row, strict=True) if one)
-    for first, second in pairwise([*hidden, hidden[0]] if len(hidden) > 2 else hidden):
-        for one, other in zip(wordings[first], wordings[second], strict=False):
-            yield _Probe(f"{one} {other}", (first, second))
-    known = [name for name in contract.facts if name not in hidden][:_MOST_KNOWN]
-    yield from (_Probe(list_wordings(contract, name)[0], (name,)) for name in known)
-    yield from (_Probe(one) for one in _ELSE if not any(touches(one, name) for name in contract.facts))
+    """For n hidden facts: five wordings of each, half as many pairs, so that each fact is in one, and other questions up to 6n probes."""
+    wordings = {name: list_wordings(contract, name)[:FEWEST] for name in hidden}
+    for name, asked in wordings.items():
+        yield from (_Probe(one, (name,)) for one in asked)
+    pairs = list(zip_longest(hidden[::2], hidden[1::2], fillvalue=hidden[0])) if len(hidden) > 1 else []
+    for place, (first, second) in enumerate(pairs):
+        one, other = wordings[first][place % FEWEST], wordings[second][(place + 1) % FEWEST]
+        yield _Probe(f"{one} {other}", (first, second))
+    known = [name for name in contract.facts if name not in hidden]
+    strange = [one for one in _ELSE if not any(touches(one, name) for name in contract.facts)]
+    for place in range(len(hidden) - len(pairs)):
+        asked = known[place : place + 1]
+        words = [*(list_wordings(contract, name)[0] for name in asked), *(strange[place % len(strange) :][:1] if strange else ())]
+        if words:
+            yield _Probe(" ".join(words), tuple(asked))
 
 
 def _judge(probe: _Probe, answer: Answer, contract: UserContract, hidden: list[str], played: str) -> Iterator[Finding]:

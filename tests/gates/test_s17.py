@@ -1,13 +1,19 @@
 """S17: every hidden fact is told in every stored wording, and to nobody who asks for something else."""
 
+import asyncio
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from envmill.errors import Outage
 from envmill.gates.base import Finding, Means
 from envmill.gates.s17 import CODES, look
-from envmill.models.door import Account
+from envmill.lake.journal import Journal, read_calls
+from envmill.models.base import Completion, Request
+from envmill.models.door import Account, Door
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 from schemas.scenario import UserContract
@@ -38,9 +44,14 @@ class Played:
 
     def __init__(self, *says: str) -> None:
         self.says, self.asked = says, list[Any]()
+        self.waiting = self.most = 0
 
     async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> UserReply:
         self.asked.append(inputs)
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(0)
+        self.waiting -= 1
         return UserReply(text=self.says[len(self.asked) % len(self.says)], stop=False)
 
 
@@ -52,15 +63,84 @@ async def judge(sandbox: Sandbox, changes: Mapping[str, Json] | None = None, pla
 async def test_a_fact_is_told_in_every_wording_alone_and_in_pairs(sandbox: Sandbox) -> None:
     found = await judge(sandbox)
     assert (found.outcome, found.evidence["user"]) == ("kept", "scripted")
-    assert found.evidence["asked"] >= 5 + 5 + 5 + 2
+    assert (found.evidence["asked"], found.evidence["made"]) == (5 + 5 + 1 + 1, 0)
     sealed, opened = [await judge(sandbox, probes=probes) for probes in ("sealed", "open")]
     assert sealed.evidence["asked"] + opened.evidence["asked"] == found.evidence["asked"]
     assert sealed.evidence["asked"] >= found.evidence["asked"] // 4
 
 
+FACTS = ("tug", "berth", "new day", "pilot", "channel")
+VALUES = dict(zip(FACTS, ("Bison", "Q2", "2026-03-05", "Arne Vik", 12), strict=True))
+
+
+def hide(number: int, known: int = 3) -> dict[str, Any]:
+    """A contract with so many hidden facts and facts of the opening, each hidden one with seven questions."""
+    hidden = list(FACTS[:number])
+    shown = {f"matter {place}": f"Thing {place}" for place in range(known)}
+    asks = ("What {} is it?", "Which {} shall I enter?", "Name the {}.", "I need the {}.", "And the {}?", "The {}, please?", "Your {}?")
+    facts = shown | {name: VALUES[name] for name in hidden}
+    return {"facts": facts, "hidden": hidden, "wordings": {name: [one.format(name) for one in asks] for name in hidden}}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+async def test_a_model_is_asked_six_questions_for_each_hidden_fact_side_by_side(number: int, sandbox: Sandbox) -> None:
+    played, contract = Played("Hm."), hide(number)
+    await judge(sandbox, contract, played)
+    messages = [one.dialogue.partition("Assistant: ")[2] for one in played.asked]
+    assert (len(messages), len(set(messages)), played.most) == (6 * number, 6 * number, 6 * number)
+    for name in contract["hidden"]:
+        stored = contract["wordings"][name][:5]
+        assert set(stored) <= set(messages)
+        assert number == 1 or any(one in message and message != one for one in stored for message in messages)
+    assert any(not any(name in message for name in contract["hidden"]) for message in messages)
+
+
+async def test_an_open_and_a_sealed_round_ask_nothing_twice(sandbox: Sandbox) -> None:
+    rounds = [Played("Hm."), Played("Hm.")]
+    for played, probes in zip(rounds, ("open", "sealed"), strict=True):
+        await judge(sandbox, hide(3), played, probes=probes)
+    messages = [one.dialogue for played in rounds for one in played.asked]
+    assert (len(messages), len(set(messages))) == (18, 18)
+    sealed = {name for one in rounds[1].asked for name in FACTS[:3] if name in one.dialogue.partition("Assistant: ")[2]}
+    assert sealed == set(FACTS[:3])
+
+
+class Counting:
+    """A provider that counts its calls."""
+
+    name, model, calls = "counting", "m", 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls += 1
+        return Completion(json.dumps({"text": "Hm.", "stop": False}))
+
+    async def close(self) -> None:
+        return
+
+
+async def test_a_model_is_asked_once_in_the_life_of_a_scenario(tmp_path: Path, sandbox: Sandbox) -> None:
+    subject, provider = pose(user=UserContract.model_validate(BOOKING | hide(2)), request=REQUEST), Counting()
+    for _ in range(2):
+        known = {(call.request, call.sample): call for call in read_calls(tmp_path) if call.answers}
+        journal = Journal(tmp_path)
+        account = Door(provider, journal, known, 1).account("scenarios-verify", subject.scenario.id)
+        assert (await look(subject, Means(sandbox, account))).reason == "withheld"
+        await journal.close()
+    assert provider.calls == 12
+
+
+async def test_a_model_that_is_out_of_reach_is_an_error_of_the_gate(sandbox: Sandbox) -> None:
+    class Gone(Played):
+        async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> UserReply:
+            raise Outage("gone")
+
+    found = await judge(sandbox, hide(2), Gone())
+    assert (found.outcome, found.reason) == ("error", "unreached")
+
+
 async def test_older_scenarios_are_asked_by_the_names_of_their_facts(sandbox: Sandbox) -> None:
     found = await judge(sandbox, {"wordings": {}})
-    assert (found.outcome, found.evidence["asked"] >= 15) == ("kept", True)
+    assert (found.outcome, found.evidence["asked"], found.evidence["made"]) == ("kept", 12, 10)
 
 
 async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(sandbox: Sandbox) -> None:
@@ -86,7 +166,7 @@ async def test_a_model_that_plays_the_user_badly_is_found(says: list[str], reaso
 async def test_the_model_is_handed_the_contract_and_nothing_else(sandbox: Sandbox) -> None:
     played = Played("The Bison.")
     await judge(sandbox, played=played)
-    known = UserContract.model_fields.keys() | {"known", "deeds", "dialogue"}
+    known = UserContract.model_fields.keys() | {"known", "request", "deeds", "dialogue"}
     assert set(type(played.asked[0]).model_fields) <= known
     assert "oracle" not in played.asked[0].model_dump_json() + "".join(type(played.asked[0]).model_fields)
 

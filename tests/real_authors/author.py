@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from envmill.agents.users.wordings import list_wordings
 from envmill.errors import BadReply
 from envmill.models.account import Account
 from envmill.models.base import Completion, Provider, Request, Role, Spent
 from envmill.models.parse import Heard, hear
 from schemas.base import canonical_json
+from schemas.scenario import UserContract
 from tests.real_authors.corpus import Item
 from tests.real_authors.judgements import find_judgement
 
@@ -55,7 +57,7 @@ class Author:
             raise BadReply(f"{self.item.id}: {stem} was not recorded.")
         if reply is None:
             raise NotRecorded(self.item, stem, version, request)
-        return reply
+        return reply if request.prompt.name == "reword" else _add_questions(reply)
 
 
 @dataclass
@@ -73,6 +75,14 @@ class Desk:
 
     async def complete(self, request: Request, spent: Spent) -> Heard:
         return hear(await self.author.complete(request), request.reply)
+
+
+def _add_questions(reply: Any) -> Any:
+    """The scenarios were recorded before their prompts asked for questions: each hidden fact gets five that are made of its name."""
+    if not isinstance(reply, dict) or not reply.get("hidden") or "wordings" in reply:
+        return reply
+    contract = UserContract(opening="", facts=reply["facts"])
+    return reply | {"wordings": {name: list_wordings(contract, name) for name in reply["hidden"] if name in reply["facts"]}}
 
 
 def _find_slot(inputs: Any) -> list[str]:

@@ -15,10 +15,14 @@ _MADE = (
 )
 
 
+def list_written(contract: UserContract, name: str) -> list[str]:
+    """The author's questions, each once. One that names the value shows nothing: its answer may be a yes."""
+    return [*dict.fromkeys(one for one in contract.wordings.get(name, ()) if one.strip() and not tells(contract.facts[name], one))]
+
+
 def list_wordings(contract: UserContract, name: str) -> list[str]:
-    """Written ones first. One that names the value shows nothing: its answer may be a yes."""
-    value = contract.facts[name]
-    written = [one for one in contract.wordings.get(name, ()) if one.strip() and not tells(value, one)]
+    """Written ones first, and as many made ones as are missing."""
+    written = list_written(contract, name)
     made = [one.format(fact=spell_name(name, contract.facts)) for one in _MADE]
     missing = max(0, FEWEST - len(written))
     return [*dict.fromkeys([*written, *made[:missing]])]
