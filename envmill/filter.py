@@ -39,11 +39,11 @@ async def filter_scenario(subject: Subject[Placed[Scenario]], mill: Mill, accoun
     bench = await open_bench(posed, Means(mill.sandbox, seed=mill.config.seed or 0), account) if mill.config.judged else None
     before = (contaminated, replayed, tell(bench)) if bench else (contaminated, replayed)
     probes = await _probe(subject.record, mill, account, mill.config.probe, "probe", bench)
-    solved = require_solved(probes)
+    solved, drops = require_solved(probes), mill.config.untrainable == "drop"
     if solved.outcome == "dropped" or mill.config.weak in ("", mill.config.probe):
-        return Result(tuple(probes), (*before, solved, require_challenge(probes, mill.config.trivial)))
+        return Result(tuple(probes), (*before, solved, require_challenge(probes, mill.config.trivial, drops=drops)))
     weak = await _probe(subject.record, mill, account, mill.config.weak, "weak", bench)
-    return Result((*probes, *weak), (*before, solved, require_challenge(weak, mill.config.trivial)))
+    return Result((*probes, *weak), (*before, solved, require_challenge(weak, mill.config.trivial, drops=drops)))
 
 
 async def _probe(placed: Placed[Scenario], mill: Mill, account: Account, policy: str, group: str, bench: Bench | None) -> list[Rollout]:

@@ -88,12 +88,13 @@ def _decide_repeats(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[s
     return find_repeats([subject.record.record for subject in subjects])
 
 
-def _decide_untrainable(subjects: Sequence[Subject[Any]], _: RunConfig) -> Mapping[str, Finding]:
+def _decide_untrainable(subjects: Sequence[Subject[Any]], config: RunConfig) -> Mapping[str, Finding]:
     """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
     for in between."""
     placed = {subject.id: subject.record for subject in subjects}
     probes = {name: [one for one in found.rollouts if one.rollout_group == "probe"] for name, found in placed.items()}
-    return find_untrainable({name: Probed.of(found.environment.id, probes[name]) for name, found in placed.items()})
+    probed = {name: Probed.of(found.environment.id, probes[name]) for name, found in placed.items()}
+    return find_untrainable(probed, drops=config.untrainable == "drop")
 
 
 def _name(gates: Sequence[Gate[Any]]) -> tuple[str, ...]:
@@ -162,7 +163,7 @@ STEPS: tuple[Step, ...] = (
         filter_scenario,
         ("rollouts",),
         ("F4", "F3", "S13", "F1", "F2"),
-        ("attempts", "probe", "weak", "trivial", "judged", *_PLAYED),
+        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", *_PLAYED),
         _decide_repeats,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
@@ -173,7 +174,7 @@ STEPS: tuple[Step, ...] = (
         collect_trajectories,
         ("trajectories", "rollouts", "pairs"),
         ("F5",),
-        ("teacher", "keep", "pairs", "judged"),
+        ("teacher", "keep", "pairs", "judged", "untrainable"),
         _decide_untrainable,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),

@@ -70,7 +70,7 @@ class Upstream:
         return row.gate in GATES and (GATES[row.gate].required or (row.gate == "W4" and self.config.review))
 
     def untrainable(self) -> set[str]:
-        """Scenarios that a group of attempts would learn nothing from; found when the filter's probes are all there."""
+        """Scenarios that a group of attempts would learn nothing from, where the run drops them."""
         rows = self._lake.read(Attrition, self.run, self._marks["scenarios-collect"])
         return {row.subject for row in rows if row.gate == "F5" and row.outcome == "dropped"}
 

@@ -128,9 +128,12 @@ class RunConfig(Contract):
     """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model`, the one that
     `policy` names."""
     weak: PolicyName | Literal[""] = Field(default="", title="Weak policy")
-    """Policy that must not solve a scenario every time (gate F2), named as the probe is; empty for the probe itself."""
+    """Policy by which a scenario is labelled as too easy (gate F2), named as the probe is; empty for the probe itself."""
     trivial: float = Field(default=1.0, gt=0.0, le=1.0, title="Too easy from")
     """Share of the weak policy's attempts that pass from which a scenario is too easy to learn from."""
+    untrainable: Literal["label", "drop"] = Field(default="label", title="What teaches nothing")
+    """What becomes of scenarios that the weak policy always solves (F2), or whose attempts by the probe would all pass or all fail (F5):
+    `label` keeps them with the reason code, since another policy may learn from them; `drop` drops them."""
     teacher: PolicyName = Field(default="reference", title="Teacher policy")
     """Policy whose rollouts become training data, named as the probe is."""
     form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")

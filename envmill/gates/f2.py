@@ -1,4 +1,4 @@
-"""F2: not trivial: a weak policy does not always solve it."""
+"""F2: a label on what a weak policy always solves."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,9 @@ FEWEST = 4
 """Attempts below which nothing is said: a scenario that is solved every other time is always solved in two of a quarter of all cases."""
 
 
-def require_challenge(rollouts: Sequence[Rollout], most: float) -> Finding:
-    """`most`: share of passes from which it is too easy. Errors are no attempts; a scripted policy's slips say nothing about difficulty."""
+def require_challenge(rollouts: Sequence[Rollout], most: float, *, drops: bool = False) -> Finding:
+    """`most`: share of passes from which it is too easy, which is a label, or a drop where the run `drops` such scenarios. Errors are no
+    attempts; a scripted policy's slips say nothing about difficulty."""
     judged = [one for one in rollouts if one.outcome != "error"]
     passed, who = sum(one.outcome == "pass" for one in judged), name_actor(judged[0]) if judged else "nobody"
     told = f"{passed} of {len(judged)} attempts of {who} pass"
@@ -21,4 +22,6 @@ def require_challenge(rollouts: Sequence[Rollout], most: float) -> Finding:
     if len(judged) < FEWEST:
         return skip(GATE, "too_few_attempts", f"{told}; {FEWEST} that could be judged are the fewest that say anything.")
     seen = {"policy": who, "passed": passed, "attempts": len(judged), "most": most}
-    return drop(GATE, "trivial", told, seen) if passed >= most * len(judged) else keep(GATE, seen)
+    if passed < most * len(judged):
+        return keep(GATE, seen)
+    return drop(GATE, "trivial", told, seen) if drops else keep(GATE, seen | {"label": "trivial"})

@@ -1,4 +1,4 @@
-"""F5: trainable: a group of attempts by the probe's policy most likely holds both passes and failures.
+"""F5: a label on scenarios whose attempts by the probe's policy would most likely all pass, or all fail.
 
 probes of the siblings ─► prior: their rate, and how alike they are ─┐
 probes of the scenario ──────────────────────────────────────────────┴─► posterior ─► chance of variance in a group
@@ -41,27 +41,28 @@ class Probed:
 
     @classmethod
     def of(cls, environment: str, probes: Sequence[Rollout]) -> "Probed":
-        """Errors are no attempts."""
+        """Errors are no attempts, those of the simulated user among them: they have no reward that a trainer could compare."""
         judged = [probe for probe in probes if probe.outcome != "error"]
         passed = sum(probe.outcome == "pass" for probe in judged)
         policy = name_actor(judged[0]) if judged else ""
         return cls(environment, policy, passed, len(judged), not any(probe.checkpoint for probe in judged))
 
 
-def find_untrainable(probed: Mapping[str, Probed]) -> dict[str, Finding]:
+def find_untrainable(probed: Mapping[str, Probed], *, drops: bool = False) -> dict[str, Finding]:
     """A decision over the whole set: each scenario's prior is made of its siblings, those of its environment probed by the same policy."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for scenario, one in sorted(probed.items()):
         groups[one.environment, one.policy].append(scenario)
     return {
-        scenario: require_variance(probed[scenario], pool_prior([probed[other] for other in group if other != scenario]))
+        scenario: require_variance(probed[scenario], pool_prior([probed[other] for other in group if other != scenario]), drops=drops)
         for group in groups.values()
         for scenario in group
     }
 
 
-def require_variance(probed: Probed, prior: tuple[float, float] = PRIOR) -> Finding:
-    """A scripted policy's slips say nothing about difficulty: its chance is told and decides nothing."""
+def require_variance(probed: Probed, prior: tuple[float, float] = PRIOR, *, drops: bool = False) -> Finding:
+    """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say nothing about difficulty: its chance is
+    told and decides nothing."""
     if not probed.judged:
         return skip(GATE, "no_probes", "No probe could be judged: nothing is known about the pass rate.")
     chance = estimate_variance(probed.passed, probed.judged, GROUP, prior)
@@ -76,7 +77,9 @@ def require_variance(probed: Probed, prior: tuple[float, float] = PRIOR) -> Find
         "prior": [round(part, 4) for part in prior],
         "variance": round(chance, 4),
     }
-    return keep(GATE, evidence) if chance >= LEAST else drop(GATE, "no_variance", told, evidence)
+    if chance >= LEAST:
+        return keep(GATE, evidence)
+    return drop(GATE, "no_variance", told, evidence) if drops else keep(GATE, evidence | {"label": "no_variance"})
 
 
 def pool_prior(siblings: Sequence[Probed]) -> tuple[float, float]:

@@ -51,8 +51,9 @@ def run(
     user: Annotated[str | None, typer.Option(help="Model that plays the user, as provider:model.")] = None,
     probe: Annotated[str | None, typer.Option(help="Who probes scenarios: reference, careless, skilled@0.7, or model.")] = None,
     holdout: Annotated[str | None, typer.Option(help="Percent of the domains held out, like validation=10,test=10.")] = None,
-    weak: Annotated[
-        str | None, typer.Option(help="Who must not solve a scenario every time, named alike; the probe where nobody is named.")
+    weak: Annotated[str | None, typer.Option(help="Policy by which F2 labels a scenario as too easy (default: the probe policy).")] = None,
+    untrainable: Annotated[
+        str | None, typer.Option(help="Scenarios that teach the policy nothing (F2, F5): label keeps them, drop drops them.")
     ] = None,
     teacher: Annotated[str | None, typer.Option(help="Whose rollouts become training data, named alike.")] = None,
     form: Annotated[str | None, typer.Option(help="How policies are asked: single, conversation, or mixed.")] = None,

@@ -23,11 +23,12 @@ def test_the_chance_is_that_of_drawing_one_after_another(passed: int, attempts: 
 
 
 @pytest.mark.parametrize("name", UNTRAINABLE)
-def test_what_always_ends_alike_is_dropped(name: str) -> None:
+def test_what_always_ends_alike_has_a_label_and_is_dropped_where_asked(name: str) -> None:
     own, others, reason = UNTRAINABLE[name]
     probed = {"scn_own": count(own + "e")} | {f"scn_{number}": count(one) for number, one in enumerate(others)}
-    finding = find_untrainable(probed)["scn_own"]
-    assert (finding.outcome, finding.reason) == ("dropped" if reason else "kept", reason), finding
+    finding, dropped = (find_untrainable(probed, drops=drops)["scn_own"] for drops in (False, True))
+    assert (dropped.outcome, dropped.reason) == ("dropped" if reason else "kept", reason), dropped
+    assert (finding.outcome, finding.reason, finding.evidence.get("label", "")) == ("kept", "", reason), finding
     assert finding.evidence["attempts"] == len(own)
     assert find_untrainable(dict(reversed(probed.items()))) == find_untrainable(probed)
 

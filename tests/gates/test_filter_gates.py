@@ -34,10 +34,11 @@ def test_f1_drops_a_scenario_whose_user_spoils_more_than_a_fifth(outcomes: str, 
 
 
 @pytest.mark.parametrize("name", TRIVIAL)
-def test_f2_drops_what_a_weak_policy_always_solves(name: str) -> None:
+def test_f2_labels_what_a_weak_policy_always_solves_and_drops_it_where_asked(name: str) -> None:
     outcomes, most, reason = TRIVIAL[name]
-    finding = require_challenge(make_probes(outcomes), most)
-    assert (finding.outcome, finding.reason) == ("dropped" if reason else "kept", reason)
+    dropped, kept = (require_challenge(make_probes(outcomes), most, drops=drops) for drops in (True, False))
+    assert (dropped.outcome, dropped.reason) == ("dropped" if reason else "kept", reason)
+    assert (kept.outcome, kept.reason, kept.evidence.get("label", "")) == ("kept", "", reason)
 
 
 def test_f2_says_nothing_by_scripts_and_by_few_attempts() -> None:

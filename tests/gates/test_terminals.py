@@ -15,7 +15,7 @@ from envmill.agents.trial import Trial
 from envmill.gates import GATES
 from envmill.gates.base import Built, Finding, Means, Posed
 from envmill.gates.terminals import LOOKS, NOT_HERE, machine, mended, plays
-from envmill.kinds.terminal import compose_state
+from envmill.kinds.terminal import compose_state, write_step
 from envmill.sandbox import Invoke, Observation, Program, Step
 from envmill.sandbox.machines.files import ERRAND, FINAL
 from envmill.settings import ROOT
@@ -125,6 +125,28 @@ async def test_what_is_planted_is_named(pretend: Callable[[Fake], None], case: s
     other = make_scenario(SHARE, break_system(operator="wrong_mode"), {"plans"})
     finding = await ask(case.partition("-")[0], siblings=(other,))
     assert (finding.outcome, finding.reason) == ("dropped", reason), finding.detail
+
+
+async def test_a_daemon_may_write_where_anything_may_change(pretend: Callable[[Fake], None]) -> None:
+    pretend(lambda each: lead(each) if each else {**BROKEN.initial_state, "inside": {"/usr/local/bin/survey-post": True}})
+    assert (await ask("S11")).outcome == "kept"
+
+
+@pytest.mark.parametrize(
+    ("leaves", "end"),
+    [
+        pytest.param("", ("kept", ""), id="a look"),
+        pytest.param("a daemon", ("dropped", "mutant_survives"), id="something that nobody asks about"),
+    ],
+)
+async def test_a_step_that_is_not_missed_must_leave_nothing_behind(
+    pretend: Callable[[Fake], None], leaves: str, end: tuple[str, str]
+) -> None:
+    more = write_step("cat /srv/board")
+    pretend(lambda each: {**lead(each), "output": leaves if more in each else ""})
+    steps = [*BROKEN.oracle, Call(name="shell", arguments={"command": more})]
+    finding = await ask("S4", Scenario.model_validate({**dict(BROKEN), "oracle": steps, "id": ""}))
+    assert (finding.outcome, finding.reason) == end, finding.detail
 
 
 @pytest.mark.parametrize("name", [name for name in LOOKS if name[0] == "S"])

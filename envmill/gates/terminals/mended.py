@@ -24,6 +24,13 @@ RESTART = "services restart"
 _TELLING = 3
 """Characters of a result that nobody writes by accident."""
 _CODE = re.compile(r"(?:def|assert|return|for|with|if|class)\b")
+DESCRIBE = (
+    "( describe() {{ find {places} -exec stat -c '%n %F %a %u:%g %N' {{}} + 2>/dev/null | LC_ALL=C sort; "
+    "find {places} -type f -print0 2>/dev/null | LC_ALL=C sort -z | xargs -0r sha256sum; ps -eo user=,args= | LC_ALL=C sort; }}; "
+    'before=; for turn in $(seq 20); do now=$(describe | sha256sum); [ "$now" = "$before" ] && echo $now && exit 0; '
+    "before=$now; sleep 0.5; done; exit 1 )"
+)
+"""Digest of the places' files and of the processes, once it is the same twice: what was just restarted may still write."""
 _NOTHING = 77
 """Exit code of a mutant that found nothing to spoil: it is no mutant."""
 
@@ -97,7 +104,9 @@ async def look_five_times(subject: Posed, means: Means) -> Finding:
         if not isinstance(trial, Trial):
             return fail("S11", "no_verdict", str(trial))
         nothing.append(trial.seen[-1].state)
-    if any(state != subject.scenario.initial_state for state in nothing):
+    # A daemon may write to the places, which may change, before or after a look. What it does to the tests' answers shows in them.
+    judged = [{**state, "inside": subject.scenario.initial_state["inside"]} for state in nothing]
+    if any(state != subject.scenario.initial_state for state in judged):
         return drop("S11", "start_differs", "nobody touched it, and it does not always begin as the scenario says", nothing)
     return keep("S11", {"machines": 2 * REPEATS})
 
@@ -127,7 +136,8 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
         f"mended, then broken again in place {place + 1}": [*steps, write_step(f"services stop\n{script}\nservices start || true")]
         for place, script in enumerate(breaks)
     }
-    plays |= {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
+    idle = {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
+    plays |= idle
     spoilt = {name: [*steps, script] for name, script in _spoil_places(subject)}
     # Those that are mutants anyhow are played beside them; they are judged once it is known which of these are.
     tried, _ = await asyncio.gather(
@@ -139,7 +149,22 @@ async def look_at_mutants(subject: Posed, means: Means) -> Finding:
         said = trial.replies[-1].parts
         if said and said[0]["value"]["exit_code"] != _NOTHING:
             plays[name] = commands
-    return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", {"mutants": len(plays), "killed": len(plays)})
+    equal = [name for name, commands in idle.items() if await _leads_to_the_same(subject, means, commands)]
+    plays = {name: commands for name, commands in plays.items() if name not in equal}
+    told: Json = {"mutants": len(plays), "killed": len(plays), "equivalent": equal}
+    return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", told)
+
+
+async def _leads_to_the_same(subject: Posed, means: Means, commands: Sequence[str]) -> bool:
+    """Whether commands that pass leave the files of the places and the processes that the reference path leaves: the step that was left
+    out did no more than a restart, or looked."""
+    (survived,) = await play_all(subject, means, [commands], brief=True, known=True)
+    if not isinstance(survived, Trial) or survived.verdict.outcome != "pass":
+        return False
+    describe = DESCRIBE.format(places=" ".join(map(quote, MachineState.model_validate(subject.scenario.initial_state).places)))
+    ends = await play_all(subject, means, [[*each, describe] for each in (commands, list_steps(subject))], known=True)
+    told = [end.replies[-1].parts[0]["value"] for end in ends if isinstance(end, Trial) and end.replies and end.replies[-1].parts]
+    return len(told) == len(ends) and all(one["exit_code"] == 0 for one in told) and told[0]["output"] == told[1]["output"]
 
 
 def _spoil_places(subject: Posed) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,8 @@ TRAINABILITY = View(
             select run, environment, scenario, policy,
                    count(*) filter (outcome <> 'error') as attempts,
                    count(*) filter (outcome = 'pass') as passes,
-                   count(*) filter (outcome = 'error') as errors
+                   count(*) filter (outcome = 'error') as errors,
+                   count(*) filter (termination = 'user_fault') as user_faults
             from rollouts
             group by run, environment, scenario, policy),
         beside as (
@@ -47,12 +48,15 @@ TRAINABILITY = View(
             select *, 1 + (alike - 1) * k / (k + 3) as strength, rate * strength + passes as up,
                    (1 - rate) * strength + attempts - passes as down
             from weighed)
-        select run, environment, scenario, policy, attempts, passes, errors,
-               passes / nullif(attempts, 0) as pass_rate,
+        select run, environment, scenario, policy, attempts, passes, errors, user_faults,
+               passes / nullif(attempts + user_faults, 0) as pass_rate,
+               case when attempts = 0 then 'unjudged' when passes = 0 then 'never' when passes = attempts then 'always'
+                    else 'sometimes' end as solved,
                greatest(0, 1 - {_chance_all("up", "down")} - {_chance_all("down", "up")}) as trainable
         from posterior""",
     about=f"""One row per scenario and policy: how many attempts passed, and how likely it is that of {GROUP} more some pass and some fail.
-The pass rate's prior is made of the policy's attempts at the environment's other scenarios, as gate F5 makes it of the probes.""",
+The pass rate's prior is made of the policy's attempts at the environment's other scenarios, as gate F5 makes it of the probes.
+Nothing is deleted by it: a scenario that one policy always solves may teach another.""",
     columns={
         "run": "Run id.",
         "environment": "Environment id.",
@@ -60,8 +64,10 @@ The pass rate's prior is made of the policy's attempts at the environment's othe
         "policy": "Who acted.",
         "attempts": "Attempts that were judged.",
         "passes": "Of them, passed.",
-        "errors": "Attempts that ended in error; they count for nothing.",
-        "pass_rate": "Passes per attempt; null when none was judged.",
+        "errors": "Attempts that ended in error, those of the simulated user among them: no reward, so no part in `trainable`.",
+        "user_faults": "Of them, conversations that the simulated user spoilt.",
+        "pass_rate": "Passes per attempt that was judged or spoilt by its user, as in `pass_rate`; null when there is none.",
+        "solved": "Of the judged attempts: `always`, `sometimes` or `never`; `unjudged` where there is none.",
         "trainable": f"Probability that a group of {GROUP} attempts has reward variance.",
     },
     questions=(
@@ -71,9 +77,9 @@ The pass rate's prior is made of the policy's attempts at the environment's othe
 where policy = 'careless' order by trainable desc, scenario limit 5""",
         ),
         (
-            "How many are worth keeping, by policy?",
-            """select policy, count(*) as scenarios, count(*) filter (trainable >= 0.5) as worth
-from trainability group by policy order by policy""",
+            "How many does each policy always, sometimes and never solve, and of how many would it learn?",
+            """select policy, solved, count(*) as scenarios, count(*) filter (trainable >= 0.5) as teaching
+from trainability group by all order by all""",
         ),
         ("Which were never judged?", "select run, scenario, policy, errors from trainability where attempts = 0"),
     ),

@@ -69,7 +69,7 @@ function passSection(of, offline) {
     "Pass rate and difficulty",
     offline
       ? "Scripted policies over an offline author: plumbing. Read nothing about difficulty from these numbers."
-      : "p̂ is the share of judged attempts that pass; errors are left out, since they say nothing about the policy.",
+      : "p̂ is the share of judged attempts that pass; errors are left out, since they say nothing about the policy, but a conversation that its user spoilt counts as not passed.",
     table(
       [
         column("policy", (one) => quoted(one.policy)),

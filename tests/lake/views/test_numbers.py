@@ -16,6 +16,8 @@ from envmill.lake.views.repairs import REPAIRS
 from envmill.lake.views.trainability import GROUP, TRAINABILITY
 from tests.lake.views.example import EASY, FIRST, HARD, SECOND
 
+_OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
+
 
 @pytest.mark.parametrize(
     ("question", "answer"),
@@ -115,8 +117,9 @@ from tests.lake.views.example import EASY, FIRST, HARD, SECOND
             id="bounds",
         ),
         pytest.param(
-            f"select attempts, passes, errors, pass_rate from trainability where policy = 'careless' and scenario = '{HARD.id}'",
-            [(3, 1, 1, 1 / 3)],
+            f"""select attempts, passes, errors, user_faults, solved, pass_rate from trainability
+                where policy = 'careless' and scenario = '{HARD.id}'""",
+            [(3, 1, 1, 0, "sometimes", 1 / 3)],
             id="trainability",
         ),
         pytest.param(
@@ -172,7 +175,7 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
     dice = random.Random(5)
     probed: dict[str, Probed] = {}
     with duckdb.connect() as connection:
-        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text)")
+        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
         for place in range(40):
             rate = dice.choice([0.0, 0.5, 1.0, None])
             for number in range(1 + place % 9):
@@ -181,7 +184,8 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
                 outcomes = [*("pass" if one else "fail" for one in passed), "error"]
                 scenario = f"scn_{place}_{number}"
                 connection.executemany(
-                    "insert into rollouts values ('r', ?, ?, 'careless', ?)", [(f"env_{place}", scenario, outcome) for outcome in outcomes]
+                    "insert into rollouts values ('r', ?, ?, 'careless', ?, 'done')",
+                    [(f"env_{place}", scenario, outcome) for outcome in outcomes],
                 )
                 probed[scenario] = Probed(f"env_{place}", "careless", sum(passed), len(passed), scripted=False)
         found = dict(connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall())
@@ -189,6 +193,29 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
     for scenario, one in probed.items():
         prior = pool_prior([other for name, other in probed.items() if other.environment == one.environment and name != scenario])
         assert math.isclose(found[scenario], estimate_variance(one.passed, one.judged, GROUP, prior), rel_tol=1e-6, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "rate", "solved"),
+    [
+        pytest.param("pppp", 1.0, "always", id="always"),
+        pytest.param("ffff", 0.0, "never", id="never"),
+        pytest.param("pppf", 0.75, "sometimes", id="sometimes"),
+        pytest.param("pppu", 0.75, "always", id="a conversation was spoilt"),
+        pytest.param("pppe", 1.0, "always", id="an environment broke down"),
+        pytest.param("e", None, "unjudged", id="never judged"),
+    ],
+)
+def test_who_spoils_conversations_does_not_pass_more_often(outcomes: str, rate: float | None, solved: str) -> None:
+    """A trial that a spoilt conversation replaces by an error would otherwise raise the rate."""
+    with duckdb.connect() as connection:
+        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
+        connection.executemany(
+            "insert into rollouts values ('r', 'e', 's', 'p', ?, ?)",
+            [(_OUTCOMES[one], "user_fault" if one == "u" else "done") for one in outcomes],
+        )
+        found = connection.execute(f"select pass_rate, solved from ({TRAINABILITY.sql})").fetchone()
+    assert found == (rate, solved)
 
 
 def test_a_scenario_that_was_never_judged_has_what_its_siblings_say(example: Lake) -> None:
