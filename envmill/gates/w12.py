@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from envmill.gates import amounts, bystanders, relations, vocabulary
+from envmill.gates import amounts, bystanders, filters, relations, vocabulary
 from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
 from envmill.gates.stops import Tour
 from envmill.gates.tour import take_tour
@@ -18,6 +18,10 @@ CODES: Mapping[str, ReasonClass] = {
     "row_overwritten": "proof",
     # The statement that says of no row which one is meant stands in the program.
     "every_row_changed": "proof",
+    # Several values that rows show, and the filter that is named like their field does the same with each.
+    "filter_inverted": "proof",
+    "filter_ignored": "proof",
+    "filter_finds_nothing": "proof",
     # Conventions of ours, or relations that are read from names and words: a program may be right and do otherwise.
     **dict.fromkeys(relations.ASKED, "suspicion"),
 }
@@ -51,6 +55,7 @@ RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
     relations.writes_are_visible,
     relations.list_agrees_with_get,
     relations.filters_are_subsets,
+    filters.filters_choose_rows,
     relations.searches_find_all,
     relations.searches_find_parts,
     relations.states_stand_alone,

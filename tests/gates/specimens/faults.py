@@ -178,6 +178,23 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "filter_widens",
             ((LIST, 'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]'),),
         ),
+        ("a filter for all other days", "filter_inverted", ((LIST, LIST.replace('row["day"] == day', 'row["day"] != day')),)),
+        ("a filter that is not looked at", "filter_ignored", ((LIST, "return [dict(row) for row in self.classes.values()]"),)),
+        (
+            "a day that is looked for among the names",
+            "filter_finds_nothing",
+            ((LIST, LIST.replace('row["day"] == day', 'row["name"] == day')),),
+        ),
+        (
+            "a filter that lets one day through",
+            "filter_differs",
+            ((LIST, LIST.replace('row["day"] == day', 'row["day"] in (day, "Friday")')),),
+        ),
+        (
+            "a filter that leaves a row out",
+            "filter_differs",
+            ((LIST, LIST.replace('row["day"] == day', '(row["day"] == day and row["free"] != 1)')),),
+        ),
         (
             "whole words only",
             "whole_words_only",
@@ -299,6 +316,35 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (LIST, LIST + "[:1]")),
         ),
         ("a filter with a default", (("day: str | None = None", 'day: str = "Tuesday"'),)),
+        ("a filter in either case", ((LIST, LIST.replace('row["day"] == day', 'row["day"].lower() == day.lower()')),)),
+        (
+            "a filter by a part of the day",
+            (
+                (LIST, LIST.replace('row["day"] == day', 'day.lower() in row["day"].lower()')),
+                ("day: Day of the week, such as Tuesday.", "day: A part of the day's name."),
+            ),
+        ),
+        (
+            "a day and those after it, as it says",
+            (
+                (LIST, LIST.replace('row["day"] == day', '"TuFrSu".index(row["day"][:2]) >= "TuFrSu".index(day[:2])')),
+                ("day: Day of the week, such as Tuesday.", "day: Tuesday, Friday or Sunday; later days are listed, too."),
+            ),
+        ),
+        (
+            "all days but one, as it says",
+            (
+                (LIST, LIST.replace('row["day"] == day', 'row["day"] != day')),
+                ("day: Day of the week, such as Tuesday.", "day: A day without interest."),
+            ),
+        ),
+        (
+            "the first two of a day, as it says",
+            (
+                ("List the classes of the week, or of one day.", "List the first two classes of the week, or of one day."),
+                (LIST, LIST + "[:2]"),
+            ),
+        ),
         (
             "a cache that is renewed",
             (
