@@ -17,7 +17,7 @@ from schemas.environment import Call, Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario
 
-BREAKDOWNS = ("timeout", "killed", "session_lost")
+BREAKDOWNS = ("timeout", "killed", "session_lost", "plan_over")
 """Codes of a session that is no more: whatever stands in the state afterwards, the policy did not leave it so."""
 
 LOOK = Look()

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from envmill.gates.base import Built
 from envmill.gates.relations import Breach
-from envmill.gates.rows import list_scalars
+from envmill.gates.rows import list_rows, list_scalars
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.syntax import holds_number
 from schemas.base import Json, is_object
@@ -97,6 +97,25 @@ def totals_are_added_to(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
             if tuple(change.path) not in moved and _is_set(change) and change.after and abs(change.after) in grown | booked:
                 words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the amount; made again, it leaves that as it is"
                 yield Breach("total_overwritten", words, _tell(stop, change))
+
+
+def numbers_stay_above_zero(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """A number that no known row has below zero goes there, and the caller gave nothing below zero."""
+    below = {
+        f"{row.collection}.{name}"
+        for state in tour.starts
+        for row in list_rows(state)
+        for name, value in row.value.items()
+        if isinstance(value, int | float) and value < 0
+    }
+    for stop in tour.writes():
+        given = (value for value in list_scalars(stop.call.arguments) if _is_number(value))
+        if any(value < 0 for value in given):
+            continue
+        for change in tour.diff(stop):
+            if _is_set(change) and change.after < 0 <= change.before and _column(change) not in below:
+                words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
+                yield Breach("below_zero", words, _tell(stop, change))
 
 
 def group_bookings(tour: Tour) -> dict[tuple[str, str], list[Booking]]:

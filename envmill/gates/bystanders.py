@@ -38,6 +38,26 @@ def others_are_left_alone(built: Built, tour: Tour) -> Iterator[Breach]:
                 yield Breach(reason, words, _tell(stop, changes) | {"statement": bare})
 
 
+def others_are_not_changed_instead(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001
+    """The row that is named stays as it is, and every other row of its table comes to hold one value: the condition was turned round."""
+    for stop in tour.writes():
+        called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
+        changes = tour.diff(stop)
+        for (table, column), sets in _group(changes).items():
+            rows, value = tour.states[stop.after][table], sets[0].after
+            named = called & rows.keys()
+            others = [row for key, row in rows.items() if key not in named]
+            if len(named) != 1 or len(sets) < _FEWEST or any(change.path[:2] == [table, *named] for change in changes):
+                continue
+            if _holds(rows[next(iter(named))], column, value) or not all(_holds(row, column, value) for row in others):
+                continue
+            if any(_refers(row, named, column) for row in others):
+                continue
+            asked = value in (stop.call.arguments.get(column), stop.call.arguments.get(f"new_{column}"))
+            words = f"{stop.call.name} leaves the row of {table} that it names as it is, and sets {column} to {value!r} in all others"
+            yield Breach("value_set_elsewhere" if asked else "others_changed_instead", words, _tell(stop, sets))
+
+
 def _list_owners(state: Json, called: set[str]) -> set[str]:
     """What rows that are named refer to."""
     rows = (row for table in state.values() if is_object(table) for key, row in table.items() if key in called and is_object(row))

@@ -144,6 +144,11 @@ class Offers:
         else:
             yield from (name for name, said in texts.items() if not _EXACT.search(f"{name.replace('_', ' ')} {said}"))
 
+    def list_taken(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
+        """Values a parameter is known to take: those the interface lists, or the column that its tests' values stand in."""
+        schema = _properties(tool)[name]
+        return schema.get("enum") or _read_options(schema) or [value for _, value in self.find_column(tool.name, name, state)]
+
     def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """What might be given for a parameter, likeliest first; never empty."""
         schema = _properties(tool)[name]

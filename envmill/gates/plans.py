@@ -11,6 +11,11 @@ _FIRST, _LATER = 3, 96
 """Sessions in the first message and in those after it: when a jail has seen a program start a few times, it starts it over in place, which
 costs a tenth of a process of its own; it finds that out between messages."""
 
+_AGAIN = 3
+"""Further messages for sessions that the time of the first did not reach."""
+PLAN_OVER = "plan_over"
+"""Code of a step for which a message's time was over."""
+
 _programs: Memory[Program] = Memory()
 
 
@@ -21,10 +26,18 @@ def find_program(environment: Environment) -> Program:
 
 async def play_plans(program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox) -> list[list[Observation]]:
     """Observations per plan; each plan begins with a reset."""
-    played: list[list[Observation]] = []
-    for batch in _cut(plans):
-        seen = iter(await sandbox.play(program, [step for plan in batch for step in plan]))
-        played += [list(islice(seen, len(plan))) for plan in batch]
+    return [seen for batch in _cut(plans) for seen in await _play(program, batch, sandbox, _AGAIN)]
+
+
+async def _play(program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, again: int) -> list[list[Observation]]:
+    """In one message. What its time did not reach is played in another one: a call that never ends is not held against those behind it."""
+    seen = iter(await sandbox.play(program, [step for plan in plans for step in plan]))
+    played = [list(islice(seen, len(plan))) for plan in plans]
+    late = [place for place, one in enumerate(played) if any((step.outcome, step.code) == ("failure", PLAN_OVER) for step in one)]
+    # A program that does not even start is asked no more.
+    if late and again and any(one[0].outcome == "ok" for one in played):
+        for place, one in zip(late, await _play(program, [plans[place] for place in late], sandbox, again - 1), strict=True):
+            played[place] = one
     return played
 
 

@@ -13,7 +13,8 @@ from schemas.base import Json, canonical_json, is_array
 from schemas.environment import Tool
 
 _PICKS = re.compile(
-    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any|suggest\w*|recommend\w*)\b",
+    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any(?! of| case)|suggest\w*"
+    r"|recommend\w*)\b",
     re.IGNORECASE,
 )
 """Words of a query that may choose among equals: by the order of rows, for instance."""
@@ -22,10 +23,14 @@ _PICKS = re.compile(
 ASKED: Mapping[str, str] = {
     "queries_disagree": "Should both tell the same value under that name?",
     "filter_widens": "Should this call, with the argument left out, tell of these rows too?",
+    "filter_differs": "Should this call, with that value, tell of the rows that show it under that name and of no others?",
     "row_left_out": "Should this search, given a text that two rows hold, tell of both rows?",
     "whole_words_only": "Should this search find rows by a part of that text?",
     "case_sensitive": "Should this search find rows whatever the case of the letters?",
     "rows_changed_alike": "Is only one of these rows meant to be changed by this call?",
+    "others_changed_instead": "Is the row that is named meant to be changed, and are the others to stay as they are?",
+    "number_taken": "Is each of these rows meant to have a value of its own under that name?",
+    "below_zero": "Do the rules, or what the number means, keep it from going below zero?",
     "misspelt_attribute": "Are the two attributes meant to be the same one?",
     "unknown_value": "Is the value that was set another spelling of one of the known values?",
     "transition_missing": "Do the rules demand that some tool sets this value?",
@@ -110,13 +115,16 @@ def filters_are_subsets(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
         stops = [stop for stop in tour.of(tool.name) if stop.why == "filter" and stop.seen.outcome == "ok"]
         bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
         wide = _read_list(bare.seen) if bare else None
-        if bare is None or wide is None or _may_pick(tool):
+        if bare is None or wide is None:
             continue
         for stop in stops:
             extra = next(iter(set(stop.call.arguments) - required), "")
             narrow = _read_list(stop.seen)
             value = stop.call.arguments.get(extra)
             if narrow is None or not _is_filter(tool, extra) or narrow <= wide or (isinstance(value, bool) and wide <= narrow):
+                continue
+            # A choice among rows leaves out no row where more of them may be told of.
+            if _may_pick(tool) and len(narrow) <= len(wide):
                 continue
             seen = {"call": stop.call.model_dump(), "without": bare.call.model_dump(), "more": sorted(narrow - wide)[:5]}
             yield Breach("filter_widens", f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without", seen)
@@ -129,7 +137,7 @@ def _is_filter(tool: Tool, name: str) -> bool:
         return False
     types: Json = schema.get("type")
     kinds: list[Json] = types if is_array(types) else [types]
-    return "boolean" in kinds or ("default" not in schema and "string" in kinds)
+    return "boolean" in kinds or (not schema.get("default") and "string" in kinds)
 
 
 def _read_list(seen: Observation) -> set[str] | None:

@@ -16,6 +16,7 @@ from envmill.gates.amounts import find_unsure
 from envmill.gates.around import WRITES, fill_gaps, look_around
 from envmill.gates.base import Built, Means
 from envmill.gates.drills import SEED, Drilled, take_drills
+from envmill.gates.filters import plan_filters
 from envmill.gates.legs import Leg
 from envmill.gates.memory import Memory
 from envmill.gates.offers import Offers
@@ -79,6 +80,7 @@ class _Guide:
         await self._search()
         odd = list(self._plan_odd())
         await self.play(list(self._plan_again(odd, await self.play(odd))))
+        await self.play(list(plan_filters(self.tour)))
         await look_around(self.tour, self.play)
         await fill_gaps(self.tour, self.play)
         await self.play(list(self._plan_surer()))

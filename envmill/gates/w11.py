@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
 from envmill.gates.drills import SEED
 from envmill.gates.plans import find_program, play_plans
+from envmill.gates.quotes import find_misquote
 from envmill.gates.rows import list_placed, list_rows, list_scalars, list_told
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
@@ -28,10 +29,13 @@ CODES: Mapping[str, ReasonClass] = {
     "failure_in_words": "suspicion",
     # Not every id of a reply is that of a row: receipts and quotes have numbers of their own.
     "unknown_id": "suspicion",
+    # A value may be told in other words, or be another one of a similar name.
+    "told_otherwise": "suspicion",
 }
 _ASKED = {
     "failure_in_words": "Does it say that the call was not carried out?",
     "silent_amount": "The records stayed as they were. Was this call bound to change one of them?",
+    "told_otherwise": "Is the reply meant to tell that value as the record holds it after the call?",
     "unknown_id": "Is each id in it meant to be found again later by a tool?",
 }
 
@@ -65,7 +69,8 @@ def _judge(reason: str, stop: Stop, words: str, tour: Tour) -> Finding:
     if CODES[reason] == "proof":
         return drop(GATE, reason, told, _tell(stop, tour))
     call = f"`{stop.call.name}` with {stop.call.arguments}"
-    asked = f"The reply to {call} was: {str(stop.seen.parts)[:400]} {_ASKED[reason]}"
+    seen = f" It {words}." if reason == "told_otherwise" else ""
+    asked = f"The reply to {call} was: {str(stop.seen.parts)[:400]}{seen} {_ASKED[reason]}"
     return doubt(GATE, reason, told, asked, _tell(stop, tour))
 
 
@@ -91,6 +96,8 @@ def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop,
         elif tour.tools[stop.call.name].effect == "query":
             if stop.moved:
                 yield "query_changes", stop, "is declared a query and changes the state"
+            elif misquote := find_misquote(stop, tour):
+                yield "told_otherwise", stop, f"tells {misquote}"
         elif not stop.moved:
             continue
         elif stale := _find_stale(stop, tour, tables):
@@ -98,6 +105,8 @@ def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop,
         elif lost := _find_lost(stop, tour):
             reason = "not_kept" if _reads_like_a_row(lost, stop, tour) else "unknown_id"
             yield reason, stop, f"answers with {lost['id']!r}, which the state does not hold"
+        elif misquote := find_misquote(stop, tour):
+            yield "told_otherwise", stop, f"tells {misquote}"
 
 
 def _find_failure(parts: list[Json], attributes: set[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from envmill.gates import amounts, bystanders, relations, vocabulary
+from envmill.gates import amounts, bystanders, filters, numbering, relations, vocabulary
 from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
 from envmill.gates.stops import Tour
 from envmill.gates.tour import take_tour
@@ -18,6 +18,12 @@ CODES: Mapping[str, ReasonClass] = {
     "row_overwritten": "proof",
     # The statement that says of no row which one is meant stands in the program.
     "every_row_changed": "proof",
+    # The call names a row and the value that it is to hold, and every other row comes to hold it.
+    "value_set_elsewhere": "proof",
+    # Several values that rows show, and the filter that is named like their field does the same with each.
+    "filter_inverted": "proof",
+    "filter_ignored": "proof",
+    "filter_finds_nothing": "proof",
     # Conventions of ours, or relations that are read from names and words: a program may be right and do otherwise.
     **dict.fromkeys(relations.ASKED, "suspicion"),
 }
@@ -51,15 +57,19 @@ RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
     relations.writes_are_visible,
     relations.list_agrees_with_get,
     relations.filters_are_subsets,
+    filters.filters_choose_rows,
     relations.searches_find_all,
     relations.searches_find_parts,
     relations.states_stand_alone,
     relations.rows_are_not_overwritten,
+    numbering.numbers_are_new,
     bystanders.others_are_left_alone,
+    bystanders.others_are_not_changed_instead,
     vocabulary.attributes_are_spelt_alike,
     vocabulary.values_are_known,
     vocabulary.transitions_are_made,
     amounts.totals_are_added_to,
     amounts.amounts_are_booked_once,
+    amounts.numbers_stay_above_zero,
 )
 """In the order in which they are asked: the plainest word for a fault first."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
 from envmill.gates.offers import Limit
+from envmill.gates.plans import PLAN_OVER
 from envmill.gates.rows import list_keys
 from envmill.gates.stops import Stop, Tour
 from envmill.gates.tour import take_tour
@@ -48,6 +49,8 @@ def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: Tour, means: Me
 def _list_failures(tour: Tour) -> list[Finding]:
     """Open and sealed ones apart, the worst of each first."""
     failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
+    # What no time was left for is not blamed beside what took the time.
+    failed = [stop for stop in failed if stop.seen.code != PLAN_OVER] or failed
     sorts = [[stop for stop in failed if tour.is_sealed(_tell(stop)) is sealed] for sealed in (False, True)]
     return [_name_worst(stops) for stops in sorts if stops]
 

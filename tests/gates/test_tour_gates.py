@@ -9,7 +9,8 @@ from envmill.gates.base import Built, Means
 from envmill.sandbox import Sandbox
 from schemas.base import canonical_json
 from tests.gates.specimens import ground, make_test, vary
-from tests.gates.specimens.faults import CANCEL, DROPPED, KEPT, Swap
+from tests.gates.specimens.faults import DROPPED, KEPT
+from tests.gates.specimens.pieces import CANCEL, Swap
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -13,8 +13,8 @@ from tests.soak import count
 
 FAULTS = read_faults()
 SAMPLE = 12
-CAUGHT_TODAY = 199
-"""Of 240: short of the target that the page names. It only goes up."""
+CAUGHT_TODAY = 223
+"""Of 240. It only goes up."""
 
 
 def test_the_list_has_enough_of_each_family() -> None:

@@ -9,6 +9,8 @@ from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Message
 
 LOST = "session_lost"
+OVER = "plan_over"
+"""Of a step for which no time was left. It says nothing about that step: those before it took the time."""
 REVIVALS = 2
 """Other processes that are led to where one died, before its death is believed."""
 
@@ -44,7 +46,7 @@ class Seat:
     def _play_segment(self, steps: list[Message], until: float) -> list[Message]:
         if time.monotonic() > until:
             self._abandon()
-            return [failure("timeout", "The plan's time was used up before this step.") for _ in steps]
+            return [failure(OVER, "The plan's time was used up before this step.") for _ in steps]
         if steps[0]["op"] not in CONSTRUCTIVE:
             return self._play_here(steps, until) if self._inmate else _lost(len(steps))
         answers = self._play_in_place(steps, until)
@@ -106,6 +108,9 @@ class Seat:
             revived = self._revive(steps, until) if death.by_itself else []
             if revived:
                 return revived
+            if death.code == "timeout" and time.monotonic() > until:
+                left = failure(OVER, "The plan's time was used up while this step ran.")
+                return [*death.arrived, left, *_lost(len(steps))][: len(steps)]
             if len(death.arrived) >= len(steps) - 1 or time.monotonic() > until:
                 return [*death.arrived, failure(death.code, death.message), *_lost(len(steps))][: len(steps)]
             return self._play_singly(steps, until)

@@ -5,11 +5,12 @@ A specimen is the pieces of the program that are replaced; what is dropped is dr
 
 # ruff: noqa: E501  pieces of a program stand here as they are
 
-from tests.gates.specimens import replies
-from tests.gates.specimens.pieces import BOOK, CANCEL, FOUND, GET, INIT, LIST, PAY, SEATS, TOP, TOP_CHECK, Swap
+from tests.gates.specimens import relating, replies
+from tests.gates.specimens.pieces import GET, INIT, LIST, TOP_CHECK, Swap
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     **replies.DROPPED,
+    **relating.DROPPED,
     "W5": [
         ("rows in the order of a set", "hash_order", ((LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),)),
         (
@@ -134,84 +135,12 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             ),
         ),
     ],
-    "W12": [
-        ("a query that writes", "query_changes", ((LIST, f'self.classes["C1"]["seen"] = True\n        {LIST}'),)),
-        (
-            "a cached list",
-            "stale_read",
-            (
-                (INIT, f"{INIT}\n        self._cache = None"),
-                (
-                    LIST,
-                    'self._cache = self._cache or [dict(row) for row in self.classes.values()]\n        return [row for row in self._cache if day is None or row["day"] == day]',
-                ),
-            ),
-        ),
-        (
-            "the last row is passed over",
-            "row_missed",
-            ((LIST, LIST.replace("self.classes.values()", "list(self.classes.values())[:-1]")),),
-        ),
-        ("one of many", "row_missed", ((LIST, LIST + "[:1]"),)),
-        (
-            "one of many that are searched for",
-            "row_left_out",
-            ((FOUND, f"{FOUND}\n        found = sorted(found, key=lambda row: row['name'])[:1]"),),
-        ),
-        (
-            "a misspelt attribute of a new row",
-            "misspelt_attribute",
-            ((BOOK, f'        booking["new_status"] = booking.pop("status")\n{BOOK}'),),
-        ),
-        (
-            "the list tells another price",
-            "queries_disagree",
-            (
-                (
-                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
-                    'return [dict(row, paid=0) for row in self.bookings.values() if row["member_id"] == member["id"]]',
-                ),
-            ),
-        ),
-        (
-            "a filter that adds",
-            "filter_widens",
-            ((LIST, 'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]'),),
-        ),
-        (
-            "whole words only",
-            "whole_words_only",
-            (
-                (
-                    FOUND,
-                    FOUND.replace("wanted in", "wanted =="),
-                ),
-            ),
-        ),
-        (
-            "only the case it was written in",
-            "case_sensitive",
-            (("wanted = query.strip().lower()", "wanted = query.strip()"), (FOUND, FOUND.replace('row["name"].lower()', 'row["name"]'))),
-        ),
-        (
-            "a limit kept beside the state",
-            "hidden_link",
-            (
-                (INIT, f"{INIT}\n        self._given = 0"),
-                (TOP, '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)'),
-            ),
-        ),
-        ("ids that are counted", "row_overwritten", (('"id": new_id("booking")', '"id": f"B{len(self.bookings) + 1}"'),)),
-        ("a misspelt attribute", "misspelt_attribute", ((CANCEL, '        booking["new_status"] = "cancelled"'),)),
-        ("a word nobody knows", "unknown_value", ((CANCEL, '        booking["status"] = "Cancelled"'),)),
-        ("seats taken two times", "booked_twice", ((SEATS, f"{SEATS}\n{SEATS}"),)),
-        ("a price in the place of the balance", "total_overwritten", ((PAY, '        member["balance"] = price'),)),
-    ],
 }
 """Gate → what is wrong, the reason it must be dropped for, and the pieces replaced."""
 
 KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     **replies.KEPT,
+    **relating.KEPT,
     "W5": [
         (
             "a set that is only looked into",
@@ -276,45 +205,6 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
                 (GET, f"self._open()\n        {GET}"),
                 ("    def find_members", "    def _open(self):\n        return 1\n\n    def find_members"),
             ),
-        ),
-    ],
-    "W12": [
-        (
-            "a name that has to be exact, and says so",
-            ((FOUND, FOUND.replace("wanted in", "wanted ==")), ("query: Name, or a part of it.", "query: The exact name of the member.")),
-        ),
-        (
-            "a name by parts and a status by its word",
-            (
-                ("def find_members(self, query: str)", 'def find_members(self, query: str = "", status: str = "")'),
-                ("query: Name, or a part of it.", "query: Name, or a part of it.\n            status: active or suspended."),
-                (FOUND, f'{FOUND}\n        found = [row for row in found if status in ("", row["status"])]'),
-                ("        if not wanted or not found:", "        if not found:"),
-            ),
-        ),
-        ("a list that is sorted", ((LIST, f"return sorted({LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
-        ("the first that is found, as it says", (("Find members", "Find the first members"), (FOUND, f"{FOUND}[:1]"))),
-        (
-            "the first that is free, as it says",
-            (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (LIST, LIST + "[:1]")),
-        ),
-        ("a filter with a default", (("day: str | None = None", 'day: str = "Tuesday"'),)),
-        (
-            "a cache that is renewed",
-            (
-                (INIT, f"{INIT}\n        self._cache = None"),
-                (LIST, f"self._cache = {LIST.removeprefix('return ')}\n        return self._cache"),
-            ),
-        ),
-        (
-            "a second seat for the companion",
-            ((SEATS, '        course["free"] -= 2 * seats'), ("if seats > course", "if 2 * seats > course")),
-        ),
-        ("a total that is told", ((PAY, f'{PAY}\n        member["spent"] = price'),)),
-        ("an attribute that is new", ((CANCEL, f'{CANCEL}\n        booking["cancelled_on"] = "today"'),)),
-        (
-            "ids that are counted from the highest",
-            (('"id": new_id("booking")', '"id": f"B{max(int(key[1:]) for key in self.bookings) + 1}"'),),
         ),
     ],
 }

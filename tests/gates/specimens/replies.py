@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501  pieces of a program stand here as they are
 
-from tests.gates.specimens.pieces import BOOK, LIST, TOP, Swap
+from tests.gates.specimens.pieces import BOOK, BOOKINGS, LIST, TOP, Swap
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     "W11": [
@@ -51,6 +51,17 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "an answer from before",
             "stale_answer",
             ((TOP, '        before = dict(member)\n        member["balance"] += amount\n        return before'),),
+        ),
+        ("a balance that is told and not kept", "told_otherwise", ((TOP, f"{TOP.removesuffix(')')}, balance=member['balance'] + 1)"),)),
+        (
+            "the balance before it is paid from, of the member that the booking names",
+            "told_otherwise",
+            ((BOOK, f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=member['balance'] + price)"),),
+        ),
+        (
+            "a list with the name of another class",
+            "told_otherwise",
+            ((BOOKINGS, 'return [dict(row, class_name="Raku") for row in self.bookings.values() if row["member_id"] == member["id"]]'),),
         ),
     ],
     "W13": [
@@ -125,6 +136,20 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
                 (
                     TOP,
                     '        before = dict(member)\n        member["balance"] += amount\n        return {"before": before, "after": dict(member)}',
+                ),
+            ),
+        ),
+        (
+            "the balance of the member that the booking names",
+            ((BOOK, f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=float(member['balance']))"),),
+        ),
+        (
+            "a price as it was, which the booking keeps",
+            (
+                ('"paid": price,', '"paid": price,\n            "class_price": course["price"] - 1,'),
+                (
+                    BOOKINGS,
+                    'return [dict(row, member_name=member["name"]) for row in self.bookings.values() if row["member_id"] == member["id"]]',
                 ),
             ),
         ),
