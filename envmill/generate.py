@@ -28,7 +28,7 @@ from envmill.kinds.start import CLOCK
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.models.prompt import tell_prompt
-from envmill.rehearsing import UNASKED, Guard, Rehearsal, doubt_request, rehearse
+from envmill.rehearsing import UNASKED, Guard, Rehearsal, doubt_request, hear_judge, rehearse
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
@@ -196,13 +196,16 @@ async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, 
     """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
     environment, means = place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)
 
+    async def hear(found: Sequence[Finding], posed: Posed) -> list[Finding]:
+        return await hear_judge(found, posed, mill, account)
+
     async def judge(changed: ScenarioReply) -> _Pose:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
             return _refuse(changed, f"chain_{refused.code}", refused.words)
         posed = await _execute(changed, place, mill, account)
         if posed.draft is None:
             return posed
-        fault = await judge_words(posed.draft, environment, means)
+        fault = await judge_words(posed.draft, environment, means, hear)
         return _refuse(posed.reply, *fault) if fault else posed
 
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
@@ -223,6 +226,9 @@ async def _enlarge(
     if not mill.config.enlarge or not tables or posed.reply.polarity != "achieve":
         return stands, ()
 
+    async def hear(found: Sequence[Finding], posed: Posed) -> list[Finding]:
+        return await hear_judge(found, posed, mill, account)
+
     async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
         nonlocal larger
         tried = await _execute(posed.reply.model_copy(update={"initial_state": state}), place, mill, account)
@@ -230,7 +236,7 @@ async def _enlarge(
             return tried.objection
         if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
             return "does_otherwise", "on more records the reference path does something else"
-        if fault := await judge_words(tried.draft, place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)):
+        if fault := await judge_words(tried.draft, place.environment, Means(mill.sandbox, seed=mill.config.seed or 0), hear):
             return fault
         larger = tried
         return None
