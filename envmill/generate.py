@@ -15,12 +15,12 @@ from envmill.drafting.plan import find_plan_faults
 from envmill.drafting.repair import Repair, Unread, give_up, strive, tell_trouble
 from envmill.drafting.rewording import Turn, ask_words, pick_operators, reword
 from envmill.errors import BuildError
-from envmill.gates.base import Finding, Means, drop, keep, pass_by
+from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
 from envmill.gates.wording import judge_words
 from envmill.mill import Mill, Place, Result, Subject
 from envmill.models.door import Account
 from envmill.posing import Pose, execute, refuse, rehearse_draft
-from envmill.rehearsing import Guard, doubt_questions, doubt_request
+from envmill.rehearsing import Guard, doubt_questions, doubt_request, hear_judge
 from envmill.sandbox.machines.files import ERRAND
 from envmill.toolgraph.topology import judge_chain
 from schemas.base import Json, digest
@@ -147,13 +147,16 @@ async def _reword(reply: ScenarioReply, draft: Draft, place: Place, mill: Mill, 
     """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
     environment, means = place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)
 
+    async def hear(found: Sequence[Finding], posed: Posed) -> list[Finding]:
+        return await hear_judge(found, posed, mill, account)
+
     async def judge(changed: ScenarioReply) -> Pose:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
             return refuse(changed, f"chain_{refused.code}", refused.words)
         posed = await execute(changed, place, mill, account)
         if posed.draft is None:
             return posed
-        fault = await judge_words(posed.draft, environment, means)
+        fault = await judge_words(posed.draft, environment, means, hear)
         return refuse(posed.reply, *fault) if fault else posed
 
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
@@ -174,6 +177,9 @@ async def _enlarge(
     if not mill.config.enlarge or not tables or posed.reply.polarity != "achieve":
         return stands, ()
 
+    async def hear(found: Sequence[Finding], posed: Posed) -> list[Finding]:
+        return await hear_judge(found, posed, mill, account)
+
     async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
         nonlocal larger
         tried = await execute(posed.reply.model_copy(update={"initial_state": state}), place, mill, account)
@@ -181,7 +187,7 @@ async def _enlarge(
             return tried.objection
         if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
             return "does_otherwise", "on more records the reference path does something else"
-        if fault := await judge_words(tried.draft, place.environment, Means(mill.sandbox, seed=mill.config.seed or 0)):
+        if fault := await judge_words(tried.draft, place.environment, Means(mill.sandbox, seed=mill.config.seed or 0), hear):
             return fault
         larger = tried
         return None

@@ -119,7 +119,7 @@ class ModelCall(Record):
     prefix: ClassVar[str] = "call"
     identity: ClassVar[tuple[str, ...]] = ("request", "sample", "ordinal")
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     request: str
     """Hash of the whole request; with the sample index it is the key of reply reuse."""
@@ -147,6 +147,8 @@ class ModelCall(Record):
     """Whose model it is, by its name; empty when unknown. A judge of the author's family is partial to it."""
     kin: bool = False
     """Whether it judges the work of a model of its own family."""
+    repair: bool = False
+    """Whether it asked again after a reply that was no use or that a gate complained about; false in rows before version 4."""
     outcome: Literal["reply", "part", "failure", "outage", "refused"]
     """A usable reply, a part of one that was cut off and gone on with, an unusable one, an outage, or a request the provider refused."""
     error: str = ""

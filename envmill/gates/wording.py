@@ -1,12 +1,18 @@
 """Words judged before there is a scenario: a draft with other words is held to the gates that ask what words say.
 
-draft ─► reference path, twice ─► provisional verifier ─► S9 leak ─► S10 agreement ─► S8 closure ─► S15 one referent ─► first objection
+draft ─► reference path, twice ─► provisional verifier ─► S9 leak ─► S10 agreement ─► S8 closure ─► S15 one referent
+      ─► suspicions to the judge ─► first proof
 """
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from envmill.drafting.endings import derive_verifier, play_twice
 from envmill.errors import BuildError
 from envmill.gates import s8, s9, s10, s15
-from envmill.gates.base import Means, Posed
+from envmill.gates.base import Finding, Means, Posed
+from envmill.gates.codes import find_class
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Draft, Scenario, UserContract, Verifier
@@ -15,8 +21,12 @@ _WHOLE, _ALONE = (s9, s10), (s8, s15)
 """What is asked of all that the person may say; and of the request alone, for nobody is asked back where it is all there is."""
 
 
-async def judge_words(draft: Draft, environment: Environment, means: Means) -> tuple[str, str] | None:
-    """(reason code, words) of what stands against these words; None where nothing does."""
+Hear: TypeAlias = Callable[[Sequence[Finding], Posed], Awaitable[list[Finding]]]
+"""Asks the run's judge about suspicions."""
+
+
+async def judge_words(draft: Draft, environment: Environment, means: Means, hear: Hear) -> tuple[str, str] | None:
+    """(reason code, words) of what proves these words wrong; None if nothing does. Suspicions that no judge confirms refuse nothing."""
     endings = await play_twice(draft, environment, means.sandbox)
     if endings is None:
         return "oracle_unstable", "the reference path does not run again under another seed and clock"
@@ -27,10 +37,20 @@ async def judge_words(draft: Draft, environment: Environment, means: Means) -> t
     scenario = _pose(draft, verifier, draft.user)
     alone = _pose(draft, verifier, UserContract(opening=draft.request))
     for gate, subject in [*((gate, scenario) for gate in _WHOLE), *((gate, alone) for gate in _ALONE)]:
-        finding = await gate.look(Posed(subject, environment), means)
-        if finding.outcome in ("dropped", "error"):
-            return f"{gate.GATE}_{finding.reason}", finding.detail
+        posed = Posed(subject, environment)
+        if refusal := await find_refusal((await gate.look(posed, means)).spread(), posed, hear):
+            return refusal
     return None
+
+
+async def find_refusal(findings: Iterable[Finding], posed: Posed, hear: Hear) -> tuple[str, str] | None:
+    """The first proof, confirmed suspicion or error."""
+    settled = [
+        replace(one, outcome="suspected") if one.outcome == "dropped" and find_class(one.gate, one.reason) == "suspicion" else one
+        for one in findings
+    ]
+    against = [one for one in await hear(settled, posed) if one.outcome in ("dropped", "error")]
+    return (f"{against[0].gate}_{against[0].reason}", against[0].detail) if against else None
 
 
 def _pose(draft: Draft, verifier: Verifier, user: UserContract) -> Scenario:

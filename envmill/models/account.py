@@ -102,7 +102,7 @@ class Account:
         """
         messages = self._open(prompt, inputs, reply, part, complaint, stands)
         first = self._request(prompt, inputs, messages, reply=reply, role=role, sampling=sampling, sample=(self._first + sample) * _STRIDE)
-        repair = _Repair(first, reply)
+        repair = _Repair(replace(first, repair=bool(complaint or self._warning)), reply)
         while True:
             heard = await self._door.complete(repair.request, self.spent)
             record = repair.take(heard)
@@ -220,7 +220,8 @@ class _Repair(Generic[C]):
         if way != "continue":
             self._begun = ""
         sample, enforced = self.request.sample + 1, way != "continue"
-        self.request = replace(self.request, messages=messages, sample=sample, enforced=enforced, sampling=self._widen())
+        mends = self.request.repair or way != "continue"
+        self.request = replace(self.request, messages=messages, sample=sample, enforced=enforced, sampling=self._widen(), repair=mends)
         return True
 
     def _choose(self) -> Way:

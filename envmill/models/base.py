@@ -94,6 +94,8 @@ class Request:
     """Knobs."""
     role: Role = "author"
     """Whose model is asked."""
+    repair: bool = False
+    """Whether it asks again after a reply that was no use or that a gate complained about."""
     enforced: bool = True
     """Whether the provider may enforce the reply's schema; not on the rest of a reply that was cut off."""
 

@@ -20,6 +20,7 @@ def describe(request: Request, key: str, provider: Provider, characters: int) ->
         "step": request.step,
         "subject": request.subject,
         "role": request.role,
+        "repair": request.repair,
         "prompt": request.prompt.name,
         "prompt_hash": request.prompt.hash,
         "provider": provider.name,

@@ -45,10 +45,17 @@ _EACH = """
     from kept join steps using (subject) group by all order by item, tokens desc, id"""
 """What a kept thing itself took, from the step that thought it up to its filter; what several were made of counts in equal parts."""
 
+_REPAIRS = """select step, sum(calls)::bigint as calls, sum(repairs)::bigint as repairs, sum(repair_tokens)::bigint as repair_tokens,
+                  round(sum(repair_tokens) / nullif(sum(tokens_in + tokens_out), 0), 3) as share_of_tokens,
+                  case when count(repair_cost) = count(*) then sum(repair_cost) end as repair_cost
+           from spending where run = ? group by step order by step"""
+"""Calls that asked again after a reply that was no use or that a gate complained about."""
+
 COSTS = (
     ("model calls by recipe and step", _group_spending("recipe", "step")),
     ("by role and model", _group_spending("role", "provider", "model", "family")),
     ("by prompt", _group_spending("prompt")),
+    ("repairs by step", _REPAIRS),
     (
         "per item kept, everything dropped on the way included",
         """select item, recipe, theme, kept, tokens, cost, unpriced, round(seconds_per_kept, 2) as seconds_per_kept,
@@ -97,7 +104,7 @@ def failures(context: typer.Context, run: Run = None) -> None:
 
 
 def cost(context: typer.Context, run: Run = None) -> None:
-    """What a run spent: by recipe and step, role and model, prompt, per kept item, and for each kept environment and scenario.
+    """What a run spent: by recipe and step, role and model, prompt, in repairs, per kept item, and for each kept environment and scenario.
 
     A sum is empty when one of its prices is unknown.
     """

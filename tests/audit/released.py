@@ -29,6 +29,9 @@ from tests.audit.abuse import Abuse, abuse
 _RETRIES = 2
 _CHANCE = {"clock": r"(date|datetime)\.(now|utcnow|today)|time\.(time|time_ns|strftime|localtime|gmtime)", "ids": r"uuid\.\w+|uuid\d",
            "randomness": r"(random|secrets)\.\w+"}  # fmt: skip
+SIGNS: dict[str, str] = {"error": "!", "dropped": "-", "suspected": "~", "corrected": "c", "cleared": "+", "not_measured": "?", "kept": "+",
+                         "not_applicable": "."}  # fmt: skip
+"""Outcome, the worst first → how a table shows it."""
 
 
 @dataclass(frozen=True)
@@ -111,32 +114,41 @@ def _write_head(harvest: Harvest, audited: Sequence[Audited]) -> Iterator[str]:
 
 def _write_counts(entries: Sequence[Entry]) -> Iterator[str]:
     yield "## Gates\n"
-    yield "| gate | asks | kept | dropped | not measured | not applicable | error |\n|---|---|---|---|---|---|---|"
+    yield f"| gate | asks | kept | dropped | suspected | corrected | not measured | not applicable | error |\n|{'---|' * 9}"
     order = [gate.name for gate in (*ENVIRONMENT_GATES, *SCENARIO_GATES)] + ["W10", "F4"]
     for name in sorted(order, key=lambda gate: ("WSF".index(gate[0]), int(gate[1:]))):
-        found = [entry for entry in entries if entry.finding.gate == name]
+        found = [entry for entry in pick_worst(entries) if entry.finding.gate == name]
         count = Counter(entry.finding.outcome for entry in found)
-        dropped = Counter(entry.finding.reason for entry in found if entry.finding.outcome == "dropped")
-        why = f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(dropped.items()))})" if dropped else ""
+        told = [f"{count[outcome]}{_spell_reasons(found, outcome)}" for outcome in ("dropped", "suspected", "corrected")]
         rest = (count["not_measured"], count["not_applicable"], count["error"])
-        yield f"| {name} | {found[0].title if found else ''} | {count['kept']} | {count['dropped']}{why} | {' | '.join(map(str, rest))} |"
+        yield f"| {name} | {found[0].title if found else ''} | {count['kept']} | {' | '.join([*told, *map(str, rest)])} |"
     yield ""
+
+
+def _spell_reasons(entries: Sequence[Entry], outcome: str) -> str:
+    reasons = Counter(entry.finding.reason for entry in entries if entry.finding.outcome == outcome)
+    return f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})" if reasons else ""
+
+
+def pick_worst(entries: Sequence[Entry]) -> list[Entry]:
+    """One entry for each subject and gate, the worst of what the gate found."""
+    ranked = sorted(entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True)
+    return list({(entry.subject, entry.finding.gate): entry for entry in ranked}.values())
 
 
 def _write_environments(audited: Sequence[Audited]) -> Iterator[str]:
     names = sorted((gate.name for gate in ENVIRONMENT_GATES), key=lambda gate: int(gate[1:]))
     yield "## Environments\n"
-    yield "`+` kept, `-` dropped, `?` not measured, `.` not applicable, `!` the gate failed.\n"
+    yield "`+` kept, `-` dropped, `~` suspected, `c` corrected, `?` not measured, `.` not applicable, `!` the gate failed.\n"
     yield f"| id | class | tools | {' | '.join(names)} |\n|{'---|' * (3 + len(names))}"
     for one in audited:
         environment = one.folder.environment
-        yield f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | {_spell_row(one.entries, environment.id, names)} |"
+        yield f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | {spell_row(one.entries, environment.id, names)} |"
     yield ""
 
 
-def _spell_row(entries: Sequence[Entry], subject: str, names: Sequence[str]) -> str:
-    signs = {"kept": "+", "dropped": "-", "not_measured": "?", "not_applicable": ".", "error": "!"}
-    found = {entry.finding.gate: signs[entry.finding.outcome] for entry in entries if entry.subject == subject}
+def spell_row(entries: Sequence[Entry], subject: str, names: Sequence[str]) -> str:
+    found = {entry.finding.gate: SIGNS[entry.finding.outcome] for entry in pick_worst(entries) if entry.subject == subject}
     return " | ".join(found.get(name, " ") for name in names)
 
 
@@ -151,6 +163,8 @@ def _write_findings(audited: Sequence[Audited]) -> Iterator[str]:
         environment = one.folder.environment
         dropped = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "dropped"]
         told = [f"{entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in dropped]
+        doubted = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "suspected"]
+        told += [f"suspected {entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in doubted]
         yield f"- {one.name}: {'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
     yield ""
 
@@ -210,7 +224,7 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
         for scenario in one.folder.scenarios:
             task, held = scenario.features["released_as"], one.holding[scenario.id]
             told = f"{len(scenario.verifier.goals)} | {scenario.do_nothing_reward:.3f} | {', '.join(map(str, held)) or 'none'}"
-            yield f"| {task} | {told} | {_spell_row(one.entries, scenario.id, names)} |"
+            yield f"| {task} | {told} | {spell_row(one.entries, scenario.id, names)} |"
     yield "\n### What was found in them\n"
     for one in audited:
         for scenario in one.folder.scenarios:

@@ -104,13 +104,13 @@ async def test_a_row_tells_everything_of_a_call(tmp_path: Path) -> None:
     (row,) = read_calls(tmp_path / "j")
     told = row.model_dump(exclude={"id", "ordinal", "request", "latency", "waited", "asked_at"})
     assert told == {
-        "schema_version": 3, "sample": 0, "step": "scenarios-collect", "subject": "scn_1", "role": "policy", "kin": False,
+        "schema_version": 4, "sample": 0, "step": "scenarios-collect", "subject": "scn_1", "role": "policy", "kin": False,
         "prompt": "act", "prompt_hash": "h", "provider": "openai", "model": "gpt-x", "served_model": "gpt-x-2026-11-01", "family": "openai",
         "outcome": "reply", "error": "", "reused": False, "reused_from": "", "retries": 0,
         "characters": len("Lend Ada the drill.") + len("lend") + len("Lend a tool.") + len('{"type":"object"}'),
         "tokens_in": 1000, "tokens_cached": 400, "tokens_cache_write": 100, "tokens_out": 60, "tokens_reasoning": 40,
         "cost": pytest.approx((500 * 1 + 400 * 0.1 + 100 * 2 + 60 * 10) / 1e6), "price_source": "p, 2026-11-21",
-        "possibly_paid": 0, "possibly_paid_tokens": 0, "possibly_paid_cost": 0.0,
+        "repair": False, "possibly_paid": 0, "possibly_paid_tokens": 0, "possibly_paid_cost": 0.0,
         "reply": "Let me look.", "stop": "tool", "reasoning": "They want the drill.", "token_ids": [1, 2, 3],
         "logprobs": [-0.1, -0.25, -3.0], "signed": [],
         "tool_calls": [

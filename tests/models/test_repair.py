@@ -205,3 +205,25 @@ def test_the_key_is_of_what_is_sent_and_to_whom() -> None:
         make(messages=(Message("tool", "q", tool_call_id="c"),)).key("m"),
     ]
     assert len({key, *others}) == 12
+
+
+@pytest.mark.parametrize(
+    ("said", "repairs"),
+    [
+        pytest.param([GOOD], [False], id="right at once"),
+        pytest.param(['{"length": "x"}', GOOD], [False, True], id="sent back"),
+        pytest.param([cut('{"length": '), "3}"], [False, False], id="a reply that was cut off goes on"),
+        pytest.param([cut("", "refusal"), GOOD], [False, True], id="refused, and asked again"),
+    ],
+)
+async def test_a_call_says_whether_it_repairs(journal: Journal, said: list[Completion | str], repairs: list[bool]) -> None:
+    await ask(journal, Scripted(*said))
+    assert [call.repair for call in read_calls(journal.path.parent)] == repairs
+
+
+async def test_what_a_gate_complains_about_is_a_repair(journal: Journal) -> None:
+    account = Door(Scripted(GOOD, GOOD, GOOD), journal, {}, 1).account("s", "a")
+    await account.ask(PROMPT, Question(word="cat"), Answer)
+    await account.ask(PROMPT, Question(word="cat"), Answer, complaint="It has four letters.")
+    await account.afresh(1, "The others failed.").ask(PROMPT, Question(word="cat"), Answer)
+    assert [call.repair for call in read_calls(journal.path.parent)] == [False, True, True]

@@ -162,7 +162,7 @@ async def pose(jail: Sandbox, environment: Environment, account: Scripted, opera
     nothing: Any = None
     recipe = EnvFactory(author.themes())
     recipe.operators = tuple(operators)
-    config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1})
+    config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
     mill = Mill("r", config, nothing, cast(Any, recipe), nothing, jail, nothing)
     return await generate_draft(Subject("x", "y", THEME, Place(environment, number)), mill, cast(Account, account))
 
@@ -177,10 +177,7 @@ def read(result: Result) -> tuple[Draft, Sequence[Finding]]:
     ("kind", "reasons"),
     [
         ("leaked_id", ("S9_hidden_id",)),
-        ("leaked_tool", ("S9_tool_name",)),
-        ("nobody_named", ("S8_", "S15_", "S10_", "user_")),
         ("changed_fact", ("fact_changed",)),
-        ("changed_number", ("S8_", "S10_", "S15_", "user_")),
     ],
 )
 async def test_words_that_do_not_stand_leave_the_old_ones_with_a_reason(
@@ -191,6 +188,13 @@ async def test_words_that_do_not_stand_leave_the_old_ones_with_a_reason(
     assert after == before
     assert (finding.gate, finding.outcome) == ("reword_compression", "not_applicable")
     assert finding.reason.startswith(tuple(reasons)), finding
+
+
+async def test_words_under_a_mere_suspicion_stand(built: Environment, jail: Sandbox) -> None:
+    before, _ = read(await pose(jail, built, Scripted()))
+    after, (finding,) = read(await pose(jail, built, Scripted("reword", "leaked_tool"), ("minimal_information", "compression")))[0:2]
+    assert (finding.gate, finding.outcome) == ("reword_compression", "kept")
+    assert after.request != before.request
 
 
 async def test_each_operator_leaves_its_mark_and_its_row(built: Environment, jail: Sandbox) -> None:

@@ -20,6 +20,9 @@ SPENDING = View(
                sum(possibly_paid)::bigint as possibly_paid,
                sum(possibly_paid_tokens)::bigint as possibly_paid_tokens,
                case when count(possibly_paid_cost) = count(*) then sum(possibly_paid_cost) end as possibly_paid_cost,
+               count(*) filter (repair) as repairs,
+               coalesce(sum(tokens_in + tokens_out) filter (repair), 0)::bigint as repair_tokens,
+               case when count(*) filter (repair and cost is null) = 0 then coalesce(sum(cost) filter (repair), 0) end as repair_cost,
                sum(latency) as latency,
                sum(waited) as waited
         from model_calls left join (select run, recipe from runs) using (run)
@@ -49,6 +52,9 @@ A call that was sent is a row of `model_calls` whatever came of it. Latency is s
         "possibly_paid": "Sendings that the server had whole and gave no usable answer to; the vendor may charge for them.",
         "possibly_paid_tokens": "Tokens those may have taken, an estimate; part of no other column.",
         "possibly_paid_cost": "Money those may have taken, an estimate; null when one price is unknown.",
+        "repairs": "Calls that asked again after a reply that was no use or that a gate complained about; 0 in runs before this was told.",
+        "repair_tokens": "Tokens of those, input and output; part of the columns before.",
+        "repair_cost": "Money of those; null when one price is unknown.",
         "latency": "Seconds calls took.",
         "waited": "Seconds calls were held back by limits or a budget.",
     },

@@ -51,7 +51,7 @@ def _fill_first(lake: Lake) -> None:
     _publish(lake, FIRST, "environments-filter", [], [_exit(SHED.id)])
     _pose(lake, passed)
     _fill_scenarios(lake)
-    calls = [_call("environments-generate", f"seed_{number}", number, 0.02) for number in (1, 2)]
+    calls = [_call("environments-generate", f"seed_{number}", number, 0.02, repair=number == 2) for number in (1, 2)]
     lake.put(ModelCall, calls, "seal-1", _stamp(FIRST, "environments-generate"))
     _note(lake, FIRST, "finished", 9)
 
@@ -188,8 +188,16 @@ def _converse(scenario: str, policy: str, outcomes: str) -> list[Rollout]:
     ]
 
 
-def _call(step: str, subject: str, ordinal: int, cost: float | None) -> ModelCall:
+def _call(step: str, subject: str, ordinal: int, cost: float | None, repair: bool = False) -> ModelCall:
     asked = {"request": f"r{ordinal}", "sample": 0, "ordinal": f"j:{ordinal}", "step": step, "subject": subject, "prompt": "blueprint"}
     by = {"prompt_hash": "h", "provider": "offline", "model": "author", "outcome": "reply", "reused": False, "retries": 0}
-    took = {"tokens_in": 80, "tokens_out": 20, "cost": cost, "latency": 0.1, "asked_at": "2026-11-21T02:01:00+00:00", "reply": "{}"}
+    took = {
+        "tokens_in": 80,
+        "tokens_out": 20,
+        "cost": cost,
+        "latency": 0.1,
+        "asked_at": "2026-11-21T02:01:00+00:00",
+        "reply": "{}",
+        "repair": repair,
+    }
     return ModelCall.model_validate(asked | by | took)

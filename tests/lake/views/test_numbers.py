@@ -112,6 +112,11 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="defects by number of repairs",
         ),
         pytest.param(
+            "select run, step, calls, repairs, repair_tokens, repair_cost from spending where repairs > 0",
+            [(FIRST, "environments-generate", 2, 1, 100, 0.02)],
+            id="what repairs took",
+        ),
+        pytest.param(
             "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds order by outcome",
             [(EASY.id, "kept", "", 0.0482, 60, 0.2589, 10), (HARD.id, "not_measured", "no_truth", None, None, None, None)],
             id="bounds",
