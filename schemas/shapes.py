@@ -62,6 +62,15 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "latency:double asked_at:string reply:string stop:string tool_calls:json reasoning:string signed:json token_ids:json? "
         "logprobs:json? notes:json"
     ),
+    ("model_calls", 3): _read(
+        "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string subject:string "
+        "role:string prompt:string prompt_hash:string provider:string model:string served_model:string family:string "
+        "kin:bool outcome:string error:string reused:bool reused_from:string retries:int64 characters:int64 "
+        "tokens_in:int64 tokens_cached:int64 tokens_cache_write:int64 tokens_out:int64 tokens_reasoning:int64 "
+        "cost:double? possibly_paid:int64 possibly_paid_tokens:int64 possibly_paid_cost:double? price_source:string "
+        "waited:double latency:double asked_at:string reply:string stop:string tool_calls:json reasoning:string "
+        "signed:json token_ids:json? logprobs:json? notes:json"
+    ),
     ("drafts", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json "
         "oracle:json polarity:string clock:string seed:int64 changes:json gold_hash:string origin:json"
@@ -168,6 +177,7 @@ def _add(**empty: Json) -> Callable[[Row], Row]:
 UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 1): _give_role,
     ("model_calls", 2): _add(possibly_paid=0, possibly_paid_tokens=0, possibly_paid_cost=0.0),
+    ("model_calls", 3): _add(repair=False),
     ("seeds", 1): _add(source="", usefulness=0, modelability=0),
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
     ("blueprints", 2): _add(promises={}),
