@@ -1,4 +1,4 @@
-"""Numbers that a program gives to new rows: W12 suspects one that another row has."""
+"""Numbers that a program gives to new rows, or lets go below zero: when W12 suspects them."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from envmill.gates.base import Built, Means
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 from schemas.environment import Test
-from tests.gates.specimens import vary
+from tests.gates.specimens import make_test, vary
 from tests.gates.specimens.pieces import INIT
 from tests.gates.specimens.studio import STATE
 
@@ -46,3 +46,9 @@ async def test_a_number_that_another_row_has_is_suspected(sandbox: Sandbox) -> N
 )
 async def test_a_number_that_may_come_again_is_not(sandbox: Sandbox, built: Built) -> None:
     assert "number_taken" not in await look(sandbox, built)
+
+
+async def test_a_number_goes_below_zero_where_the_caller_says_so(sandbox: Sandbox) -> None:
+    built = vary(("if not 1 <= amount <= 100:", "if not -100 <= amount <= 100:"), (" From 1 to 100.", ""))
+    taken = make_test(built.environment, "top_up", {"member_id": "M1", "amount": -50}, "success")
+    assert "below_zero" not in await look(sandbox, Built(built.environment, (*built.tests, taken)))

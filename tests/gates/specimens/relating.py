@@ -190,17 +190,9 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     CANCEL,
-                    '        for row in self.bookings.values():\n            row["seen"] = "yes" if row["id"] != booking_id else "no"\n'
+                    '        for row in self.bookings.values():\n            row["booked_on"] = row["booked_on"] if row["id"] == booking_id else "2026-03-01"\n'
                     + CANCEL,
                 ),
-            ),
-        ),
-        (
-            "a balance of whom the caller takes from",
-            (
-                ("            amount: Whole euros. From 1 to 100.", "            amount: Whole euros, below zero to take them."),
-                ("if not 1 <= amount <= 100:", "if not -100 <= amount <= 100:"),
-                ("amount must be from 1 to 100", "amount must be from -100 to 100"),
             ),
         ),
         ("a total that is told", ((PAY, f'{PAY}\n        member["spent"] = price'),)),
