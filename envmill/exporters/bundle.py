@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from envmill.bundles.carrying import list_carried
-from envmill.bundles.folder import PROVENANCE, Folder
+from envmill.bundles.envrun.layout import PROVENANCE
+from envmill.bundles.folder import Folder
 from envmill.bundles.portable import find_unjudged
 from envmill.bundles.writing import spell_folder
 from envmill.exporters.base import TRANSFER, Cargo, Parcel, make_canary, spell_json
