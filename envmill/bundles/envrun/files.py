@@ -111,13 +111,16 @@ class Files:
         if path not in self._sizes:
             mend = "Add it, or take out what names it; docs/bundle-folder.md shows the layout."
             raise self.complain(path, "the file is missing", mend)
-        with os.fdopen(self._reach(path), "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+        handle = self._reach(path)
+        try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
                 raise self.complain(path, *_NO_PLAIN_FILE)
-            size = os.fstat(opened.fileno()).st_size
-            content = opened.read(bound + 1) if size <= bound else b""
-        if max(size, len(content)) > bound:
-            raise self.complain(path, f"it has {max(size, len(content))} bytes of {bound} allowed", "Make it smaller.")
+            content = b"" if found.st_size > bound else _read_to(handle, bound + 1)
+        finally:
+            os.close(handle)
+        if (size := max(found.st_size, len(content))) > bound:
+            raise self.complain(path, f"it has {size} bytes of {bound} allowed", "Make it smaller.")
         return content
 
     def text(self, path: str, largest: int = 0) -> str:
@@ -172,6 +175,14 @@ class Files:
         if isinstance(error, PermissionError):
             return self.complain(path, f"it cannot be read ({error.strerror})", "Allow this user to read it.")
         return self.complain(path, *_NO_PLAIN_FILE)
+
+
+def _read_to(handle: int, size: int) -> bytes:
+    """The first bytes of an open file."""
+    content = bytearray()
+    while len(content) < size and (got := os.read(handle, min(size - len(content), 1 << 20))):
+        content += got
+    return bytes(content)
 
 
 def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Exception] = fault) -> Any:
