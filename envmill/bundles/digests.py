@@ -56,7 +56,7 @@ def _read_digests(files: Files) -> dict[str, str]:
     told: dict[str, str] = {}
     for place, line in enumerate(files.text(DIGESTS).removesuffix("\n").split("\n"), 1):
         found = _LINE.fullmatch(line)
-        if not found or found[2] in told:
+        if not found or not line.isprintable() or found[2] in told:
             raise fault(DIGESTS, "it is no digest and path, or a path stands twice", "Export the folder again.", f"line {place}")
         told[found[2]] = found[1]
     return told

@@ -120,6 +120,8 @@ ATTACKS = [
     pytest.param(link("scenarios/000", "secret"), ["scenarios/000: it is no plain file"], id="scenario-folder-link"),
     pytest.param(link(CHECK, "secret/keys.env"), [CHECK, "no plain file"], id="check-link"),
     pytest.param(link("bundle.json", "secret/config.json"), ["bundle.json", "no plain file"], id="manifest-link"),
+    pytest.param(name_state("\x1b[2J"), ["Add states/\\x1b[2J.json"], id="state-with-an-escape"),
+    pytest.param(name_check("\x1b]52;c;eA==\x07.py"), ["scenarios/000/\\x1b]52;c;eA==\\x07.py: the file"], id="check-with-an-escape"),
     pytest.param(name_check("/etc/passwd"), [VERDICT, "leads out of scenarios/000"], id="check-absolute"),
     pytest.param(name_check("SECRET/keys.env"), [VERDICT, "leads out of scenarios/000"], id="check-env-file"),
     pytest.param(name_check("../../../../secret/keys.env"), [VERDICT, "leads out of scenarios/000"], id="check-by-path"),
@@ -157,6 +159,7 @@ def test_both_readers_refuse_with_the_same_words(folder: Path, damage: Callable[
     assert (done.returncode, done.stderr) == (2, f"{caught.value.message}\n")
     assert all(word in caught.value.message for word in words), caught.value.message
     assert SECRET not in done.stdout + done.stderr
+    assert "\x1b" not in done.stderr
 
 
 def test_an_honest_folder_passes_both(folder: Path) -> None:
@@ -247,8 +250,20 @@ def test_files_are_counted_over_the_whole_folder(small: Path, monkeypatch: pytes
         Files(small)
 
 
-def test_the_longest_unclosed_text_is_measured_in_one_pass() -> None:
-    assert carried.is_deep(b'"' + b'\\"' * (MAX_FILE // 2)) is False
+@pytest.mark.parametrize(
+    ("content", "deep"),
+    [
+        pytest.param(b"[" * 128 + b"]" * 128, False, id="just-enough"),
+        pytest.param(b"[{" * 65, True, id="mixed"),
+        pytest.param(b"[]," * 1000, False, id="beside-each-other"),
+        pytest.param(b'"' + b"[" * 129 + b'"', False, id="in-text"),
+        pytest.param(b'"\\"' + b"[" * 129, False, id="after-an-escaped-quote"),
+        pytest.param(b'"\\\\"' + b"[" * 129, True, id="after-an-escaped-backslash"),
+        pytest.param(b'"' + b'\\"' * (MAX_FILE // 2), False, id="unclosed-text-is-read-once"),
+    ],
+)
+def test_depth_is_counted_outside_of_text(content: bytes, deep: bool) -> None:
+    assert carried.is_deep(content) is deep
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ MAX_LEVELS = 8
 MAX_DEPTH = 128
 """Objects and arrays inside each other; a session takes 64."""
 
-_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_ESCAPES, _STRINGS = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"?')
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 """`[` is 91 and `]` is 93: their distance from 92 is the step up or down."""
 _REST = bytes(set(range(256)) - set(b"[]{}"))
@@ -41,7 +41,9 @@ class FolderError(Exception):
 
 def spell_fault(file: str, what: str, mend: str, place: str = "") -> str:
     """The one form of complaint about a folder."""
-    return f"{file}, {place}: {what}. {mend}" if place else f"{file}: {what}. {mend}"
+    text = f"{file}, {place}: {what}. {mend}" if place else f"{file}: {what}. {mend}"
+    # Names and values come from the folder: a terminal must not obey them.
+    return "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in text)
 
 
 def fault(file: str, what: str, mend: str, place: str = "") -> FolderError:
@@ -225,7 +227,7 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
 
 def is_deep(content: bytes) -> bool:
     """Whether brackets outside strings are nested too deeply, counted before anything is decoded."""
-    brackets = _STRINGS.sub(b"", content).translate(_BRACKETS, _REST)
+    brackets = _STRINGS.sub(b"", _ESCAPES.sub(b"", content)).translate(_BRACKETS, _REST)
     return max(accumulate(map((92).__sub__, brackets)), default=0) > MAX_DEPTH
 
 
