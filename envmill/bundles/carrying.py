@@ -14,15 +14,14 @@ from pathlib import Path
 
 import orjson
 
-from envmill.bundles.folder import CARRIED
+from envmill.bundles.envrun.judge.__main__ import HOLLOW
+from envmill.bundles.envrun.layout import CARRIED
 from envmill.sandbox.plan import Program
 from envmill.sandbox.vendor import CLIENT, list_runtime
 from envmill.settings import ROOT
 
 _HERE = Path(__file__).parent / CARRIED
 _ROOTS = ("envmill.verifiers.judge", "envmill.agents.users.scripted", "envmill.agents.users.missteps")
-_HOLLOW = frozenset({"envmill.agents", "envmill.agents.users"})
-"""Packages whose members are carried and whose own text is not: it names every policy there is."""
 
 
 def list_carried(program: Program) -> dict[str, bytes]:
@@ -48,7 +47,7 @@ def list_judge() -> list[Path]:
     while waiting:
         module = waiting.pop()
         path = _locate(module)
-        if path and module not in found and module not in _HOLLOW and not module.startswith("envmill.runtime"):
+        if path and module not in found and module not in HOLLOW and not module.startswith("envmill.runtime"):
             found[module] = path
             waiting += [*_list_parents(module), *_list_imports(path)]
     return sorted(found.values())

@@ -1,22 +1,10 @@
-"""What a bundle folder holds once it is read, and the names of the files it holds it in."""
+"""What a bundle folder holds once it is read."""
 
 from dataclasses import dataclass, field
 
 from schemas.base import Json
 from schemas.environment import Environment, Test
 from schemas.scenario import Scenario
-
-MANIFEST = "bundle.json"
-TOOLS = "tools.json"
-TESTS = "tests.json"
-REPORT = "import.json"
-PROGRAM, STATES, SCENARIOS = "program", "states", "scenarios"
-SCENARIO, VERIFIER = "scenario.json", "verifier.json"
-PROVENANCE = "provenance.json"
-CARRIED = "envrun"
-"""Folder of what an exported bundle runs by where nothing is installed. Here it is passed over: what runs here is our own."""
-PAPERS = ("README", "LICENSE", "LICENCE", "NOTICE", REPORT, PROVENANCE)
-"""Files that may lie beside; nobody reads them."""
 
 
 @dataclass(frozen=True)

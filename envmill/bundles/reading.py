@@ -6,20 +6,36 @@ scenarios/NAME/{scenario,verifier}.json, checks/*.py ─► scenarios
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import RootModel, TypeAdapter, ValidationError
+from pydantic import RootModel
 
-from envmill.bundles.files import Files, fault, resolve
-from envmill.bundles.folder import CARRIED, MANIFEST, PAPERS, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
+from envmill.bundles.envrun.layout import (
+    MANIFEST,
+    PROGRAM,
+    SCENARIO,
+    SCENARIOS,
+    TESTS,
+    TOOLS,
+    VERIFIER,
+    list_states,
+    pick_state,
+    read_checks,
+    read_state,
+    refuse_strangers,
+    refuse_unnamed,
+    refuse_unsourced,
+)
+from envmill.bundles.files import Files, fault
+from envmill.bundles.folder import Folder
 from envmill.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches
 from envmill.kinds.start import CLOCK
 from envmill.runtime.world import parse_clock
 from envmill.sandbox.machines.files import MACHINE
-from schemas.base import Json, is_array, is_object
+from schemas.base import Json
 from schemas.database import Table
 from schemas.environment import Environment, Test, Tool
 from schemas.folder import FolderScenario, FolderTest, Manifest
@@ -27,7 +43,6 @@ from schemas.scenario import Scenario, UserContract, Verifier
 from schemas.seed import Brief
 
 State = dict[str, Json]
-_STATE: TypeAdapter[State] = TypeAdapter(State)
 
 
 class _Tools(RootModel[list[Tool]]):
@@ -42,25 +57,13 @@ def read_folder(root: Path) -> Folder:
     """Everything a folder holds, or SettingsError."""
     files = Files(root)
     manifest = files.read(MANIFEST, Manifest)
-    _refuse_strangers(files)
+    refuse_strangers(files)
     environment = _read_environment(files, manifest)
-    states = {path.removesuffix(".json"): _read_state(files, f"{STATES}/{path}") for path in files.below(STATES)}
+    states = {name: read_state(files, name) for name in list_states(files)}
     tests = _read_tests(files, environment, states) if TESTS in files else ()
     names = sorted({path.split("/")[0] for path in files.below(SCENARIOS)})
     scenarios = tuple(_read_scenario(files, name, place, environment, states) for place, name in enumerate(names))
     return Folder(environment, tests, _refuse_equals(scenarios, names), states)
-
-
-def _refuse_strangers(files: Files) -> None:
-    """A misspelled file would be passed over in silence."""
-    for path in files.list():
-        top, _, rest = path.partition("/")
-        if not rest and top not in (MANIFEST, TOOLS, TESTS) and not top.startswith(PAPERS):
-            raise fault(path, "it is no part of a bundle folder", f"Known: {MANIFEST}, {TOOLS}, {TESTS}, {', '.join(PAPERS)}, folders.")
-        if rest and top not in (PROGRAM, STATES, SCENARIOS, CARRIED):
-            raise fault(path, "its folder is no part of a bundle folder", f"Known: {PROGRAM}/, {STATES}/, {SCENARIOS}/, {CARRIED}/.")
-        if top == STATES and not re.fullmatch(r"[\w.-]+\.json", rest):
-            raise fault(path, "it is no state", f"{STATES}/ holds files like {STATES}/empty.json, and no folders.")
 
 
 def _read_environment(files: Files, manifest: Manifest) -> Environment:
@@ -121,24 +124,9 @@ def _read_brief(manifest: Manifest) -> Brief:
     return Brief(theme=theme, text=manifest.summary if manifest.text is None else manifest.text, number=manifest.number)
 
 
-def _read_state(files: Files, path: str) -> State:
-    try:
-        return _STATE.validate_python(files.json(path))
-    except ValidationError:
-        raise fault(path, "it is no object of collections", 'Write one like {"tools": {"T1": {"free": true}}}.') from None
-
-
-def _pick_state(given: State | str, states: Mapping[str, State], file: str, place: str) -> State:
-    if not isinstance(given, str):
-        return given
-    if given not in states:
-        raise fault(file, f"there is no state {given!r}", f"Add {STATES}/{given}.json; known: {', '.join(states) or 'none'}.", place)
-    return states[given]
-
-
 def _read_tests(files: Files, environment: Environment, states: Mapping[str, State]) -> tuple[Test, ...]:
     def make(place: int, one: FolderTest) -> Test:
-        state = _pick_state(one.initial_state, states, TESTS, f"{place}.initial_state")
+        state = pick_state(files, one.initial_state, states, TESTS, f"{place}.initial_state")
         told = {"environment": environment.id, "initial_state": state, "origin": one.origin or environment.origin}
         return Test.model_validate(one.model_dump() | told)
 
@@ -149,7 +137,7 @@ def _read_scenario(files: Files, name: str, place: int, environment: Environment
     home = f"{SCENARIOS}/{name}"
     file = f"{home}/{SCENARIO}"
     told = files.read(file, FolderScenario)
-    state = _pick_state(told.initial_state, states, file, "initial_state")
+    state = pick_state(files, told.initial_state, states, file, "initial_state")
     more = {
         "environment": environment.id,
         "number": place if told.number is None else told.number,
@@ -172,29 +160,12 @@ def _read_clock(clock: str, file: str) -> str:
 
 def _read_verifier(files: Files, home: str) -> Verifier:
     """Declarative checks stand in the file; a generated one names its own, so that it can be read and edited as code."""
-    file = f"{home}/{VERIFIER}"
-    written = files.json(file)
-    named: set[str] = set()
-    for check in _list_checks(written):
-        if "file" in check:
-            path = resolve(home, str(check.pop("file")), file)
-            named.add(path)
-            check["source"] = files.text(path)
-    verifier = files.fit(file, written, Verifier)
-    for path in files.below(home):
-        if path not in (SCENARIO, VERIFIER) and f"{home}/{path}" not in named:
-            raise fault(f"{home}/{path}", f"no check of {VERIFIER} names it", "Name it as the `file` of a check, or remove it.")
+    written, named = read_checks(files, home)
+    verifier = files.fit(f"{home}/{VERIFIER}", written, Verifier)
+    refuse_unnamed(files, home, named)
     for check in (*verifier.goals, *verifier.guards):
-        if (check.op == "generated") != bool(check.source):
-            raise fault(file, f"the check {check.name!r} is {check.op} and its source does not say so", "A generated check names a `file`.")
+        refuse_unsourced(files, home, check.name, check.op, check.source)
     return verifier
-
-
-def _list_checks(written: Json) -> Iterator[dict[str, Json]]:
-    """Goals and guards of what may yet turn out to be no verifier."""
-    for part in ("goals", "guards"):
-        checks = written.get(part) if is_object(written) else None
-        yield from filter(is_object, checks if is_array(checks) else [])
 
 
 def _refuse_equals(scenarios: tuple[Scenario, ...], names: list[str]) -> tuple[Scenario, ...]:

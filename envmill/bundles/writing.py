@@ -4,7 +4,8 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from envmill.bundles.folder import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER, Folder
+from envmill.bundles.envrun.layout import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER
+from envmill.bundles.folder import Folder
 from envmill.errors import SettingsError
 from envmill.kinds.sql import list_policies
 from schemas.base import Json, canonical_json, leave_out

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from envmill.bundles.carrying import list_carried
-from envmill.bundles.folder import PROVENANCE, Folder
+from envmill.bundles.digests import spell_digests
+from envmill.bundles.envrun.layout import DIGESTS, PROVENANCE
+from envmill.bundles.folder import Folder
 from envmill.bundles.portable import find_unjudged
 from envmill.bundles.writing import spell_folder
 from envmill.exporters.base import TRANSFER, Cargo, Parcel, make_canary, spell_json
@@ -34,6 +36,7 @@ def pack_environment(environment: Environment, scenarios: Sequence[Scenario], te
     files[PROVENANCE] = spell_json(_tell_provenance(environment, scenarios, canary) | ({"tiers": tiers} if tiers else {}))
     files["README.md"] = _write_card(environment, scenarios, canary, tiers).encode()
     files["NOTICE"] = fill("notice", licence=environment.licence, canary=canary).encode()
+    files[DIGESTS] = spell_digests(files)
     ids = tuple(one.id for one in scenarios)
     return Parcel(NAME, f"{NAME}/{environment.id}", dict(sorted(files.items())), len(scenarios), (environment.id,), ids)
 

@@ -5,7 +5,6 @@ verifier code ─► a check that finds both states where it looks for database 
 """
 
 import ast
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from envmill.bundles import Folder
 from envmill.errors import BuildError
 from envmill.importers.awm_release import ReleasedSample, ReleasedVerifier, ReleasedWorld, read_worlds
 from envmill.importers.awm_tools import PROGRAM, Plan, Unmapped, map_endpoint
-from envmill.importers.base import Harvest, Remark
+from envmill.importers.base import Harvest, Remark, is_folder_name
 from envmill.kinds.sql import derive_tables
 from envmill.kinds.start import CLOCK
 from envmill.runtime.program import SCHEMA
@@ -123,7 +122,7 @@ class _Import:
 
     async def _map(self) -> tuple[str, str] | None:
         world = self._world
-        if not re.fullmatch(r"\w[\w.-]*", self._name):
+        if not is_folder_name(self._name):
             return "bad_id", "its name cannot name a folder"
         if world.schema is None or world.interface is None:
             return "incomplete", f"no row tells its {'tables' if world.schema is None else 'interface'}"

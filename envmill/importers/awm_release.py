@@ -1,6 +1,5 @@
 """AWM's rows as they lie on disk: JSON lines by scenario, one file for each of its stages, told apart by what a row holds."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from envmill.bundles.files import Files, fault
+from envmill.importers.base import parse_text
 from schemas.base import Json, is_array, is_object
 
 
@@ -102,9 +102,9 @@ def _read_lines(text: str) -> Iterator[tuple[int, Json]]:
     for place, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield place, json.loads(line)
-            except (ValueError, RecursionError) as error:
-                yield place, f"no JSON ({type(error).__name__}: {error})"
+                yield place, parse_text(line)
+            except ValueError as error:
+                yield place, str(error)
 
 
 def _take(row: Json, worlds: dict[str, ReleasedWorld]) -> str:

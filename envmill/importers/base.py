@@ -1,11 +1,14 @@
 """What an importer gives back: folders for what could be mapped, and for everything else its reason."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from envmill.bundles import Folder
+from envmill.bundles.envrun.files import parse_json
+from envmill.bundles.envrun.layout import REPORT
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 
@@ -51,3 +54,20 @@ class Harvest:
 
 
 Importer: TypeAlias = Callable[[Path, Sandbox], Awaitable[Harvest]]
+
+MAX_NAME = 200
+"""Bytes of a folder's name; file systems take 255."""
+
+
+def is_folder_name(name: str) -> bool:
+    """Whether an id can name a folder beside the report."""
+    return bool(re.fullmatch(r"\w[\w.-]*", name)) and len(name.encode()) <= MAX_NAME and name.lower() != REPORT
+
+
+def parse_text(text: str) -> Json:
+    """JSON out of a row; ValueError says why it is none, so that the row alone is refused."""
+    return parse_json(text, "", complain=_make_error)
+
+
+def _make_error(_: str, what: str, __: str, place: str = "") -> ValueError:
+    return ValueError(f"{what}{f', {place}' if place else ''}")

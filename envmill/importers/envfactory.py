@@ -13,7 +13,7 @@ from pathlib import Path
 from envmill.bundles import Folder
 from envmill.bundles.files import Files, fault
 from envmill.errors import BuildError, SettingsError
-from envmill.importers.base import Harvest, Remark
+from envmill.importers.base import Harvest, Remark, is_folder_name
 from envmill.importers.envfactory_adapter import NAMES, write_files
 from envmill.importers.tools.shaping import ForeignReference, Shaper
 from envmill.kinds.base import is_forbidden
@@ -94,7 +94,7 @@ class _Import:
             self._refuse(*reason)
 
     async def _map(self, told: Json, source: str, states: list[Json]) -> tuple[str, str] | None:
-        if not re.fullmatch(r"\w[\w.-]*", self._name):
+        if not is_folder_name(self._name):
             return "bad_id", "its name cannot name a folder"
         if not source:
             return "no_server", "there is no Python file of its name"

@@ -6,7 +6,6 @@ what cannot be mapped ─► a remark with its reason
 """
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from envmill.bundles import Folder
 from envmill.errors import BuildError
 from envmill.importers.adapter import adapt_check, write_adapter
-from envmill.importers.base import Harvest, Remark
+from envmill.importers.base import Harvest, Remark, is_folder_name
 from envmill.importers.release import ReleasedEnvironment, ReleasedScenario, ReleasedTool, read_environments, read_scenarios
 from envmill.importers.shape import Shape, is_tuple_keyed, make_state, read_shape
 from envmill.kinds.docstring import described_parameters
@@ -78,7 +77,7 @@ class _Import:
     async def _map(self, released: ReleasedEnvironment | str, scenarios: Sequence[tuple[str, ReleasedScenario]]) -> tuple[str, str] | None:
         if isinstance(released, str):
             return "unreadable", released
-        if not re.fullmatch(r"\w[\w.-]*", self._name):
+        if not is_folder_name(self._name):
             return "bad_id", "its id cannot name a folder"
         if self._name in self._harvest.folders:
             return "id_twice", "another environment of the release bears its id"

@@ -1,6 +1,5 @@
 """EnvScaler's release as it lies on disk: environments and scenarios, in each of the forms that went round."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from envmill.bundles.files import Files, fault
+from envmill.importers.base import parse_text
 from schemas.base import Json, is_array, is_object
 
 _ENVIRONMENTS, _SCENARIOS = ("environments.json", "env_metadata.json"), ("scenarios.json", "scenario_metadata.json")
@@ -49,7 +49,7 @@ class ReleasedEnvironment(_Released):
     @classmethod
     def _unpack(cls, value: Any) -> Any:
         """One copy holds lists as JSON text."""
-        return json.loads(value) if isinstance(value, str) else value
+        return parse_text(value) if isinstance(value, str) else value
 
 
 class ReleasedCheck(_Released):
@@ -67,7 +67,7 @@ class ReleasedScenario(_Released):
     @field_validator("init_config", "checklist_with_func", mode="before")
     @classmethod
     def _unpack(cls, value: Any) -> Any:
-        return json.loads(value) if isinstance(value, str) else value
+        return parse_text(value) if isinstance(value, str) else value
 
 
 def read_environments(root: Path) -> Iterator[tuple[str, ReleasedEnvironment | str]]:

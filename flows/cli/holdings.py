@@ -69,7 +69,7 @@ def read_playable(folder: Path) -> Playable:
 
 def read_recorded(path: Path) -> "Recording":
     """What `mcp --record` wrote."""
-    from envmill.bundles.envrun.bundle import FolderError
+    from envmill.bundles.envrun.files import FolderError
     from envmill.bundles.envrun.recording import read_recording
 
     try:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from envmill.agents.recorded import judge_recorded
-from envmill.bundles.envrun.bundle import Bundle, FolderError
+from envmill.bundles.envrun.bundle import Bundle
+from envmill.bundles.envrun.files import FolderError
 from envmill.bundles.envrun.recording import read_recording, score_recording
 from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment

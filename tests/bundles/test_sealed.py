@@ -9,7 +9,7 @@ import pytest
 
 from envmill.bundles import read_folder
 from envmill.bundles.envrun.bundle import Bundle
-from envmill.bundles.envrun.court import JudgeError
+from envmill.bundles.envrun.court import Court, JudgeError
 from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment
 from envmill.kinds import KINDS
@@ -162,7 +162,7 @@ def test_a_pattern_that_is_not_judged_here_is_listed() -> None:
     [
         pytest.param(["show", "999"], "", "There are: 000", id="scenario"),
         pytest.param(["score", "000", "/nowhere"], "", "cannot be read", id="file"),
-        pytest.param(["open", "000"], "{lend}\n", "is no JSON object", id="json"),
+        pytest.param(["open", "000"], "{lend}\n", "input, line 1, column 2: it is no JSON", id="json"),
         pytest.param(["open", "000"], '{"do": 1}\n', "Write a call as name", id="move"),
     ],
 )
@@ -192,12 +192,13 @@ def test_a_pattern_without_end_decides_nothing(folder: Path) -> None:
     court = folder / "envrun/judge/__main__.py"
     court.write_text(court.read_text().replace("SECONDS = 60", "SECONDS = 1"))
     endless = {"goals": [], "guards": [], "frame": [], "facts": [{"name": "endless", "kind": "pattern", "value": "(?:a+)+b"}]}
-    with Bundle(folder) as bundle:
-        ending = {"initial": {}, "final": {}, "deeds": [], "said": ["a" * 60]}
-        told = bundle.court.decide(endless, ending, "2026-03-02T09:00:00+00:00")
-        assert (told["outcome"], told["reward"]) == ("error", None)
-        assert "processor time" in told["reason"]
-        assert bundle.court.decide(endless, ending | {"said": ["aab"]}, "2026-03-02T09:00:00+00:00")["outcome"] == "pass"
+    judge = Court(folder / "envrun/judge", lambda: pytest.fail("nothing here is heard in a jail"))
+    ending = {"initial": {}, "final": {}, "deeds": [], "said": ["a" * 60]}
+    told = judge.decide(endless, ending, "2026-03-02T09:00:00+00:00")
+    assert (told["outcome"], told["reward"]) == ("error", None)
+    assert "processor time" in told["reason"]
+    assert judge.decide(endless, ending | {"said": ["aab"]}, "2026-03-02T09:00:00+00:00")["outcome"] == "pass"
+    judge.close()
 
 
 @pytest.mark.parametrize(

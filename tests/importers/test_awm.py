@@ -152,9 +152,10 @@ async def test_lines_that_nobody_can_read_are_said_and_the_others_are_read(tmp_p
     root = write_release(tmp_path / "release", make_release())
     with (root / "gen_tasks.jsonl").open("a") as file:
         file.write('{"scenario": \n[1]\n{"scenario": "other"}\n{"scenario": "other", "db_schema": {"tables": 7}}\n' + "[" * 5000 + "\n")
+        file.write(f'{{"scenario": "{NAME}", "tasks": ["\\ud800"]}}\n' + "[" * 900 + "]" * 900 + "\n")
     harvest = await IMPORTERS["awm"](root, jail)
     said = {one.subject: one.code for one in harvest.remarks if one.code == "unreadable"}
-    assert list(said) == [f"gen_tasks.jsonl, line {number}" for number in range(2, 7)]
+    assert list(said) == [f"gen_tasks.jsonl, line {number}" for number in range(2, 9)]
     assert set(harvest.folders) == {NAME}
     with pytest.raises(SettingsError, match="jsonl"):
         await IMPORTERS["awm"](tmp_path, jail)

@@ -127,6 +127,9 @@ async def test_a_scenario_that_cannot_be_mapped_says_why(tmp_path: Path, sandbox
         pytest.param({"env_class_code": "import numpy_none\n" + GARDEN}, "does_not_load", id="does-not-import"),
         pytest.param({"tools": [declare("sell_tool", "name")]}, "no_tools", id="no-tool-has-a-method"),
         pytest.param({"tools": "[{]"}, "unreadable", id="damaged-list"),
+        pytest.param({"tools": "[" * 100_000}, "unreadable", id="endless-depth"),
+        pytest.param({"tools": "[" * 900 + "]" * 900}, "unreadable", id="depth"),
+        pytest.param({"tools": '[{"function": {"name": "\\ud800"}}]'}, "unreadable", id="half-character"),
         pytest.param({"env_class_code": 7}, "unreadable", id="code-no-text"),
     ],
 )
@@ -142,9 +145,11 @@ async def test_an_environment_that_cannot_be_mapped_takes_its_scenarios_along(
     assert list_remarks(harvest, "orphan") == {"no_environment": ""}
 
 
-async def test_an_id_that_leads_elsewhere_names_no_folder(tmp_path: Path, sandbox: Sandbox) -> None:
-    harvest = await bring(tmp_path, sandbox, {"../../etc": make_environments()["env_1_rl"]}, [])
-    assert (harvest.folders, list_remarks(harvest, "../../etc")) == ({}, {"bad_id": ""})
+@pytest.mark.parametrize("name", ["../../etc", "a" * 300, "é" * 101, "import.json", "Import.JSON"])
+async def test_an_id_that_names_no_folder_is_refused_alone(tmp_path: Path, sandbox: Sandbox, name: str) -> None:
+    sound = make_environments()["env_1_rl"]
+    harvest = await bring(tmp_path, sandbox, {name: sound, "a" * 200: sound}, [])
+    assert (set(harvest.folders), list_remarks(harvest, name)) == ({"a" * 200}, {"bad_id": ""})
 
 
 async def test_a_folder_without_a_release_says_what_is_missing(tmp_path: Path, sandbox: Sandbox) -> None:

@@ -8,9 +8,10 @@ with envrun.open() as bundle:
     episode.score()                       outcome, reward, components, reason, evidence
 """
 
-from .bundle import Bundle, Episode, FolderError
+from .bundle import Bundle, Episode
 from .bundle import open_bundle as open
 from .court import JudgeError
+from .files import FolderError
 from .jail import JailError
 
 __all__ = ["Bundle", "Episode", "FolderError", "JailError", "JudgeError", "open"]

@@ -3,26 +3,61 @@
 begin ─► Episode: call · advance · say (─► what the user answers) ─► score ─► verdict (pass, fail, or error: nothing was found out)
 
 The process that runs the program is told the initial state, the clock, the seed and the calls; never a verifier or a reference path.
+Of the folder everything is data: the jail and the judge are those beside this file, whichever folder is opened.
 """
 
-import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import count
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from .court import Court, Verdict, make_error
+from .files import MAX_FOLDER, Files, FolderError, fault
 from .jail import Jail, Message, Session
+from .layout import (
+    CARRIED,
+    MANIFEST,
+    PROGRAM,
+    PROVENANCE,
+    SCENARIO,
+    SCENARIOS,
+    TESTS,
+    VERIFIER,
+    list_states,
+    pick_state,
+    read_checks,
+    read_state,
+    refuse_strangers,
+    refuse_unnamed,
+    refuse_unsourced,
+)
 
 _HERE = Path(__file__).parent
+RUNTIME = next(path for path in (_HERE / "runtime", _HERE.parents[1] / "runtime") if path.is_dir())
+"""The runtime that an exported folder carries; in EnvMill itself, its own."""
+ENVIRONMENT = f"{CARRIED}/environment.json"
 FORMS = ("single", "conversation")
 PERSONS = ("scripted", "yours")
 
 
-class FolderError(Exception):
-    """The folder does not hold what was asked for, or not as it should."""
+Fields: TypeAlias = Mapping[str, Any]
+"""Field → its type, or several."""
+
+_MANIFEST = {"name": str, "policy_document": str}
+_ENVIRONMENT = {"hash": str, "files": dict, "entry": str, "tools": list}
+_SCENARIO = {
+    "request": str, "clock": str, "seed": int, "user": dict, "oracle": list, "say": str, "split": str, "polarity": str,
+    "initial_state": (dict, str),
+}  # fmt: skip
+_MOVES = {
+    "name": {"name": str, "arguments": dict, "actor": str},
+    "say": {"say": str},
+    "advance": {"advance": (int, float)},
+}
+_WORDS = {str: "text", dict: "an object", list: "a list", int: "an integer", (dict, str): "an object or text", (int, float): "a number"}
 
 
 class Episode:
@@ -121,21 +156,22 @@ class Bundle:
         if sys.version_info < (3, 11):  # noqa: UP036  whoever opens the folder chose the Python
             raise FolderError(f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}.")
         self.folder = folder
-        self.about: Message = self._read("bundle.json")
-        self.program: Message = self._read(f"{_HERE.name}/environment.json")
-        self.kit = folder / _HERE.name
+        self.files = Files(folder)
+        refuse_strangers(self.files)
+        self.about: Message = self._read(MANIFEST, _MANIFEST)
+        self.program: Message = self._read_program()
         self.trusted, self._without = trusted, without
         self._numbers = count(1)
 
     @cached_property
     def jail(self) -> Jail:
         """Where the program and generated checks run; started when first needed."""
-        return Jail(self.kit / "runtime", trusted=self.trusted, without=self._without)
+        return Jail(RUNTIME, trusted=self.trusted, without=self._without)
 
     @cached_property
     def court(self) -> Court:
         """Who judges; started when first needed."""
-        return Court(self.kit / "judge", lambda: self.jail)
+        return Court(_HERE / "judge", lambda: self.jail)
 
     def tools(self) -> list[Message]:
         """The interface: name, description, parameters, effect, and the actors who may call it."""
@@ -143,26 +179,31 @@ class Bundle:
 
     def list_scenarios(self) -> list[str]:
         """Names of the scenarios."""
-        return sorted(path.parent.name for path in (self.folder / "scenarios").glob("*/scenario.json"))
+        paths = [path.split("/") for path in self.files.below(SCENARIOS)]
+        return [path[0] for path in paths if path[1:] == [SCENARIO]]
 
     def read_start(self) -> Message | None:
         """Where it can begin without a scenario: the state of the first test, or the first that the folder names; None without either."""
-        tests: list[Message] = self._read("tests.json") if (self.folder / "tests.json").exists() else []
-        named = sorted(path.stem for path in (self.folder / "states").glob("*.json"))
-        found: list[Any] = [*(test["initial_state"] for test in tests), *named]
-        return self._read_state(found[0]) if found else None
+        tests: Any = self.files.json(TESTS) if TESTS in self.files else []
+        if tests:
+            first = _fit(TESTS, tests[0] if isinstance(tests, list) else None, {"initial_state": (dict, str)}, "0")
+            return self._pick(first["initial_state"], TESTS, "0.initial_state")
+        named = list_states(self.files)
+        return read_state(self.files, named[0]) if named else None
 
     def read_scenario(self, name: str) -> Message:
         """A scenario with its initial state."""
         if name not in self.list_scenarios():
             raise FolderError(f"There is no scenario {name!r} here. There are: {', '.join(self.list_scenarios())}.")
-        told = self._read(f"scenarios/{name}/scenario.json")
-        return told | {"initial_state": self._read_state(told["initial_state"])}
+        file = f"{SCENARIOS}/{name}/{SCENARIO}"
+        told = self._read(file, _SCENARIO)
+        _fit(file, told["user"], {"opening": str}, "user")
+        return told | {"initial_state": self._pick(told["initial_state"], file, "initial_state")}
 
     def find_id(self, name: str) -> str:
         """What a scenario is called where it was made; its name here where that is not told."""
-        told: dict[str, Message] = self._read("provenance.json")["scenarios"] if (self.folder / "provenance.json").exists() else {}
-        return told[name]["id"] if name in told else name
+        told = self._read(PROVENANCE, {"scenarios": dict})["scenarios"].get(name) if PROVENANCE in self.files else None
+        return _fit(PROVENANCE, told, {"id": str}, f"scenarios.{name}")["id"] if told is not None else name
 
     def begin(
         self, name: str, seed: int | None = None, form: str = "single", person: str = "scripted", clock: str | None = None
@@ -183,6 +224,8 @@ class Bundle:
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
         """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""
+        for place, move in enumerate(moves):
+            check_move(move, place=f"move {place + 1}")
         episode = self.begin(name)
         try:
             for move in moves:
@@ -205,32 +248,64 @@ class Bundle:
 
     def _read_verifier(self, name: str) -> Message:
         """The verifier, the sources of its generated checks among them."""
-        home = f"scenarios/{name}"
-        verifier = self._read(f"{home}/verifier.json")
-        for check in (*verifier["goals"], *verifier["guards"]):
-            if "file" in check:
-                check["source"] = (self.folder / home / check.pop("file")).read_text(encoding="utf-8")
+        home = f"{SCENARIOS}/{name}"
+        written, named = read_checks(self.files, home)
+        verifier = _fit(f"{home}/{VERIFIER}", written, {"goals": list, "guards": list})
+        refuse_unnamed(self.files, home, named)
+        for part in ("goals", "guards"):
+            for place, check in enumerate(verifier[part]):
+                _fit(f"{home}/{VERIFIER}", check, {"name": str, "op": str}, f"{part}.{place}")
+                refuse_unsourced(self.files, home, check["name"], check["op"], check.get("source", ""))
         return verifier
 
-    def _read_state(self, state: Any) -> Message:
-        return self._read(f"states/{state}.json") if isinstance(state, str) else state
+    def _read_program(self) -> Message:
+        """The program as the jail is told it: the very files under `program/`, which are those that an audit reads."""
+        program = _fit(ENVIRONMENT, self.files.json(ENVIRONMENT, MAX_FOLDER), _ENVIRONMENT)
+        if program["files"] != {path: self.files.text(f"{PROGRAM}/{path}") for path in self.files.below(PROGRAM)}:
+            raise self.files.complain(ENVIRONMENT, f"its program is not the one in {PROGRAM}/", "Export the folder again.", "files")
+        return program
 
-    def _read(self, path: str) -> Any:
-        try:
-            return json.loads((self.folder / path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise FolderError(f"{self.folder / path} cannot be read ({type(error).__name__}: {error}). Export the folder again.") from None
+    def _pick(self, given: Any, file: str, place: str) -> Message:
+        names = list_states(self.files) if isinstance(given, str) else []
+        picked = pick_state(self.files, given, {name: name for name in names}, file, place)
+        return read_state(self.files, picked) if isinstance(picked, str) else picked
+
+    def _read(self, path: str, fields: Fields) -> Message:
+        return _fit(path, self.files.json(path), fields)
+
+
+def _fit(file: str, value: Any, fields: Fields, place: str = "") -> Message:
+    """A value out of a file as an object that has these fields."""
+    if not isinstance(value, dict):
+        raise fault(file, "it is no object", "Write a JSON object there.", place)
+    found: Message = value  # pyright: ignore[reportUnknownVariableType]
+    for name, kind in fields.items():
+        if name not in found:
+            raise fault(file, f"the field {name!r} is missing", "Add it.", place)
+        if not isinstance(found[name], kind) or isinstance(found[name], bool):
+            mend = f"Write {_WORDS[kind]}."
+            raise fault(file, f"the field {name!r} is {str(found[name])[:80]!r}", mend, place)
+    return found
+
+
+def check_move(move: Message, file: str = "moves", place: str = "") -> None:
+    """FolderError for what is no move."""
+    kind = next((kind for kind in _MOVES if kind in move), "")
+    if not kind:
+        raise fault(file, f"{str(move)[:80]} is no move", "Write a call as name and arguments, words as say, seconds as advance.", place)
+    _fit(file, {"arguments": {}, "actor": "agent"} | move, _MOVES[kind], place)
+    if kind == "advance" and not isfinite(move["advance"]):
+        raise fault(file, f"{move['advance']} is no number of seconds", "Write a finite one.", place)
 
 
 def make_move(episode: Episode, move: Message) -> Any:
     """One move; FolderError for what is none."""
+    check_move(move)
     if "name" in move:
         return episode.call(move["name"], move.get("arguments", {}), move.get("actor", "agent"))
     if "say" in move:
         return episode.say(move["say"])
-    if "advance" in move:
-        return episode.advance(move["advance"])
-    raise FolderError(f"{move} is no move. Write a call as name and arguments, words as say, seconds as advance.")
+    return episode.advance(move["advance"])
 
 
 def open_bundle(folder: Path | str = _HERE.parent, *, trusted: bool = False) -> Bundle:

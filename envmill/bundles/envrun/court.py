@@ -102,7 +102,7 @@ class Court:
             if ended == -signal.SIGXCPU:
                 return None
             raise JudgeError(f"The judge ended ({ended}). Ask again; the next question starts another.") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self.close()
             raise JudgeError(
                 f"The judge did not answer ({type(error).__name__}: {error}). Ask again; the next question starts another."

@@ -1,13 +1,13 @@
 """Recordings of clients that played over MCP, read back: the calls that were made, and the state each of them led to."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .bundle import Bundle, FolderError
+from .bundle import Bundle
 from .court import Verdict, make_error
+from .files import FolderError, parse_json
 from .jail import Message
 
 LAYOUT = 1
@@ -50,11 +50,12 @@ def read_recording(path: Path) -> Recording:
     """A recording; FolderError for what is none. A last line that a kill cut off was never answered, and is left out."""
     try:
         *lines, _ = path.read_text(encoding="utf-8").split("\n")
-        head, *rest = [json.loads(line) for line in lines]
+        head, *rest = [parse_json(line, str(path), f"line {place + 1}", _make_error) for place, line in enumerate(lines)]
         if head["recording"] != LAYOUT:
             raise FolderError(f"{path} is a recording of layout {head['recording']}, and {LAYOUT} is read here. Record it again.")
-        outage = next((one["outage"] for one in rest if "outage" in one), "")
+        outage = next((str(one["outage"]) for one in rest if "outage" in one), "")
         moves: list[Message] = [_check_move(one) for one in rest if "outage" not in one]
+        _check_fields(head, program=str, scenario=str, seed=int, clock=str, state_hash=str)
         return Recording(head["program"], head["scenario"], head["seed"], head["clock"], head["state_hash"], moves, outage)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FolderError(f"{path} is no recording ({type(error).__name__}: {error}). `mcp --record FILE` writes one.") from None
@@ -95,7 +96,15 @@ def find_difference(recording: Recording, reached: Sequence[str]) -> str:
 
 def _check_move(move: Any) -> Message:
     """All that is asked of it later."""
-    for name, kind in (("name", str), ("arguments", dict), ("actor", str), ("outcome", str), ("state_hash", str)):
-        if not isinstance(move[name], kind):
+    return _check_fields(move, name=str, arguments=dict, actor=str, outcome=str, state_hash=str)
+
+
+def _check_fields(written: Any, **kinds: type) -> Message:
+    for name, kind in kinds.items():
+        if not isinstance(written[name], kind):
             raise TypeError(f"{name} is no {kind.__name__}")
-    return move
+    return written
+
+
+def _make_error(_: str, what: str, __: str, place: str = "") -> ValueError:
+    return ValueError(f"{place}: {what}")

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .bundle import Bundle, FolderError
+from .bundle import RUNTIME, Bundle
+from .files import FolderError
 from .jail import JailError, Message
 
 CLOCK = "2026-03-02T09:00:00+00:00"
@@ -28,13 +29,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def serve(bundle: Bundle, asked: argparse.Namespace) -> int:
     """Until the client leaves."""
-    mcp, client = _adopt(bundle.kit)
+    mcp, client = _adopt()
     start = _find_start(bundle, asked)
     about = bundle.about
     offer = mcp.Offer(about["name"], bundle.program, start, asked.scenario, about["policy_document"], asked.actor)
     bounds = mcp.Bounds(asked.sessions, asked.idle)
     try:
-        mcp.serve(offer, lambda: client.Jail(bundle.kit / "runtime", trusted=bundle.trusted), asked.http, asked.record, bounds)
+        mcp.serve(offer, lambda: client.Jail(RUNTIME, trusted=bundle.trusted), asked.http, asked.record, bounds)
     except mcp.CannotStart as error:
         raise FolderError(str(error)) from None
     except client.JailError as error:
@@ -51,9 +52,9 @@ def _find_start(bundle: Bundle, asked: argparse.Namespace) -> Message:
     return {"initial_state": told["initial_state"], "clock": clock, "seed": seed}
 
 
-def _adopt(kit: Path) -> tuple[Any, Any]:
+def _adopt() -> tuple[Any, Any]:
     """The server and the jail's client of the runtime here, whatever else goes by its name."""
     house = ModuleType("envmill")
-    house.__path__ = [str(kit)]
+    house.__path__ = [str(RUNTIME.parent)]
     sys.modules["envmill"] = house
     return import_module("envmill.runtime.mcp"), import_module("envmill.runtime.jail.client")

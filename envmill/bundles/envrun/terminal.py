@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .bundle import FORMS, Bundle, FolderError, make_move
+from .bundle import FORMS, Bundle, check_move, make_move, open_bundle
 from .court import JudgeError
-from .jail import JailError
+from .files import MAX_FOLDER, FolderError, fault, parse_json
+from .jail import JailError, Message
 from .recording import is_recording, score_recording
 from .serving import add_options, serve
 
@@ -18,7 +19,7 @@ def main(words: Sequence[str]) -> int:
     """0 done, 1 a check did not hold, 2 wrong usage, 3 the jail or the judge failed or refused."""
     asked = _make_parser().parse_args(words)
     try:
-        with Bundle(trusted=asked.trusted) as bundle:
+        with open_bundle(*asked.folder, trusted=asked.trusted) as bundle:
             return COMMANDS[asked.command](bundle, asked)
     except FolderError as error:
         sys.stderr.write(f"{error}\n")
@@ -31,6 +32,7 @@ def main(words: Sequence[str]) -> int:
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="envrun", description="An environment with its scenarios, played in a jail and judged.")
     parser.add_argument("--trusted", action="store_true", help="run the program even where this machine cannot confine it")
+    parser.add_argument("--folder", type=Path, nargs=1, default=[], help="an exported folder as data; the one this lies in when left out")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="scenarios, one a line")
     commands.add_parser("tools", help="the interface, as JSON")
@@ -73,23 +75,39 @@ def _open(bundle: Bundle, asked: argparse.Namespace) -> int:
     _write({"messages": episode.messages})
     for line in sys.stdin:
         if line.strip():
-            move = _read(line)
+            move = _parse(line, "input")
             _write(episode.score() if "score" in move else {"reply": make_move(episode, move)})
     return 0
 
 
 def _call(bundle: Bundle, asked: argparse.Namespace) -> int:
-    return _write(bundle.begin(asked.scenario).call(asked.tool, _read(asked.arguments)))
+    return _write(bundle.begin(asked.scenario).call(asked.tool, _parse(asked.arguments, "arguments")))
 
 
 def _score(bundle: Bundle, asked: argparse.Namespace) -> int:
     if is_recording(asked.moves):
         return _write(score_recording(bundle, asked.moves, asked.scenario, asked.say))
+    moves = [*_read_moves(asked.moves), *({"say": text} for text in asked.say)]
+    return _write(bundle.play(asked.scenario, moves))
+
+
+def _read_moves(path: Path) -> list[Message]:
+    """A file of moves, one JSON object a line."""
+    mend = "Name a file of moves, one JSON object a line."
     try:
-        lines = asked.moves.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise FolderError(f"{asked.moves} cannot be read ({error.strerror}). Name a file of moves, one JSON object a line.") from None
-    return _write(bundle.play(asked.scenario, [*(_read(line) for line in lines if line.strip()), *({"say": text} for text in asked.say)]))
+        with path.open("rb") as opened:
+            content = opened.read(MAX_FOLDER + 1)
+        lines = content.decode("utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise fault(str(path), f"it cannot be read ({error})", mend) from None
+    if len(content) > MAX_FOLDER:
+        raise fault(str(path), f"it has more than {MAX_FOLDER} bytes", mend)
+    moves: list[Message] = []
+    for place, line in enumerate(lines):
+        if line.strip():
+            moves.append(_parse(line, str(path), f"line {place + 1}"))
+            check_move(moves[-1], str(path), f"line {place + 1}")
+    return moves
 
 
 def _check(bundle: Bundle, _: argparse.Namespace) -> int:
@@ -117,11 +135,11 @@ COMMANDS: dict[str, Callable[[Bundle, argparse.Namespace], int]] = {
 }
 
 
-def _read(text: str) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text).items())
-    except (ValueError, AttributeError) as error:
-        raise FolderError(f"{text.strip()[:80]!r} is no JSON object ({error}).") from None
+def _parse(text: str, file: str, place: str = "") -> Message:
+    found = parse_json(text, file, place)
+    if not isinstance(found, dict):
+        raise fault(file, f"{text.strip()[:80]!r} is no JSON object", "Write one object a line.", place)
+    return found  # pyright: ignore[reportUnknownVariableType]
 
 
 def _write(value: Any) -> int:

@@ -94,7 +94,7 @@ class Jail:
         try:
             length = int.from_bytes(self._read(4), "little")
             reply: Message = json.loads(self._read(length))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, RecursionError) as error:
             self._process.kill()
             raise JailError(f"The jail did not answer ({type(error).__name__}: {error}): open another.") from None
         for word in ("fatal", "refused"):
@@ -192,7 +192,7 @@ class Session:
         reply |= {name: seen[name] for name in _BESIDE if seen.get(name)}
         if not reply["ok"]:
             return reply | {"error": {"code": seen["code"], "message": seen["message"]}}
-        return reply | {"parts": seen["parts"]} | ({} if seen["state"] is None else {"state": json.loads(seen["state"])})
+        return reply | {"parts": seen["parts"]} | ({} if seen["state"] is None else {"state": _parse_state(seen["state"])})
 
 
 def _launch(runtime: Path, trusted: bool, without: Collection[str], hash_seed: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
@@ -214,6 +214,14 @@ def _launch(runtime: Path, trusted: bool, without: Collection[str], hash_seed: i
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     return process, mine
+
+
+def _parse_state(text: str) -> Any:
+    # A program's own process says it: what is checked on the way may still be too deep for this stack.
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise JailError(f"The state cannot be read ({type(error).__name__}: {error}).") from None
 
 
 def _read(reply: Message) -> list[Message]:

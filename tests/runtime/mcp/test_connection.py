@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.bundles.envrun.bundle import FolderError
+from envmill.bundles.envrun.files import FolderError
 from envmill.bundles.envrun.recording import read_recording
 from envmill.runtime.jail.client import Jail
 from envmill.runtime.mcp.connection import Connection
