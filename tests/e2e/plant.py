@@ -11,9 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from playwright.sync_api import Page
+
 from envmill.settings import ROOT
 from flows.cli.question import ask
-from flows.local.api import Api
+from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.process import Process, Record
 from flows.local.runs import find_walked
@@ -55,7 +57,7 @@ class Plant:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env={**self.home.environ, "PREFECT_API_URL": f"{self.home.named}/api"},
+            env={**self.home.environ, **self.home.login, "PREFECT_API_URL": f"{self.home.named}/api"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -75,7 +77,12 @@ class Plant:
         return record
 
     def api(self) -> Api:
-        return Api(self.record("server").url)
+        return connect(self.home, self.record("server").url)
+
+    def log_in(self, page: Page) -> None:
+        """By a link, as a user does."""
+        page.goto(self.envmill("open").strip())
+        page.wait_for_url(f"{self.record('server').url}/**", wait_until="commit")
 
     def ask(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
         return ask(self.home, question, values)[1]
