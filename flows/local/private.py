@@ -36,6 +36,12 @@ def secure_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
+def make_lake(place: str) -> None:
+    """Make a lake's folder closed to other users. One that is there keeps the mode that its owner gave it."""
+    if "://" not in place:
+        Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def write_private(path: Path, text: str) -> None:
     """Replace a file by one that its owner alone can read."""
     unfinished = path.with_name(f"{path.name}.new")

@@ -21,7 +21,7 @@ from envmill.settings import ROOT
 from flows.local.api import Api, connect
 from flows.local.errors import NoServer, Refused
 from flows.local.home import CHOSEN, Home
-from flows.local.private import ensure_secret, forget_private, read_secret, write_keys
+from flows.local.private import ensure_secret, forget_private, make_lake, read_secret, write_keys
 from flows.local.process import Process, end, find_marked
 from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
 
@@ -48,6 +48,7 @@ WATCHDOG = ["-m", "flows.local.watchdog"]
 def bring_up(home: Home, say: Say, remote: str = "") -> str:
     """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here."""
     with home.lock():
+        make_lake(home.settings.lake)
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
         with connect(home, url, START_PATIENCE) as api:
             _ensure_pool(api)

@@ -10,7 +10,7 @@ import pytest
 from envmill.errors import SettingsError
 from flows import surroundings
 from flows.local.home import Home
-from flows.local.private import ensure_secret, forget_private, read_keys, read_secret, secure_folder, write_keys
+from flows.local.private import ensure_secret, forget_private, make_lake, read_keys, read_secret, secure_folder, write_keys
 
 NOBODY = 65534
 URL = "http://127.0.0.1:1"
@@ -46,6 +46,16 @@ def test_a_home_is_closed_to_others_with_all_that_was_open_in_it(tmp_path: Path)
     home.chmod(0o755)
     with read_home(home).lock(seconds=0):
         assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def test_a_new_lake_is_closed_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
+    lake = tmp_path / "data/lake"
+    make_lake(str(lake))
+    assert stat.S_IMODE(lake.stat().st_mode) == 0o700
+    lake.chmod(0o750)
+    make_lake(str(lake))
+    assert stat.S_IMODE(lake.stat().st_mode) == 0o750
+    make_lake("s3://bucket/lake")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")

@@ -46,6 +46,7 @@ class Plant:
             "ENVMILL_AUTHOR_URL": author_url,
             "ENVMILL_DATABASE": database,
             "ENVMILL_ENDPOINT_BOX": f"{author_url or 'http://127.0.0.1:1'}/v1",
+            "ENVMILL_ENDPOINT_BOX_KEY": "sk-of-this-plant",
             "PREFECT_API_URL": f"{server}/api",
             "PREFECT_SERVER_API_PORT": "1",
             "PATH": "/nonexistent",
