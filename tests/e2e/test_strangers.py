@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from envmill.settings import ROOT
 from flows.local.private import make_headers, read_secret
 from flows.local.process import find_marked
 from tests.cli.guarded import Guarded, guard
@@ -193,6 +194,30 @@ def test_the_operator_names_no_command_either(plant: Plant, variables: dict[str,
         deployment = api.find_deployment("factory/factory")
         with pytest.raises(Exception, match="Additional properties are not allowed"):
             api.post(f"/deployments/{deployment}/create_flow_run", {"state": {"type": "SCHEDULED"}, "job_variables": variables})
+
+
+CLIENTS = """
+import asyncio
+from prefect.events.clients import get_events_client, get_events_subscriber
+from prefect.logging.clients import get_logs_subscriber
+from prefect.client.orchestration import get_client
+
+async def main():
+    async with get_client() as client, get_events_client(), get_events_subscriber(), get_logs_subscriber():
+        print("known", (await client.read_work_pool("envmill")).name)
+
+asyncio.run(main())
+"""
+
+
+def test_prefects_own_clients_are_known_on_every_socket(plant: Plant) -> None:
+    """Those that run in worker and flow runs; without one of them a Cancel or a page would be late, and nothing would say why."""
+    environ = plant.home.child_environ(plant.record("server").url)
+    told = subprocess.run([sys.executable, "-c", CLIENTS], env=environ, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert told.stdout == "known envmill\n", told.stderr
+    stripped = {name: value for name, value in environ.items() if name != "PREFECT_CLIENT_CUSTOM_HEADERS"}
+    told = subprocess.run([sys.executable, "-c", CLIENTS], env=stripped, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert told.returncode == 1
 
 
 def test_keys_and_secret_are_where_they_are_needed(plant: Plant) -> None:
