@@ -1,5 +1,6 @@
 """`up`, `down`, `status`: the local Prefect server and its worker."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +29,7 @@ def up(
         return
     url = bring_up(context.obj, typer.echo, read_named(context.obj) if remote else "")
     typer.echo(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
-    if not remote:
+    if not remote and sys.stdout.isatty():  # the journal of a service and the log of a container are read by others
         typer.echo(f"log in with {make_link(context.obj)} (works once, for ten minutes)")
     if stay:
         from flows.local.staying import stay as stay_up

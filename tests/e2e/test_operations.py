@@ -23,6 +23,7 @@ def test_a_second_up_finds_everything_running(plant: Plant) -> None:
     said = plant.envmill("up")
     assert said.count("already running") == len(names)
     assert before[0].url in said
+    assert "token=" not in said, "what is not a terminal may be a log"
     assert [plant.record(name) for name in names] == before
 
 
