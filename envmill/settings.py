@@ -73,6 +73,8 @@ class Settings:
     """Run generated code even where the kernel offers no isolation."""
     diagnose_denials: bool
     """Name the system calls that programs are denied. Slower: for finding out why a program fails in the jail."""
+    origins: frozenset[str] = frozenset()
+    """Further origins by which browsers reach the local Prefect server, like `https://mill.example` of a proxy that adds TLS."""
     database: Secret = field(default_factory=Secret)
     """Database of the local Prefect server, like `postgresql://user:password@host/name`; none for a file in the home."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
@@ -113,6 +115,7 @@ class Settings:
             author_url=environ.get("ENVMILL_AUTHOR_URL", ""),
             trust_generated_code=environ.get("ENVMILL_TRUST_GENERATED_CODE") == "1",
             diagnose_denials=environ.get("ENVMILL_DIAGNOSE_DENIALS") == "1",
+            origins=_read_origins(environ.get("ENVMILL_ORIGINS", "")),
             database=_read_database(environ.get("ENVMILL_DATABASE", "").strip()),
             endpoints=_read_endpoints(environ),
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
@@ -136,6 +139,14 @@ def _read_number(environ: Mapping[str, str], name: str) -> float | None:
     if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text) or float(text) < 1:
         raise SettingsError(f"{name} is {text!r}: write a number of one or more, or unset it.")
     return float(text)
+
+
+def _read_origins(text: str) -> frozenset[str]:
+    origins = {origin.strip().lower() for origin in text.split(",") if origin.strip()}
+    for origin in origins:
+        if not re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?", origin):
+            raise SettingsError(f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, separated by commas.")
+    return frozenset(origins)
 
 
 def _read_database(text: str) -> Secret:

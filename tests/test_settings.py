@@ -67,3 +67,13 @@ def test_a_wrong_address_is_refused_without_being_quoted(environ: dict[str, str]
     with pytest.raises(SettingsError, match=told) as refused:
         Settings.read(environ)
     assert "secret" not in refused.value.message
+
+
+def test_origins_of_proxies_are_whole_and_lower_case() -> None:
+    assert Settings.read({"ENVMILL_ORIGINS": "https://Mill.example, http://lab:8080"}).origins == {
+        "https://mill.example",
+        "http://lab:8080",
+    }
+    for wrong in ("mill.example", "https://mill.example/", "*", "https://*", "null"):
+        with pytest.raises(SettingsError, match="write origins like"):
+            Settings.read({"ENVMILL_ORIGINS": wrong})

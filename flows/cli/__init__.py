@@ -43,6 +43,7 @@ from flows.local.home import Home
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     server.up,
+    server.open_,
     server.down,
     server.status,
     run.run,

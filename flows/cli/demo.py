@@ -56,7 +56,7 @@ def demo(
         url = bring_up(home, typer.echo)
         finished = _run_and_show(home, config)
         if finished and keep:
-            typer.echo(f"server   {url} (stop it with `ENVMILL_HOME={home.folder} envmill down`)")
+            typer.echo(f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it with `… envmill down`)")
     finally:
         # Ctrl-C and failures land here too: nothing of the demo outlives it unasked.
         if not (finished and keep):

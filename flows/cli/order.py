@@ -16,7 +16,7 @@ from envmill.models.cast import check_specs, find_kin
 from envmill.models.recording import is_file
 from flows.cli.live import follow
 from flows.cli.progress import FINAL
-from flows.local.api import Api
+from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.service import find_server, read_named
 from schemas.run import RunConfig
@@ -83,7 +83,7 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
     for warning in find_kin(config):
         typer.echo(f"warning: {warning}", err=True)
     url = read_named(home) if remote else find_server(home)
-    with Api(url) as api:
+    with connect(home, url) as api:
         deployment = api.find_deployment("factory/factory")
         parameters = {"config": config.model_dump(mode="json", exclude_unset=True)}
         # The key keeps a request that is sent twice, after a lost answer, from becoming two runs.

@@ -1,5 +1,6 @@
 """`up`, `down`, `status`: the local Prefect server and its worker."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +20,7 @@ def up(
     stay: Annotated[bool, typer.Option("--stay", help="Do not return; SIGTERM or Ctrl-C brings everything down. For containers.")] = False,
 ) -> None:
     """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already runs is left alone."""
-    from flows.local.service import bring_up, read_named
+    from flows.local.service import bring_up, make_link, read_named
 
     if check:
         raise typer.Exit(_check(context.obj))
@@ -27,7 +28,9 @@ def up(
         _write_unit(context.obj)
         return
     url = bring_up(context.obj, typer.echo, read_named(context.obj) if remote else "")
-    typer.echo(f"ready: open {url} or start a run with `envmill run`")
+    typer.echo(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
+    if not remote and sys.stdout.isatty():  # the journal of a service and the log of a container are read by others
+        typer.echo(f"log in with {make_link(context.obj)} (works once, for ten minutes)")
     if stay:
         from flows.local.staying import stay as stay_up
 
@@ -55,6 +58,34 @@ def _write_unit(home: Home) -> None:
         typer.echo(f"  {command}")
 
 
+def open_(
+    context: typer.Context,
+    browser: Annotated[bool, typer.Option("--browser", help="Also open it in this machine's browser.")] = False,
+) -> None:
+    """Print a link that logs a browser in to the local server: it works once, for ten minutes, and the login lasts a day."""
+    from flows.local.service import make_link
+
+    link = make_link(context.obj)
+    typer.echo(link)
+    if browser:
+        _open_browser(context.obj, link)
+
+
+open_.__name__ = "open"  # a function of Python's
+
+
+def _open_browser(home: Home, link: str) -> None:
+    """By a page on the disk: other users see the arguments of a browser's process."""
+    import html
+    import webbrowser
+
+    from flows.local.private import write_private
+
+    page = home.folder / "open.html"
+    write_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(link)}">')
+    webbrowser.open(page.as_uri())
+
+
 def down(context: typer.Context) -> None:
     """Stop the local watchdog, worker and server. Runs that are cut off can be retried later."""
     from flows.local.service import bring_down
@@ -76,18 +107,18 @@ def status(context: typer.Context) -> None:
         stale = " (a stale record is left; `envmill up` clears it)" if process.path.exists() else ""
         typer.echo(f"{name}: {record.url}, pid {record.pid}" if record else f"{name}: not running{stale}")
     try:
-        _show_flow_runs(find_server(home))
+        _show_flow_runs(home, find_server(home))
     except NoServer as error:
         typer.echo(error.message)
     _show_lake(home)
 
 
-def _show_flow_runs(url: str) -> None:
-    from flows.local.api import Api
+def _show_flow_runs(home: Home, url: str) -> None:
+    from flows.local.api import connect
 
     past = {"type": {"not_any_": ["SCHEDULED"]}}
     top = {"is_null_": True}  # a step inside a factory run is not a run of its own
-    with Api(url) as api:
+    with connect(home, url) as api:
         found = api.post(
             "/flow_runs/filter",
             {"limit": 10, "sort": "EXPECTED_START_TIME_DESC", "flow_runs": {"state": past, "parent_task_run_id": top}},

@@ -1,22 +1,47 @@
 """Prefect's HTTP interface, as little of it as the command line needs. Importing Prefect takes seconds; this does not."""
 
+import ssl
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 import httpx
 
 from flows.local.errors import NoServer, Refused
+from flows.local.home import Home
+
+_ASKS_LOGIN = (
+    "The server at {url} asks for another login. For one of your own home: `envmill down`, then `envmill up`. For another: set "
+    "PREFECT_API_AUTH_STRING, PREFECT_API_KEY or PREFECT_CLIENT_CUSTOM_HEADERS as its operator says."
+)
+
+
+def connect(home: Home, url: str, patience: float = 30) -> "Api":
+    """A connection to one server, with the credential that this home has for it."""
+    return Api(url, patience, home.make_headers(url), _make_verify(home.login))
+
+
+def _make_verify(login: Mapping[str, str]) -> ssl.SSLContext | bool:
+    if login.get("PREFECT_API_TLS_INSECURE_SKIP_VERIFY", "").lower() in ("1", "true", "yes", "on"):
+        return False
+    if certificates := login.get("PREFECT_API_SSL_CERT_FILE"):
+        return ssl.create_default_context(cafile=certificates)
+    return True
 
 
 class Api:
     """A connection to one server."""
 
-    def __init__(self, url: str, patience: float = 30) -> None:
+    def __init__(
+        self, url: str, patience: float = 30, headers: Mapping[str, str] | None = None, verify: ssl.SSLContext | bool = True
+    ) -> None:
         self.url = url
         self._patience = patience
         # A proxy from the environment must never see loopback requests.
-        self._client = httpx.Client(base_url=f"{url}/api", timeout=httpx.Timeout(10, read=30), trust_env=False)
+        self._client = httpx.Client(
+            base_url=f"{url}/api", timeout=httpx.Timeout(10, read=30), trust_env=False, headers=headers, verify=verify
+        )
 
     def __enter__(self) -> "Api":
         return self
@@ -29,6 +54,9 @@ class Api:
 
     def post(self, path: str, body: Any) -> Any:
         return self._ask("POST", path, body)
+
+    def patch(self, path: str, body: Any) -> Any:
+        return self._ask("PATCH", path, body)
 
     def delete(self, path: str) -> Any:
         return self._ask("DELETE", path, None)
@@ -49,6 +77,8 @@ class Api:
                 failure = Refused(
                     f"The server refused {method} {path}: {answer.status_code} {answer.text[:500]}", status=answer.status_code
                 )
+                if answer.status_code == 401:
+                    failure = Refused(_ASKS_LOGIN.format(url=self.url), status=401)
                 if answer.status_code != 503:
                     raise failure
             if time.monotonic() > deadline:

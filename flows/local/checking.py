@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from envmill.errors import EnvMillError
-from flows.local.api import Api
+from flows.local.api import Api, connect
 from flows.local.errors import NoServer, Refused
 from flows.local.home import Home
 from flows.local.process import Process
@@ -38,7 +38,7 @@ def check(home: Home) -> Iterator[Part]:
     except NoServer as error:
         yield Part("server", error.message, _UP)
         return
-    with Api(url, patience=5) as api:
+    with connect(home, url, patience=5) as api:
         try:
             api.get("/health")
         except (NoServer, Refused) as error:

@@ -6,21 +6,25 @@ home/worker.json       who runs as worker
 home/watchdog.json     who keeps watch over both
 home/runs/             leases of the runs under way (flows/local/lease.py)
 home/remote            address of the server that is used instead of one of this home
+home/secret            what the server asks of every request (flows/local/private.py)
+home/keys.json         keys of models, for flow runs
 home/logs/             what they print
 home/prefect/          Prefect's own folder: database, profiles
 home/lock              held while something is started or stopped
 """
 
 import fcntl
+import json
 import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from envmill.errors import EnvMillError, SettingsError
 from envmill.settings import ROOT, Settings
+from flows.local.private import is_secret, make_headers, read_secret, secure_folder
 
 MARK = "ENVMILL_PROCESS_OF"
 """Environment variable that every process of a home inherits, so that orphans are found."""
@@ -30,6 +34,7 @@ PREFECT = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_SERVER_UI_API_URL": "/api",  # under whatever name the browser came by
     "PREFECT_SERVER_UI_V2_ENABLED": "false",  # V2 asks a vendor for remote config on each page; V1 is silent
     "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
     "PREFECT_CLI_PROMPT": "false",
@@ -56,6 +61,19 @@ PREFECT = {
 }
 
 
+LOGIN = (
+    "PREFECT_API_AUTH_STRING",
+    "PREFECT_API_KEY",
+    "PREFECT_CLIENT_CUSTOM_HEADERS",
+    "PREFECT_API_SSL_CERT_FILE",
+    "PREFECT_API_TLS_INSECURE_SKIP_VERIFY",
+)
+"""Prefect's own variables for the login and the certificate of another server. Only that server is told of them."""
+
+CHOSEN = "PREFECT_SERVER_API_AUTH_STRING"
+"""Prefect's own variable for the secret of a server: who sets it chooses what is drawn otherwise."""
+
+
 @dataclass(frozen=True)
 class Home:
     """Settings of this process, and the environment it may hand on."""
@@ -64,12 +82,15 @@ class Home:
     environ: Mapping[str, str]
     named: str = ""
     """Server that PREFECT_API_URL names; nobody goes there unless asked to."""
+    login: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The user's variables of LOGIN, and CHOSEN."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Home":
-        """The user's own Prefect variables stop here."""
+        """The user's own Prefect variables stop here, but for those of a login."""
         own = {name: value for name, value in environ.items() if not name.startswith("PREFECT_")}
-        return cls(Settings.read(environ), own, environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api"))
+        login = {name: environ[name] for name in (*LOGIN, CHOSEN) if environ.get(name)}
+        return cls(Settings.read(environ), own, environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api"), login)
 
     @property
     def folder(self) -> Path:
@@ -87,17 +108,26 @@ class Home:
 
     def use_remote(self, url: str) -> None:
         """From now on; with no address, no more."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        secure_folder(self.folder)
         (self.folder / "remote").write_text(url)
 
     def log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
 
-    def child_environ(self, url: str) -> dict[str, str]:
-        """What a process of this home sees: its own Prefect, its own lake, and never a proxy in between."""
+    def make_headers(self, url: str) -> dict[str, str]:
+        """Headers with which a request to a server shows who asks. Neither server is told the credential of the other."""
+        if self._owns(url):
+            return make_headers(read_secret(self.folder))
+        key = self.login.get("PREFECT_API_KEY", "")
+        bearer = {"Authorization": f"Bearer {key}"} if key else {}
+        return bearer | make_headers(self.login.get("PREFECT_API_AUTH_STRING", "")) | self._read_custom()
+
+    def child_environ(self, url: str, name: str = "worker") -> dict[str, str]:
+        """What a process of this home sees: its own Prefect, its own lake, and never a proxy in between. Keys of models are
+        in a file, which flow runs read."""
         loopback = ",".join(filter(None, [self.environ.get("NO_PROXY", ""), "127.0.0.1,localhost"]))
         return {
-            **self.environ,
+            **{variable: value for variable, value in self.environ.items() if not is_secret(variable)},
             **PREFECT,
             "NO_PROXY": loopback,
             "no_proxy": loopback,
@@ -109,12 +139,39 @@ class Home:
             "ENVMILL_BUNDLES": str(self.settings.bundles),
             "ENVMILL_AUTHOR_URL": self.settings.author_url,
             MARK: str(self.folder),
-        } | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if (database := self.settings.database.reveal()) else {})
+            **self._own_part(url, name),
+        }
+
+    def _own_part(self, url: str, name: str) -> dict[str, str]:
+        """What one process needs and the others must not see."""
+        database = self.settings.database.reveal()
+        if name == "server":
+            return {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": url} | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if database else {})
+        remote = {} if self._owns(url) else {variable: value for variable, value in self.login.items() if variable in LOGIN}
+        if name == "watchdog":  # it starts the server again
+            return remote | ({"ENVMILL_DATABASE": self.environ["ENVMILL_DATABASE"]} if database else {})
+        if self._owns(url):
+            # Of Prefect's ways to log in the only one that its WebSockets use from their first request on.
+            return {"PREFECT_CLIENT_CUSTOM_HEADERS": json.dumps(self.make_headers(url))}
+        return remote
+
+    def _owns(self, url: str) -> bool:
+        """Whether the server of this home was started at an address."""
+        try:
+            return url != self.remote and json.loads((self.folder / "server.json").read_text())["url"] == url
+        except (OSError, ValueError, KeyError):
+            return False
+
+    def _read_custom(self) -> dict[str, str]:
+        try:
+            return {str(name): str(value) for name, value in json.loads(self.login.get("PREFECT_CLIENT_CUSTOM_HEADERS", "{}")).items()}
+        except (ValueError, AttributeError):
+            raise SettingsError('PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object: write it like {"X-Name": "value"}.') from None
 
     @contextmanager
     def lock(self, seconds: float = 180) -> Iterator[None]:
         """Starting and stopping take turns. The kernel frees the lock of a killed holder."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        secure_folder(self.folder)
         deadline = time.monotonic() + seconds
         with (self.folder / "lock").open("w") as file:
             while not _try_lock(file.fileno()):
@@ -136,7 +193,7 @@ class Home:
             raise SettingsError(
                 f"Port {asked} is taken by another program. Set ENVMILL_PORT to a free port, or to 0 to have one picked.", port=asked
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
+        secure_folder(self.folder)
         remembered.write_text(str(claimed.getsockname()[1]))
         return claimed
 

@@ -69,7 +69,7 @@ class Process:
         with log.open("wb") as output:
             subprocess.run(
                 launcher,
-                env=self.home.child_environ(url),
+                env=self.home.child_environ(url, self.name),
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

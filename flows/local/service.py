@@ -14,11 +14,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
+
 from envmill.errors import EnvMillError, SettingsError
 from envmill.settings import ROOT
-from flows.local.api import Api
+from flows.local.api import Api, connect
 from flows.local.errors import NoServer, Refused
-from flows.local.home import Home
+from flows.local.home import CHOSEN, Home
+from flows.local.private import ensure_secret, forget_private, make_lake, read_secret, write_keys
 from flows.local.process import Process, end, find_marked
 from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
 
@@ -28,18 +31,28 @@ START_PATIENCE = 150.0
 """Of a server that has just begun: it compiles and makes its tables while its worker and others start beside it."""
 Say = Callable[[str], None]
 
-SERVER = ["-m", "uvicorn", "--factory", "flows.local.serving:make_app", "--log-level", "warning", "--timeout-keep-alive", "5"]
+SERVER = [
+    "-m", "uvicorn", "--factory", "flows.local.serving:make_app", "--log-level", "warning", "--timeout-keep-alive", "5",
+    "--no-proxy-headers", "--no-server-header",
+]  # fmt: skip
 # No --limit: with a limit, the retry of a run whose process still lives kills the worker.
 WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name_worker()]
+JOB = {
+    "job_configuration": {"stream_output": True},
+    "variables": {"type": "object", "properties": {}, "additionalProperties": False},
+}
+"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into one that is there."""
 WATCHDOG = ["-m", "flows.local.watchdog"]
 
 
 def bring_up(home: Home, say: Say, remote: str = "") -> str:
     """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here."""
     with home.lock():
+        make_lake(home.settings.lake)
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
-        with Api(url, START_PATIENCE) as api:
+        with connect(home, url, START_PATIENCE) as api:
             _ensure_pool(api)
+            write_keys(home.folder, home.environ, {endpoint.key_name for endpoint in home.settings.endpoints.values()})
             _ensure_worker(home, api, say)
             _ensure_deployments(home, api, say)
             _wait_for_worker(home, api)
@@ -56,7 +69,7 @@ def keep_up(home: Home, say: Say) -> list[str]:
         if Process(home, "watchdog").read() is None:  # a `down` came first
             return []
         url = home.remote or _ensure_server(home, say)
-        with Api(url, START_PATIENCE) as api:
+        with connect(home, url, START_PATIENCE) as api:
             _ensure_worker(home, api, say)
     return gone
 
@@ -70,10 +83,11 @@ def bring_down(home: Home, say: Say) -> None:
         _stop(home, "worker", 20, say)
         _end_orphans(home, say)
         if url := _find_any(home):
-            with Api(url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
+            with connect(home, url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
                 _close_cut_off(api, cut_off)
                 _close_lost_runs(home, api, say)
         _stop(home, "server", 15, say)
+        forget_private(home.folder)
         home.use_remote("")
 
 
@@ -84,6 +98,18 @@ def find_server(home: Home) -> str:
     if home.remote:
         return home.remote
     raise NoServer(f"No server runs for {home.folder}. Start it with `envmill up`.")
+
+
+def make_link(home: Home) -> str:
+    """A link that logs a browser in, once."""
+    url = find_server(home)
+    if home.remote:
+        return url
+    with httpx.Client(trust_env=False, headers=home.make_headers(url)) as client:
+        answer = client.post(f"{url}/envmill/links")
+    if answer.status_code != 200:
+        raise Refused(f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}", status=answer.status_code)
+    return f"{url}/envmill/login?token={answer.json()['token']}"
 
 
 def read_named(home: Home) -> str:
@@ -97,7 +123,7 @@ def _use_remote(home: Home, url: str, say: Say) -> str:
     """A server of this home would be a second truth about its runs."""
     if Process(home, "server").running():
         raise SettingsError(f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out --remote.")
-    with Api(url, patience=0) as api:
+    with connect(home, url, patience=0) as api:
         api.get("/health")
     home.use_remote(url)
     say(f"server: {url}, not ours to start or stop")
@@ -110,7 +136,11 @@ def _ensure_server(home: Home, say: Say) -> str:
     if server.forget_stale():
         say("server: its process is gone; clearing its record")
     record = server.running()
+    if record and not read_secret(home.folder):
+        _stop(home, "server", 15, say)  # it was started without one, and asks nobody for it
+        record = None
     if record is None:
+        ensure_secret(home.folder, home.login.get(CHOSEN, ""))
         with home.claim_port() as listener:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
             say(f"server: starting at {url} (about 20 s)")
@@ -118,14 +148,14 @@ def _ensure_server(home: Home, say: Say) -> str:
         state = "started"
     else:
         state = "already running"
-    _wait_for_health(server, record.url)
+    _wait_for_health(home, server, record.url)
     say(f"server: {state}, {record.url} (pid {record.pid})")
     return record.url
 
 
-def _wait_for_health(server: Process, url: str) -> None:
+def _wait_for_health(home: Home, server: Process, url: str) -> None:
     deadline = time.monotonic() + SERVER_DEADLINE
-    with Api(url, patience=0) as api:
+    with connect(home, url, patience=0) as api:
         while True:
             try:
                 return api.get("/health")
@@ -141,11 +171,13 @@ def _wait_for_health(server: Process, url: str) -> None:
 
 
 def _ensure_pool(api: Api) -> None:
+    """A run's request must not choose a command, a folder or variables: this pool's jobs take no variables at all."""
     try:
-        api.post("/work_pools/", {"name": POOL, "type": "process"})
+        api.post("/work_pools/", {"name": POOL, "type": "process", "base_job_template": JOB})
     except Refused as error:
         if error.facts["status"] != 409:  # 409: it is there
             raise
+        api.patch(f"/work_pools/{POOL}", {"base_job_template": JOB})
 
 
 def _ensure_worker(home: Home, api: Api, say: Say) -> None:
@@ -227,7 +259,7 @@ def _digest_deployments(url: str) -> str:
 def _list_under_way(home: Home) -> list[str]:
     if not (url := _find_any(home)):
         return []
-    with Api(url, patience=0) as api, contextlib.suppress(NoServer, Refused):
+    with connect(home, url, patience=0) as api, contextlib.suppress(NoServer, Refused):
         return [flow_run["id"] for flow_run in list_runs(api, UNDER_WAY) if is_walked(home, flow_run["id"])]
     return []
 

@@ -1,4 +1,5 @@
-"""Prefect's server as `envmill up` starts it: its garbage is collected beside the event loop, never on it, and writers take turns.
+"""Prefect's server as `envmill up` starts it: behind our guard; its garbage is collected beside the event loop, never on it, and
+writers take turns.
 
 A cursor that dies in a cycle resets its statement, and waits for a connection on which another thread may wait for SQLite's write lock.
 Collected on the loop's own thread, that wait stops whoever holds the lock from letting go: everything stands still until SQLite gives up
@@ -6,8 +7,14 @@ after a minute. Thirty runs ordered at once were enough.
 """
 
 import gc
+import os
 import threading
 from typing import Any
+
+from envmill.errors import SettingsError
+from envmill.settings import Settings
+from flows.local.guard import Guard
+from flows.local.private import read_secret
 
 YOUNG = 1.0
 FULL = 60
@@ -26,7 +33,11 @@ def make_app() -> Any:
         take_turns(address)
     from prefect.server.api.server import create_app
 
-    app = create_app()
+    settings = Settings.read(os.environ)
+    auth = read_secret(settings.home)
+    if not auth:
+        raise SettingsError(f"{settings.home} holds no secret. Start the server with `envmill up`.")
+    app = Guard(create_app(), auth, settings.origins)
     gc.collect()
     gc.freeze()  # what was imported stays: a full sweep need not look at it
     threading.Thread(target=sweep, args=(threading.Event(),), name="garbage", daemon=True).start()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from envmill.settings import ROOT
 from flows.local.home import Home
+from flows.local.private import is_secret
 
 NAME = "envmill.service"
 _TEMPLATE = """\
@@ -70,8 +71,3 @@ def _surroundings(home: Home) -> Mapping[str, str]:
 def _quote(text: str) -> str:
     """As systemd reads it: a percent sign begins a specifier."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"'
-
-
-def is_secret(name: str) -> bool:
-    """Whether a variable may hold a key or a password."""
-    return name.endswith("_KEY") or name == "ENVMILL_DATABASE"

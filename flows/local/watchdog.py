@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from envmill.errors import EnvMillError
-from flows.local.api import Api
+from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.lease import forget, list_leases
 from flows.local.process import Process
@@ -56,7 +56,7 @@ class Watchdog:
     def look(self) -> None:
         """Once around."""
         self._keep_up()
-        with Api(find_server(self.home), patience=0) as api:
+        with connect(self.home, find_server(self.home), patience=0) as api:
             self.tend(api)
 
     def tend(self, api: Api) -> None:

@@ -20,10 +20,14 @@ def read_home(folder: Path, **environ: str) -> Home:
 
 def test_the_database_reaches_the_server_and_is_never_shown(tmp_path: Path) -> None:
     home = read_home(tmp_path, ENVMILL_DATABASE=DATABASE)
-    assert home.child_environ("")["PREFECT_SERVER_DATABASE_CONNECTION_URL"] == DATABASE.replace("postgresql", "postgresql+asyncpg")
+    assert home.child_environ("", "server")["PREFECT_SERVER_DATABASE_CONNECTION_URL"] == DATABASE.replace(
+        "postgresql", "postgresql+asyncpg"
+    )
     assert "s3cret" not in repr(home.settings)
     assert "s3cret" not in make_unit(home, machine=False)
-    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL" not in read_home(tmp_path).child_environ("")
+    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL" not in read_home(tmp_path).child_environ("", "server")
+    assert home.child_environ("", "watchdog")["ENVMILL_DATABASE"] == DATABASE, "it starts a server that died"
+    assert not [value for value in home.child_environ("", "worker").values() if "s3cret" in value]
 
 
 @pytest.mark.parametrize("text", ["mysql://host/name", "db.example", "postgresql://"])

@@ -11,9 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from playwright.sync_api import Page
+
 from envmill.settings import ROOT
 from flows.cli.question import ask
-from flows.local.api import Api
+from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.process import Process, Record
 from flows.local.runs import find_walked
@@ -44,6 +46,7 @@ class Plant:
             "ENVMILL_AUTHOR_URL": author_url,
             "ENVMILL_DATABASE": database,
             "ENVMILL_ENDPOINT_BOX": f"{author_url or 'http://127.0.0.1:1'}/v1",
+            "ENVMILL_ENDPOINT_BOX_KEY": "sk-of-this-plant",
             "PREFECT_API_URL": f"{server}/api",
             "PREFECT_SERVER_API_PORT": "1",
             "PATH": "/nonexistent",
@@ -55,7 +58,7 @@ class Plant:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env={**self.home.environ, "PREFECT_API_URL": f"{self.home.named}/api"},
+            env={**self.home.environ, **self.home.login, "PREFECT_API_URL": f"{self.home.named}/api"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -75,7 +78,12 @@ class Plant:
         return record
 
     def api(self) -> Api:
-        return Api(self.record("server").url)
+        return connect(self.home, self.record("server").url)
+
+    def log_in(self, page: Page) -> None:
+        """By a link, as a user does."""
+        page.goto(self.envmill("open").strip())
+        page.wait_for_url(lambda place: "/envmill/" not in place)
 
     def ask(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
         return ask(self.home, question, values)[1]

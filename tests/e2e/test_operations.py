@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from flows.local.private import read_secret
 from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
 from tests.e2e.plant import Plant, kill, wait_until
@@ -22,6 +23,7 @@ def test_a_second_up_finds_everything_running(plant: Plant) -> None:
     said = plant.envmill("up")
     assert said.count("already running") == len(names)
     assert before[0].url in said
+    assert "token=" not in said, "what is not a terminal may be a log"
     assert [plant.record(name) for name in names] == before
 
 
@@ -72,7 +74,10 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
 def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(
     plant: Plant, author_server: AuthorServer, tmp_path: Path
 ) -> None:
-    elsewhere = Plant.at(tmp_path, server=plant.record("server").url)  # another home, and a server it is told of
+    login = {"PREFECT_API_AUTH_STRING": read_secret(plant.home.folder)}
+    server = plant.record("server").url
+    assert "PREFECT_API_AUTH_STRING" in Plant.at(tmp_path, server=server).envmill("run", "--remote", "--no-wait", expect=1)
+    elsewhere = Plant.at(tmp_path, server=server, besides=login)  # another home, and a server it is told of
     run = elsewhere.begin("--remote", environments=1, target=2, scenarios=1, attempts=1, mistakes=0)
     plant.wait_for(run, "COMPLETED")
     assert plant.ask("select run, state from runs where starts_with(run, ?) order by run", run) == [

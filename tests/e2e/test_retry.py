@@ -28,6 +28,7 @@ def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(plant: Plant, autho
 
     author_server.heal()
     asked = len(author_server.asked)
+    plant.log_in(page)
     click_retry(page, link[0])
     plant.wait_for(run, "COMPLETED")
     page.reload()
@@ -67,6 +68,7 @@ def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: P
     refused = note_refusals(page)
     with plant.api() as api:
         deployment = api.find_deployment("factory/factory")
+        plant.log_in(page)
         page.goto(f"{api.url}/deployments/deployment/{deployment}/run")
         field = page.locator(".schema-form-property", has_text="Candidate environments").last.locator("input[type=number]")
         field.fill("0", timeout=60_000)
