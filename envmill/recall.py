@@ -127,7 +127,7 @@ async def _pass(gates: Sequence[Gate[T]], subject: T, means: Means) -> list[Find
 
 async def _ask(gate: Gate[T], subject: T, means: Means) -> Finding:
     try:
-        return await gate.look(subject, means)
+        return await gate.decide(subject, means)
     except EnvMillError as error:
         return fail(gate.name, type(error).__name__.lower(), error.message)
     except Exception as error:  # one gate's failure becomes a verdict of its subject  # noqa: BLE001

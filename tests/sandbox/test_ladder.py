@@ -1,6 +1,7 @@
 """Resets in place: taken where they were shown to be as good as a fork, refused where they are not, never after a failure."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,8 +9,23 @@ import pytest
 from envmill.runtime.jail.ladder import EPISODES, TRIALS
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
 from envmill.settings import Settings
-from tests.sandbox.programs import CLOCK, RESET, invoke, make_counter, make_program
+from tests.sandbox.programs import CLOCK, RESET, invoke, make_program
+from tests.sandbox.vendored import open_vendored
 
+HONEST = """
+from envmill.runtime import new_id, now, rng
+
+class Counter:
+    def __init__(self, state):
+        self.items = state["items"]
+
+    def add(self, name):
+        self.items[new_id("item")] = {"name": name, "at": now().isoformat(), "luck": rng().random()}
+        return self.items
+
+    def crash(self):
+        return 1 / 0
+"""
 EPISODE: list[Step] = [RESET, invoke("add", name="a"), Look()]
 
 # Each leaves something in the interpreter that no reset of the program itself brings back.
@@ -21,16 +37,48 @@ LEAKS = {
     "process number": "import os\nself.seen = os.getpid()",
 }
 
+# Each is told something by a tool that is rarely called, and keeps it where no reset of the program brings it back.
+LATE = {
+    "first day of the week": ("calendar", "calendar.setfirstweekday(6)", "calendar.weekheader(2)"),
+    "dialect": ("csv", "csv.register_dialect('own', delimiter=';')", "csv.list_dialects()"),
+    "level of a logger": ("logging", "logging.getLogger('own').setLevel(10)", "logging.getLogger('own').level"),
+    "level for all": ("logging", "logging.disable(50)", "logging.root.manager.disable"),
+    "handler": ("logging", "logging.getLogger('own').addHandler(logging.NullHandler())", "len(logging.getLogger('own').handlers)"),
+    "filter of warnings": ("warnings", "warnings.simplefilter('error')", "len(warnings.filters)"),
+    "handler of a codec": ("codecs", "codecs.register_error('own', codecs.ignore_errors)", "b'\\xff'.decode('ascii', 'own')"),
+    "recursion": ("sys", "sys.setrecursionlimit(500)", "sys.getrecursionlimit()"),
+    "name": ("string", "string.stash = 1", "hasattr(string, 'stash')"),
+    "function": ("json", "json.dumps = lambda value: 'spoilt'", "json.dumps([1])"),
+    "table of a module": ("keyword", "keyword.kwlist.append('own')", "len(keyword.kwlist)"),
+    "default of a class": ("json", "json.JSONEncoder.item_separator = ';'", "json.JSONEncoder().encode([1, 2])"),
+    "flags of decimals": ("decimal", "decimal.Decimal(1) / 3", "[str(f) for f, on in decimal.getcontext().flags.items() if on]"),
+    "precision of decimals": ("decimal", "decimal.getcontext().prec = 5", "str(decimal.Decimal(1) / 3)"),
+    "class of a kind": ("collections.abc", "collections.abc.Sized.register(int)", "isinstance(1, collections.abc.Sized)"),
+    "import by name": ("json", "__import__('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
+    "module out of reach of the eye": ("json", "eval('__import__')('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
+}
+
 
 def make_leaky(body: str) -> Program:
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     return make_program(f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return self.seen\n", "Leaky", "look")
 
 
+def make_late(module: str, spoil: str, look: str) -> Program:
+    """Its first episodes call one tool, and the tool that leaves something behind comes late."""
+    guarded = f"        try: return {look}\n        except LookupError: return 'unknown'\n"
+    source = f"import {module}\nclass Late:\n    def __init__(self, state): self.n = 0\n    def look(self):\n{guarded}"
+    return make_program(f"{source}    def spoil(self):\n        {spoil}\n", "Late", "look", "spoil")
+
+
+def make_counter() -> Program:
+    return make_program(HONEST, "Counter", "add", "crash", name={"type": "string"})
+
+
 async def settle(sandbox: Sandbox, program: Program, times: int = TRIALS + 1) -> dict[str, int]:
     """Play a few different episodes, so that the driver knows; what it then holds."""
     for number in range(times):
-        await sandbox.play(program, [Reset({"items": {}, "mark": number}, CLOCK, number), *list_calls(program)])
+        await sandbox.play(program, [Reset({"items": {}, "mark": number}, CLOCK, number), *list_calls(program)], in_place=True)
     (count,) = await sandbox.count()
     return count
 
@@ -51,10 +99,26 @@ async def test_an_honest_program_is_proven_and_no_longer_forked(alone: Sandbox) 
     program = make_counter()
     assert (await settle(alone, program))["proven"] == 1
     forks = (await alone.count())[0]["forks"]
-    seen = [await alone.play(program, EPISODE) for _ in range(EPISODES // 2)]
-    assert (await alone.count())[0]["forks"] == forks
+    seen = [await alone.play(program, EPISODE, in_place=True) for _ in range(EPISODES // 2)]
+    # A few were drawn to be played again.
+    assert (await alone.count())[0]["forks"] <= forks + 5
     assert all(one == seen[0] for one in seen)
-    assert await alone.play(program, EPISODE, fresh=True) == seen[0]
+    assert await alone.play(program, EPISODE) == seen[0]
+
+
+async def test_nothing_is_played_in_place_that_was_not_asked_to_be(alone: Sandbox) -> None:
+    program = make_counter()
+    await settle(alone, program)
+    for sandbox, in_place in ((alone, False), (alone.careful, True)):
+        forks = (await alone.count())[0]["forks"]
+        for _ in range(5):
+            await sandbox.play(program, EPISODE, in_place=in_place)
+        assert (await alone.count())[0]["forks"] >= forks + 5
+    forks = (await alone.count())[0]["forks"]
+    async with alone.session(program) as session:
+        for _ in range(5):
+            await session.step(RESET)
+    assert (await alone.count())[0]["forks"] >= forks + 5
 
 
 @pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in LEAKS.items()])
@@ -63,45 +127,112 @@ async def test_a_program_that_leaves_something_behind_is_always_forked(alone: Sa
     count = await settle(alone, program, TRIALS + 4)
     assert count["proven"] == 0
     steps: list[Step] = [Reset({"mark": 5}, CLOCK, 1), invoke("look")]
-    answers = [await alone.play(program, steps) for _ in range(3)]
-    fresh = await alone.play(program, steps, fresh=True)
+    answers = [await alone.play(program, steps, in_place=True) for _ in range(3)]
+    fresh = await alone.play(program, steps)
     if "getpid" not in body:
         assert all(answer == fresh for answer in answers)
 
 
-async def test_a_program_that_turns_leaky_later_meets_no_session_again(alone: Sandbox) -> None:
-    """Proven honest, it patches the library in one call: the next episode must not see it."""
-    source = (
-        "import json\nclass Late:\n    def __init__(self, state): self.n = 0\n"
-        "    def look(self): return json.dumps([1])\n    def spoil(self): json.dumps = lambda value: 'spoilt'\n"
-    )
-    program = make_program(source, "Late", "look", "spoil")
+@pytest.mark.parametrize("name", LATE)
+async def test_what_one_session_leaves_behind_the_next_does_not_meet(alone: Sandbox, name: str) -> None:
+    """The first three records do not touch it, as is usual for a rare tool."""
+    program = make_late(*LATE[name])
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
     for _ in range(TRIALS + 1):
-        clean = await alone.play(program, steps)
-    assert (await alone.count())[0]["proven"] == 1
-    await alone.play(program, [*steps, invoke("spoil")])
-    assert [await alone.play(program, steps) for _ in range(5)] == [clean] * 5
+        clean = await alone.play(program, steps, in_place=True)
+    assert clean[1].outcome == "ok"
+    *_, spoilt = await alone.play(program, [*steps, invoke("spoil"), invoke("look")], in_place=True)
+    assert spoilt.parts != clean[1].parts
+    assert [await alone.play(program, steps, in_place=True) for _ in range(5)] == [clean] * 5
+
+
+@pytest.mark.parametrize("backend", ["apsw", ""])
+async def test_what_a_connection_counted_the_next_session_does_not_meet(
+    alone: Sandbox, backend: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """An insert that is ignored leaves the number of the last one: ids of another session would get into this one's tables."""
+    program = make_tables()
+    steps: list[Step] = [Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1), invoke("keep", text="a")]
+    far: list[Step] = [*steps[:1], invoke("add", id=7), invoke("add", id=8)]
+    if backend:
+        for number in range(TRIALS + 1):
+            await alone.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+        assert (await alone.count())[1]["proven"] == 1
+        await alone.play(program, far, in_place=True)
+        assert await alone.play(program, steps, in_place=True) == await alone.play(program, steps)
+        return
+    with open_vendored(tmp_path_factory.mktemp("jail")) as vendored:
+        for number in range(TRIALS + 1):
+            await vendored.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+        await vendored.play(program, far, in_place=True)
+        assert await vendored.play(program, steps, in_place=True) == await vendored.play(program, steps)
+
+
+def make_tables() -> Program:
+    source = (
+        "class Notes:\n    def __init__(self, db): self._db = db\n"
+        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, str(id)))\n"
+        "    def keep(self, text):\n"
+        "        self._db.execute('insert or ignore into notes (text) values (?)', (text,))\n"
+        "        return self._db.query('select last_insert_rowid() as id, changes() as changed')\n"
+    )
+    made = make_program(source, "Notes", "add", "keep", id={"type": "integer"}, text={"type": "string"})
+    return replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
+
+
+async def test_a_patient_program_is_found_out_and_reported(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """Proven honest, it waits for eight sessions before it answers otherwise, and counts them where nobody looks."""
+    program = make_patient(8)
+    steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
+    for _ in range(4000):
+        await alone.play(program, steps, in_place=True)
+        if caplog.records:
+            break
+    assert [(record.levelname, program.message["hash"] in record.getMessage()) for record in caplog.records] == [("WARNING", True)]
+    (count,) = await alone.count()
+    assert (count["proven"], count["refuted"]) == (0, 1)
+    fresh = await alone.play(program, steps)
+    assert [await alone.play(program, steps, in_place=True) for _ in range(5)] == [fresh] * 5
+
+
+async def test_a_patient_program_tells_a_fresh_session_nothing_else(alone: Sandbox) -> None:
+    """Whatever decides is played afresh: it never counts beyond one."""
+    program = make_patient(1)
+    steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
+    seen = [await alone.play(program, steps) for _ in range(12)]
+    assert seen == seen[:1] * 12
+    async with alone.session(program) as session:
+        assert [await session.play(steps) for _ in range(12)] == seen
+
+
+def make_patient(sessions: int) -> Program:
+    """It keeps its count on a function of the library, whose own dictionary is not looked at."""
+    source = (
+        "import functools\nKEPT = functools.wraps\nclass Patient:\n"
+        "    def __init__(self, state): KEPT.count = getattr(KEPT, 'count', 0) + 1\n"
+        f"    def look(self): return KEPT.count > {sessions}\n"
+    )
+    return make_program(source, "Patient", "look")
 
 
 async def test_after_a_failure_comes_a_fork(alone: Sandbox) -> None:
     program = make_counter()
     before = await settle(alone, program)
-    for number, name in enumerate(("crash", "vanish"), 1):
-        *_, failed = await alone.play(program, [RESET, invoke(name)])
-        assert failed.outcome == "failure"
-        assert await alone.play(program, EPISODE) == await alone.play(program, EPISODE, fresh=True)
-        assert (await alone.count())[0]["forks"] >= before["forks"] + number
+    *_, failed = await alone.play(program, [RESET, invoke("crash")], in_place=True)
+    assert failed.outcome == "failure"
+    assert await alone.play(program, EPISODE, in_place=True) == await alone.play(program, EPISODE)
+    assert (await alone.count())[0]["forks"] >= before["forks"] + 1
 
 
 async def test_a_session_held_open_is_reset_in_place_and_exchanged_in_time(alone: Sandbox) -> None:
     program = make_counter()
     await settle(alone, program)
     forks = (await alone.count())[0]["forks"]
-    async with alone.session(program) as session:
+    async with alone.session(program, in_place=True) as session:
         hashes = {(await session.step(RESET), await session.step(invoke("add", name="a")))[1].state_hash for _ in range(EPISODES * 2)}
     assert len(hashes) == 1
-    assert 1 <= (await alone.count())[0]["forks"] - forks <= 4
+    # Two exchanges, and a few that were drawn to be played again.
+    assert 1 <= (await alone.count())[0]["forks"] - forks <= 14
 
 
 async def test_hashes_are_left_out_where_nobody_asks(alone: Sandbox) -> None:
@@ -139,7 +270,7 @@ async def test_states_named_by_key_are_the_states_that_were_sent(alone: Sandbox)
     resets = [Reset({"items": {"x": {"name": str(number)}}}, CLOCK, 1) for number in range(12)]
     for _ in range(3):
         for reset in resets:
-            look = (await alone.play(program, [reset, Look()]))[1]
+            look = (await alone.play(program, [reset, Look()], in_place=True))[1]
             assert look.state is not None
             assert look.state["items"] == reset.state["items"]
 
@@ -147,11 +278,11 @@ async def test_states_named_by_key_are_the_states_that_were_sent(alone: Sandbox)
 async def test_a_failure_seen_in_a_used_process_is_not_believed(alone: Sandbox) -> None:
     """It wears out where nobody looks: after a dozen resets in one process its tool crashes, and never in a fresh one."""
     source = (
-        "import functools\nclass Worn:\n    def __init__(self, state): functools.worn = getattr(functools, 'worn', 0) + 1\n"
-        "    def look(self): return 1 / (functools.worn < 12)\n"
+        "import functools\nKEPT = functools.wraps\nclass Worn:\n    def __init__(self, state): KEPT.worn = getattr(KEPT, 'worn', 0) + 1\n"
+        "    def look(self): return 1 / (KEPT.worn < 12)\n"
     )
     program = make_program(source, "Worn", "look")
-    seen = [await alone.play(program, [Reset({}, CLOCK, number % 3), invoke("look")]) for number in range(40)]
+    seen = [await alone.play(program, [Reset({}, CLOCK, number % 3), invoke("look")], in_place=True) for number in range(40)]
     assert {one.outcome for answers in seen for one in answers} == {"ok"}
     # It had been proven, and is not any more.
     (count,) = await alone.count()
