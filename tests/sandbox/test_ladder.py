@@ -180,6 +180,35 @@ def make_tables() -> Program:
     return replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
 
 
+BEHIND_THE_BACK: dict[str, list[str]] = {
+    "committed rows": ["insert into notes values (50, 'left')", "commit", "begin"],
+    "a trigger": ["commit", "create temp trigger more after insert on notes begin update notes set text = 'left'; end", "begin"],
+    "a temporary table": ["commit", "create temp table left_behind (id integer primary key)", "begin"],
+}
+
+
+@pytest.mark.parametrize("name", BEHIND_THE_BACK)
+async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(alone: Sandbox, name: str) -> None:
+    """It reaches the connection by private names alone, and imports nothing."""
+    spoil = "\n".join(f"        con.execute({statement!r})" for statement in BEHIND_THE_BACK[name])
+    source = (
+        "class Notes:\n    def __init__(self, db): self._db = db\n"
+        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, str(id)))\n"
+        "    def look(self): return [self._db.query('select * from notes'), self._db.query('select name from sqlite_temp_schema')]\n"
+        f"    def spoil(self):\n        con = self._db._database._backend._connection\n        con.authorizer = None\n{spoil}\n"
+    )
+    made = make_program(source, "Notes", "add", "look", "spoil", id={"type": "integer"})
+    program = replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
+    start = Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1)
+    steps: list[Step] = [start, invoke("add", id=7), invoke("look")]
+    for _ in range(TRIALS + 1):
+        clean = await alone.play(program, steps, in_place=True)
+    assert (await alone.count())[1]["proven"] == 1
+    *_, spoilt = await alone.play(program, [start, invoke("spoil")], in_place=True)
+    assert spoilt.outcome == "ok"
+    assert [await alone.play(program, steps, in_place=True) for _ in range(3)] == [clean] * 3
+
+
 async def test_a_patient_program_is_found_out_and_reported(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
     """Proven honest, it waits for eight sessions before it answers otherwise, and counts them where nobody looks."""
     program = make_patient(8)
