@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from envmill.runtime.jail.client import Environment
 from envmill.runtime.jail.ladder import EPISODES, TRIALS
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox.vendor import write_jail
 from envmill.settings import Settings
 from tests.sandbox.programs import CLOCK, RESET, invoke, make_program
 from tests.sandbox.vendored import open_vendored
@@ -164,6 +166,7 @@ async def test_what_a_connection_counted_the_next_session_does_not_meet(
     with open_vendored(tmp_path_factory.mktemp("jail")) as vendored:
         for number in range(TRIALS + 1):
             await vendored.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+        assert (await vendored.count())[1]["proven"] == 1
         await vendored.play(program, far, in_place=True)
         assert await vendored.play(program, steps, in_place=True) == await vendored.play(program, steps)
 
@@ -224,14 +227,47 @@ async def test_a_patient_program_is_found_out_and_reported(alone: Sandbox, caplo
     assert [await alone.play(program, steps, in_place=True) for _ in range(5)] == [fresh] * 5
 
 
+async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """It is proven on small marks, and tells the last session's mark when it is given a large one."""
+    source = (
+        "import functools\nKEPT = functools.wraps\nclass Sly:\n"
+        "    def __init__(self, state):\n        self._last = getattr(KEPT, 'mark', None)\n        self._mark = KEPT.mark = state['mark']\n"
+        "    def look(self): return self._last if self._mark > 100 else None\n"
+    )
+    program = make_program(source, "Sly", "look")
+    assert (await settle(alone, program))["proven"] == 1
+    for number in range(2000):
+        await alone.play(program, [Reset({"mark": 101 + number}, CLOCK, 1), invoke("look")], in_place=True)
+        if caplog.records:
+            break
+    assert "look" in caplog.text
+    (count,) = await alone.count()
+    assert (count["proven"], count["refuted"]) == (0, 1)
+
+
 async def test_a_patient_program_tells_a_fresh_session_nothing_else(alone: Sandbox) -> None:
     """Whatever decides is played afresh: it never counts beyond one."""
-    program = make_patient(1)
+    program = make_patient(8)
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
-    seen = [await alone.play(program, steps) for _ in range(12)]
-    assert seen == seen[:1] * 12
+    seen = [await alone.play(program, steps) for _ in range(40)]
+    assert seen == seen[:1] * 40
     async with alone.session(program) as session:
-        assert [await session.play(steps) for _ in range(12)] == seen
+        assert [await session.play(steps) for _ in range(40)] == seen
+
+
+async def test_nor_does_it_tell_a_session_of_an_exported_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """An agent that does nothing was paid from the ninth session on: the end that pays was there from the start."""
+    program = make_patient(8)
+    write_jail(folder := tmp_path_factory.mktemp("exported"), program)
+    scenario: dict[str, Any] = {"initial_state": {}, "clock": CLOCK, "seed": 1}
+    with Environment(folder) as environment:
+        session = environment.session()
+        held = [(session.reset(scenario), session.call("look", {})) for _ in range(40)]
+        for _ in range(40):
+            other = environment.session()
+            held.append((other.reset(scenario), other.call("look", {})))
+            other.close()
+    assert held == held[:1] * 80
 
 
 def make_patient(sessions: int) -> Program:

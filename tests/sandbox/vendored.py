@@ -27,6 +27,9 @@ class Vendored:
         request: Message = {"op": "play", "program": program.message, "steps": [step.message() for step in steps], "in_place": in_place}
         return [_read(message) for message in await asyncio.to_thread(self._jail.ask, request)]
 
+    async def count(self) -> list[Message]:
+        return await asyncio.to_thread(self._jail.ask, {"op": "count"})
+
 
 @contextmanager
 def open_vendored(folder: Path, *, without: Collection[str] = (), trusted: bool = False) -> Iterator[Vendored]:
