@@ -11,70 +11,21 @@ from envmill.runtime.jail.ladder import EPISODES, TRIALS
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
 from envmill.sandbox.vendor import write_jail
 from envmill.settings import Settings
+from tests.sandbox.leaving import (
+    BEHIND_THE_BACK,
+    BUSY,
+    LATE,
+    LEAKS,
+    make_counter,
+    make_late,
+    make_leaky,
+    make_patient,
+    make_tables,
+)  # fmt: skip
 from tests.sandbox.programs import CLOCK, RESET, invoke, make_program
 from tests.sandbox.vendored import open_vendored
 
-HONEST = """
-from envmill.runtime import new_id, now, rng
-
-class Counter:
-    def __init__(self, state):
-        self.items = state["items"]
-
-    def add(self, name):
-        self.items[new_id("item")] = {"name": name, "at": now().isoformat(), "luck": rng().random()}
-        return self.items
-
-    def crash(self):
-        return 1 / 0
-"""
 EPISODE: list[Step] = [RESET, invoke("add", name="a"), Look()]
-
-# Each leaves something in the interpreter that no reset of the program itself brings back.
-LEAKS = {
-    "hidden counter": "import math\nmath.seen = getattr(math, 'seen', 0) + 1\nself.seen = math.seen",
-    "stale cache": "import functools as f\nif not hasattr(f, 'kept'): f.kept = dict(state)\nself.seen = f.kept.get('mark')",
-    "patched library": "import json\nself.seen = json.dumps('x')\njson.dumps = lambda value: 'patched'",
-    "patched builtin": "import builtins\nself.seen = len('xx')\nbuiltins.len = lambda value: 7",
-    "process number": "import os\nself.seen = os.getpid()",
-}
-
-# Each is told something by a tool that is rarely called, and keeps it where no reset of the program brings it back.
-LATE = {
-    "first day of the week": ("calendar", "calendar.setfirstweekday(6)", "calendar.weekheader(2)"),
-    "dialect": ("csv", "csv.register_dialect('own', delimiter=';')", "csv.list_dialects()"),
-    "level of a logger": ("logging", "logging.getLogger('own').setLevel(10)", "logging.getLogger('own').level"),
-    "level for all": ("logging", "logging.disable(50)", "logging.root.manager.disable"),
-    "handler": ("logging", "logging.getLogger('own').addHandler(logging.NullHandler())", "len(logging.getLogger('own').handlers)"),
-    "filter of warnings": ("warnings", "warnings.simplefilter('error')", "len(warnings.filters)"),
-    "handler of a codec": ("codecs", "codecs.register_error('own', codecs.ignore_errors)", "b'\\xff'.decode('ascii', 'own')"),
-    "recursion": ("sys", "sys.setrecursionlimit(500)", "sys.getrecursionlimit()"),
-    "name": ("string", "string.stash = 1", "hasattr(string, 'stash')"),
-    "function": ("json", "json.dumps = lambda value: 'spoilt'", "json.dumps([1])"),
-    "table of a module": ("keyword", "keyword.kwlist.append('own')", "len(keyword.kwlist)"),
-    "default of a class": ("json", "json.JSONEncoder.item_separator = ';'", "json.JSONEncoder().encode([1, 2])"),
-    "flags of decimals": ("decimal", "decimal.Decimal(1) / 3", "[str(f) for f, on in decimal.getcontext().flags.items() if on]"),
-    "precision of decimals": ("decimal", "decimal.getcontext().prec = 5", "str(decimal.Decimal(1) / 3)"),
-    "class of a kind": ("collections.abc", "collections.abc.Sized.register(int)", "isinstance(1, collections.abc.Sized)"),
-    "import by name": ("json", "__import__('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
-    "module out of reach of the eye": ("json", "eval('__import__')('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
-}
-
-
-def make_leaky(body: str) -> Program:
-    lines = "\n".join(f"        {line}" for line in body.splitlines())
-    return make_program(f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return self.seen\n", "Leaky", "look")
-
-
-def make_late(module: str, spoil: str, look: str) -> Program:
-    """Its first episodes call one tool, and the tool that leaves something behind comes late."""
-    guarded = f"        try: return {look}\n        except LookupError: return 'unknown'\n"
-    source = f"import {module}\nclass Late:\n    def __init__(self, state): self.n = 0\n    def look(self):\n{guarded}"
-    return make_program(f"{source}    def spoil(self):\n        {spoil}\n", "Late", "look", "spoil")
-
-
-def make_counter() -> Program:
-    return make_program(HONEST, "Counter", "add", "crash", name={"type": "string"})
 
 
 async def settle(sandbox: Sandbox, program: Program, times: int = TRIALS + 1) -> dict[str, int]:
@@ -106,6 +57,17 @@ async def test_an_honest_program_is_proven_and_no_longer_forked(alone: Sandbox) 
     assert (await alone.count())[0]["forks"] <= forks + 5
     assert all(one == seen[0] for one in seen)
     assert await alone.play(program, EPISODE) == seen[0]
+
+
+async def test_a_program_that_works_with_the_library_leaves_nothing(alone: Sandbox) -> None:
+    program = make_program(BUSY, "Busy", "look")
+    steps: list[Step] = [Reset({"rows": {}}, CLOCK, 7), invoke("look"), invoke("look"), Look()]
+    fresh = await alone.play(program, steps)
+    assert [seen.outcome for seen in fresh] == ["ok"] * 4, fresh[1]
+    seen = [await alone.play(program, steps, in_place=True) for _ in range(EPISODES * 2)]
+    assert seen == [fresh] * len(seen)
+    (count,) = await alone.count()
+    assert (count["proven"], count["refuted"], count["forks"] < EPISODES // 2) == (1, 0, True)
 
 
 async def test_nothing_is_played_in_place_that_was_not_asked_to_be(alone: Sandbox) -> None:
@@ -169,25 +131,6 @@ async def test_what_a_connection_counted_the_next_session_does_not_meet(
         assert (await vendored.count())[1]["proven"] == 1
         await vendored.play(program, far, in_place=True)
         assert await vendored.play(program, steps, in_place=True) == await vendored.play(program, steps)
-
-
-def make_tables() -> Program:
-    source = (
-        "class Notes:\n    def __init__(self, db): self._db = db\n"
-        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, str(id)))\n"
-        "    def keep(self, text):\n"
-        "        self._db.execute('insert or ignore into notes (text) values (?)', (text,))\n"
-        "        return self._db.query('select last_insert_rowid() as id, changes() as changed')\n"
-    )
-    made = make_program(source, "Notes", "add", "keep", id={"type": "integer"}, text={"type": "string"})
-    return replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
-
-
-BEHIND_THE_BACK: dict[str, list[str]] = {
-    "committed rows": ["insert into notes values (50, 'left')", "commit", "begin"],
-    "a trigger": ["commit", "create temp trigger more after insert on notes begin update notes set text = 'left'; end", "begin"],
-    "a temporary table": ["commit", "create temp table left_behind (id integer primary key)", "begin"],
-}
 
 
 @pytest.mark.parametrize("name", BEHIND_THE_BACK)
@@ -268,16 +211,6 @@ async def test_nor_does_it_tell_a_session_of_an_exported_folder(tmp_path_factory
             held.append((other.reset(scenario), other.call("look", {})))
             other.close()
     assert held == held[:1] * 80
-
-
-def make_patient(sessions: int) -> Program:
-    """It keeps its count on a function of the library, whose own dictionary is not looked at."""
-    source = (
-        "import functools\nKEPT = functools.wraps\nclass Patient:\n"
-        "    def __init__(self, state): KEPT.count = getattr(KEPT, 'count', 0) + 1\n"
-        f"    def look(self): return KEPT.count > {sessions}\n"
-    )
-    return make_program(source, "Patient", "look")
 
 
 async def test_after_a_failure_comes_a_fork(alone: Sandbox) -> None:
