@@ -84,7 +84,7 @@ async def _ask(gate: Gate[T], subject: T, means: Means) -> Finding:
     """A gate that breaks is an error of that gate; the others still say what they see."""
     with stopwatch() as watch:
         try:
-            finding = await gate.look(subject, means)
+            finding = await gate.decide(subject, means)
         except EnvMillError as error:
             finding = fail(gate.name, type(error).__name__, error.message)
         except Exception as error:  # one gate's failure becomes a line of the dossier  # noqa: BLE001

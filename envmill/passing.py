@@ -63,8 +63,8 @@ async def pass_gates(gates: Sequence[Gate[T]], subject: T, means: Means, found: 
 async def _ask(gate: Gate[T], subject: T, means: Means) -> Finding:
     """All probes, or the sealed ones where the open ones held in the loop. A gate without sealed probes has nothing to add then."""
     if gate.name not in means.held or gate.name in REPEATED:
-        return await gate.look(subject, means)
-    finding = await gate.look(subject, replace(means, probes="sealed"))
+        return await gate.decide(subject, means)
+    finding = await gate.decide(subject, replace(means, probes="sealed"))
     return keep(gate.name, {"probes": "open"}) if finding.outcome in ("not_measured", "not_applicable") else finding
 
 

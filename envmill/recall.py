@@ -6,7 +6,7 @@ bundles ─► shipped environments with their scenarios ─► gates ─► ver
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import uuid4
@@ -109,13 +109,14 @@ async def judge_again(lake: Lake, shipped: Shipped, means: Means) -> Judged:
 
 
 async def _pass(gates: Sequence[Gate[T]], subject: T, means: Means) -> list[Finding]:
-    """As in production, up to the first that stops; that one is asked again, since a recall is no place for a fluke."""
+    """As in production, up to the first that stops; that one is asked again, in fresh sessions, since a recall is no place for a fluke."""
     findings: list[Finding] = []
     for gate in gates:
         if not gate.required:
             continue
         finding = await _ask(gate, subject, means)
-        if finding.outcome == "dropped" and (again := await _ask(gate, subject, means)).outcome != "dropped":
+        careful = replace(means, sandbox=means.sandbox.careful) if finding.outcome == "dropped" else means
+        if finding.outcome == "dropped" and (again := await _ask(gate, subject, careful)).outcome != "dropped":
             finding = fail(
                 gate.name, "not_repeated", f"it dropped this once ({finding.reason}: {finding.detail}), then said {again.outcome}"
             )

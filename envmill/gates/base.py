@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, cast
 
 from envmill.models.door import Account
 from envmill.sandbox import Sandbox
@@ -107,6 +107,14 @@ class Gate(Generic[T]):
     """When it is asked."""
     codes: Mapping[str, ReasonClass] = field(default_factory=dict[str, ReasonClass])
     """Class of each reason code it may report; a key that ends in `*` covers every code with that prefix."""
+
+    async def decide(self, subject: T, means: Means) -> "Finding":
+        """Its finding. One that would drop the subject is made again where every session is fresh, and only that one counts."""
+        finding = await self.look(subject, means)
+        terminal = cast("Built | Posed", subject).environment.kind == "terminal"
+        if finding.outcome != "dropped" or self.asks or terminal or not means.sandbox.searches:
+            return finding
+        return await self.look(subject, replace(means, sandbox=means.sandbox.careful))
 
     def classify(self, reason: str) -> ReasonClass:
         """Class of a reason code. The contract test finds codes without one; until then they count as proof."""

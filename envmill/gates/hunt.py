@@ -109,7 +109,9 @@ class Hunt:
             self._count(tally, verdicts, learnt)
             for one, ending, verdict in zip(drawn, endings, verdicts, strict=True):
                 if isinstance(ending, Ending) and self._is_new(ending, verdict) and await self._is_worth_it(ending, verdict, tally):
-                    tally.catches.append(await self._catch(manner, [pool.calls[place] for place in one.calls], ending))
+                    catch = await self._catch(manner, [pool.calls[place] for place in one.calls], ending)
+                    # The search plays in place. What a fresh session is not paid for was not paid.
+                    tally.catches += [catch] if catch.trial.verdict.reward else []
             if any(catch.exploit for catch in tally.catches):
                 break
         return tally
@@ -142,7 +144,7 @@ class Hunt:
         for one in (*episodes, None):
             if one is None or sum(len(each.calls) + 2 for each in batch) + len(one.calls) > _STEPS:
                 plan: list[Step] = [step for each in batch for step in (self._start, *(steps[place] for place in each.calls), Look())]
-                seen = await self.means.sandbox.play(self._program, plan, hashes="none")
+                seen = await self.means.sandbox.play(self._program, plan, hashes="none", in_place=True)
                 for each in batch:
                     ends.append(self._conclude(pool, each, seen[: len(each.calls) + 2]))
                     seen = seen[len(each.calls) + 2 :]

@@ -88,7 +88,7 @@ async def find_toured(tour: Tour, tool: str, most: int, program: Program, sandbo
         seen.add(key)
     picked = [*fresh, *again][:most]
     plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in picked]
-    ends = [looks[-1].state for looks in await play_plans(program, plans, sandbox)] if plans else []
+    ends = [looks[-1].state for looks in await play_plans(program, plans, sandbox, in_place=True)] if plans else []
     asked = (Asked(state, stop.call) for stop, state in zip(picked, ends, strict=True) if is_object(state))
     return list({one.key: one for one in asked}.values())
 

@@ -51,7 +51,7 @@ _tours: Memory[Tour] = Memory()
 
 async def take_tour(built: Built, means: Means) -> Tour:
     """The tour of an environment, taken once per process and seed."""
-    key = (name_built(built), means.seed)
+    key = (name_built(built), means.seed, means.sandbox.searches)
     known = _tours.find(key)
     if known is not None:
         return known
@@ -89,7 +89,10 @@ class _Guide:
     async def play(self, legs: Sequence[Leg]) -> list[list[Stop]]:
         """Stops per leg; all of them join the tour."""
         plans = [list(leg.steps(self._reset(leg.start))) for leg in legs]
-        played = [self._note(leg, seen) for leg, seen in zip(legs, await play_plans(self._program, plans, self._sandbox), strict=True)]
+        played = [
+            self._note(leg, seen)
+            for leg, seen in zip(legs, await play_plans(self._program, plans, self._sandbox, in_place=True), strict=True)
+        ]
         self.tour.add([stop for stops in played for stop in stops])
         return played
 

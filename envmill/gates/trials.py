@@ -48,6 +48,8 @@ class Trials:
         self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
         self._seen: dict[bytes, list[Observation]] = {}
+        self._glimpsed: dict[bytes, list[Observation]] = {}
+        """What was played in place."""
         self._plans: dict[tuple[str, int], list[Call]] = {}
         self.view = View.of(posed.scenario, posed.environment)
         self._verdicts: dict[str, Verdict] = {}
@@ -116,18 +118,20 @@ class Trials:
     def last_words(self) -> tuple[str, ...]:
         return (self.scenario.say,) if self.scenario.say else ()
 
-    async def play(self, attempts: Sequence[Attempt], *, elsewhere: bool = False) -> list[Trial]:
+    async def play(self, attempts: Sequence[Attempt], *, elsewhere: bool = False, in_place: bool = False) -> list[Trial]:
         """All of them, in as few messages as their length allows; what was played is not played again for other words.
 
-        `elsewhere` is a jail with another hash seed: there all is played, and judged, anew.
+        `elsewhere` is a jail with another hash seed: there all is played and judged anew. `in_place`, see `Sandbox.play`, is for attackers.
         """
         if elsewhere:
             seen = await self._observe(attempts, elsewhere)
             return [await self._conclude(each, one, elsewhere) for each, one in zip(attempts, seen, strict=True)]
         keys = [find_key(each) for each in attempts]
-        lacking = {key: each for key, each in zip(keys, attempts, strict=True) if key not in self._seen}
-        self._seen.update(zip(lacking, await self._observe(list(lacking.values())), strict=True))
-        trials = [await self._conclude(each, self._seen[key], elsewhere) for each, key in zip(attempts, keys, strict=True)]
+        held = self._glimpsed if in_place else self._seen
+        lacking = {key: each for key, each in zip(keys, attempts, strict=True) if key not in self._seen and key not in held}
+        held.update(zip(lacking, await self._observe(list(lacking.values()), in_place=in_place), strict=True))
+        seen = [self._seen.get(key) or held[key] for key in keys]
+        trials = [await self._conclude(each, one, elsewhere) for each, one in zip(attempts, seen, strict=True)]
         return [replace(trial, sealed=True) if each.sealed else trial for each, trial in zip(attempts, trials, strict=True)]
 
     async def judge(self, ending: Ending) -> Verdict:
@@ -141,12 +145,12 @@ class Trials:
         self._seen[find_key(path)] = one
         return [await self._conclude(path, seen, elsewhere=False) for seen in (one, other)]
 
-    async def _observe(self, attempts: Sequence[Attempt], elsewhere: bool = False) -> list[list[Observation]]:
+    async def _observe(self, attempts: Sequence[Attempt], elsewhere: bool = False, *, in_place: bool = False) -> list[list[Observation]]:
         """What came of each: the reset, one observation per call, the look."""
         sandbox, found = self.sandbox.elsewhere if elsewhere else self.sandbox, list[list[Observation]]()
         for batch in cut(list(chain_up(attempts))):
             plan = [step for chain in batch for step in plan_chain(chain, self._start)]
-            seen = iter(await sandbox.play(self._program, plan, hashes="last"))
+            seen = iter(await sandbox.play(self._program, plan, hashes="last", in_place=in_place))
             found += [one for chain in batch for one in unchain(chain, seen)]
         return found
 
@@ -172,14 +176,22 @@ class Trials:
     async def _attack(self, run: Probes) -> dict[str, list[Trial]]:
         dealt = [(name, seed, sealed) for name in ATTACKERS for seed, sealed in deal(self.list_seeds(name), run)]
         named = [(name, replace(self.plan_attack(name, seed), sealed=sealed)) for name, seed, sealed in dealt]
-        trials = await self.play([attempt for _, attempt in named])
+        trials = await self._search([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}
         for (name, _), trial in zip(named, trials, strict=True):
             found[name].append(trial)
         followed = [(name, attempt) for name in FOLLOWING for attempt in self._follow(name, [one for one in found[name] if not one.sealed])]
-        for (name, _), trial in zip(followed, await self.play([attempt for _, attempt in followed]), strict=True):
+        for (name, _), trial in zip(followed, await self._search([attempt for _, attempt in followed]), strict=True):
             found[name].append(trial)
         return found
+
+    async def _search(self, attempts: Sequence[Attempt]) -> list[Trial]:
+        """Played in place; those that are paid once more, each in a fresh session."""
+        trials = await self.play(attempts, in_place=True)
+        paid = [place for place, trial in enumerate(trials) if trial.verdict.reward]
+        for place, trial in zip(paid, await self.play([attempts[place] for place in paid]), strict=True):
+            trials[place] = trial
+        return trials
 
     def _follow(self, name: str, played: Sequence[Trial]) -> Iterator[Attempt]:
         """The same once more, and then with the rows that came of it: an attacker plans before it has seen a reply, this one after."""

@@ -142,7 +142,7 @@ async def _find_idle(tour: Tour, built: Built, means: Means) -> list[tuple[str, 
     idle = [stop for stop in idle if stop.call.arguments and not _admits(stop) and not _find_failing_words(stop, tour)]
     unseen = [stop for stop in idle if stop.before not in tour.states]
     plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in unseen]
-    for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox), strict=True):
+    for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox, in_place=True), strict=True):
         if seen[-1].state is not None and seen[-1].state_hash == stop.before:
             tour.states.setdefault(stop.before, seen[-1].state)
     return [lie for stop in idle if stop.before in tour.states and not _tells_what_is(stop, tour) for lie in _find_unheld(stop, tour)]

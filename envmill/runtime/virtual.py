@@ -5,6 +5,7 @@ world, which is set back at each reset; `time.sleep` moves the virtual clock and
 """
 
 import datetime
+import decimal
 import os
 import random
 import time
@@ -19,6 +20,8 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _real_localtime, _real_gmtime = time.localtime, time.gmtime
 _real_asctime, _real_strftime = time.asctime, time.strftime
 _real_seed = random.Random.seed
+_arithmetic = decimal.getcontext().copy()
+"""Precision, rounding, traps and flags of decimals, as a process begins with them."""
 
 
 class _Stands(type):
@@ -67,7 +70,8 @@ def install() -> None:
 
 
 def reset() -> None:
-    """Seed the module-level generators from the world; the world itself must have been reset first."""
+    """Seed the module-level generators from the world, which must have been reset first, and set decimal arithmetic back."""
+    decimal.setcontext(_arithmetic.copy())
     shared = _shared()
     if isinstance(shared, SeededRandom):
         shared.put_off(WORLD.seed)

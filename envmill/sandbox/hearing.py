@@ -28,7 +28,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Hearing:
-    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools."""
+    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools, and no check meets another."""
 
     sources: Sequence[str]
     """Text of each check: a file that defines `check(initial, final) -> bool`, or `check(initial, final, rollout) -> bool`."""
@@ -53,16 +53,17 @@ class Hearing:
         }
         return {"hash": digest({"flavour": "judge", **content}), **content}
 
-    def steps(self) -> list[dict[str, Json]]:
-        """The ending, then every check. BuildError when a part of it is not JSON."""
+    def plans(self) -> list[list[dict[str, Json]]]:
+        """For each check the ending, then the check: each has a process of its own. BuildError when a part of it is not JSON."""
         states = {"initial": _pack(self.initial), "final": _pack(self.final), "rollout": _pack(self.rollout)}
         opening: dict[str, Json] = {"op": "reset", "clock": self.clock, "seed": self.seed, **states}
-        return [opening, *({"op": "check", "name": _name(place)} for place in range(len(self.sources)))]
+        return [[opening, {"op": "check", "name": _name(place)}] for place in range(len(self.sources))]
 
-    def read(self, seen: Sequence[Observation]) -> list[Statement]:
-        """What each said; whatever kept the states from being opened is every check's failure."""
-        opened, *heard = seen
-        return [_read(opened if opened.outcome != "ok" else one) for one in heard]
+
+def read_statement(seen: Sequence[Observation]) -> Statement:
+    """What a check said; whatever kept the states from being opened is its failure."""
+    opened, heard = seen
+    return _read(opened if opened.outcome != "ok" else heard)
 
 
 def _name(place: int) -> str:

@@ -4,6 +4,7 @@ A plain protocol, not streams: a request and its reply cost the event loop one w
 """
 
 import asyncio
+import logging
 import subprocess
 from collections.abc import Collection
 from itertools import count
@@ -17,6 +18,11 @@ SILENCE = 90.0
 """Seconds without a reply, while one is due, after which a driver counts as hung: a plan's budget and half of it."""
 _KNOWN = 256
 """Programs a driver is assumed to remember; it says so when it does not."""
+_LOG = logging.getLogger(__name__)
+_LEAK = (
+    "Program %s answered %s otherwise in a session reset in place than in a fresh one. It is reset in place no more. "
+    "Searches that found nothing in its environment may have missed something: play them again."
+)
 _MEND = "Nothing is known about the items concerned: retry them."
 
 
@@ -162,6 +168,8 @@ class Link(asyncio.Protocol):
         if "fatal" in reply:
             self._end(f"The sandbox's driver broke: {reply['fatal']}")
             return
+        for leak in reply.get("leaks", ()):
+            _LOG.warning(_LEAK, leak["program"], leak["step"])
         answer = self._hello if "layers" in reply else self._waiting.get(reply.get("id", 0))
         if answer and not answer.done():
             answer.set_result(reply)

@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
+from functools import cached_property
 from itertools import count
 from typing import Literal, TypeAlias
 
@@ -10,7 +12,7 @@ import orjson
 from envmill.errors import BuildError, SandboxError
 from envmill.runtime.jail.wire import Message
 from envmill.sandbox.containers import Container
-from envmill.sandbox.hearing import Hearing, Statement
+from envmill.sandbox.hearing import Hearing, Statement, read_statement
 from envmill.sandbox.launch import check_system
 from envmill.sandbox.link import Link
 from envmill.sandbox.machines.fleet import Fleet
@@ -29,10 +31,10 @@ EPOCH = "1970-01-01T00:00:00+00:00"
 class Session:
     """One session held open; its driver lives and dies with it."""
 
-    def __init__(self, link: Link, program: Program, number: int, hashes: Hashes) -> None:
+    def __init__(self, link: Link, program: Program, number: int, hashes: Hashes, *, in_place: bool = False) -> None:
         self.link = link
         self._reset: Reset | None = None
-        self._request: Message = {"op": "step", "session": number, "program": program.message, "hashes": hashes}
+        self._request: Message = {"op": "step", "session": number, "program": program.message, "hashes": hashes, "in_place": in_place}
         self.number = number
 
     async def step(self, step: Step) -> Observation:
@@ -70,6 +72,9 @@ class TerminalSession(Session):
 class Sandbox:
     """Runs generated code in other processes. SandboxError is never the code's fault."""
 
+    searches = True
+    """Whether anything may be played in place."""
+
     def __init__(self, pool: Pool, other: Pool, fleet: Fleet) -> None:
         self._pool, self._other, self._fleet = pool, other, fleet
         self._numbers = count(1)
@@ -100,6 +105,13 @@ class Sandbox:
         """The same jail with another hash seed, in a driver that starts when it is first needed."""
         return Sandbox(self._other, self._pool, self._fleet)
 
+    @cached_property
+    def careful(self) -> "Sandbox":
+        """The same jail, where a process serves one session and never a second, whatever is asked."""
+        other = copy(self)
+        other.searches = False
+        return other
+
     def layers(self) -> dict[str, bool]:
         """Which layers hold on this machine."""
         links = self._pool.links()
@@ -115,31 +127,35 @@ class Sandbox:
             if begun.outcome != "ok":
                 raise BuildError(begun.message, code=begun.code)
             return
-        (loaded,) = _read(await self._play(program, [{"op": "load"}], "none", fresh=True))
+        (loaded,) = _read(await self._play(program, [{"op": "load"}], "none"))
         if loaded.outcome != "ok":
             raise BuildError(f"{loaded.message}", code=loaded.code)
 
-    async def play(self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False) -> list[Observation]:
+    async def play(
+        self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False, in_place: bool = False
+    ) -> list[Observation]:
         """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
 
-        `fresh` asks for a process that has played nothing before, even where a used one was shown to be as good; a terminal, a container of
-        its own in any case, is then set up anew and not out of a layer.
+        `in_place` lets a process that was shown to be as good as a fresh one serve again: for searches, of which nothing is believed that
+        was not played once more without. `fresh` sets a terminal, a container of its own in any case, up anew and not out of a layer.
         """
         if program.kind == "terminal":
             async with self._fleet.open(program.files, program.entries, fresh=fresh) as terminal:
                 return [await terminal.play(step) for step in steps]
-        messages = await self._play(program, [step.message() for step in steps], hashes, fresh=fresh)
+        messages = await self._play(program, [step.message() for step in steps], hashes, in_place=in_place and self.searches)
         return _read_all(messages, steps)
 
     @asynccontextmanager
-    async def session(self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None) -> AsyncGenerator[Session]:
+    async def session(
+        self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None, in_place: bool = False
+    ) -> AsyncGenerator[Session]:
         """A session for one step at a time, when the next step depends on the last. `beside` another, it can be branched into."""
         if program.kind == "terminal":
             async with self._fleet.open(program.files, program.entries) as terminal:
                 yield TerminalSession(terminal)
             return
         link = beside.link if beside else await self._pool.find(program.message)
-        session = Session(link, program, next(self._numbers), hashes)
+        session = Session(link, program, next(self._numbers), hashes, in_place=in_place and self.searches)
         link.sessions += 1
         try:
             yield session
@@ -153,19 +169,19 @@ class Sandbox:
             yield container
 
     async def judge(self, hearing: Hearing) -> list[Statement]:
-        """What each generated check says, in a process of the judge zygote that was forked for this verdict."""
+        """What each generated check says, in a process of the judge zygote that was forked for this check and this verdict."""
         link = await self._pool.find(hearing.message)
-        request: Message = {"op": "play", "flavour": "judge", "program": hearing.message, "hashes": "none", "fresh": True}
-        return hearing.read(_read(await link.ask(request | {"steps": hearing.steps()})))
+        request: Message = {"op": "play", "flavour": "judge", "program": hearing.message, "hashes": "none"}
+        return [read_statement(_read(await link.ask(request | {"steps": steps}))) for steps in hearing.plans()]
 
     async def count(self) -> list[dict[str, int]]:
         """What each driver holds: templates, sessions, processes kept ready, forks, and what is known about resets in place."""
         return [row for link in self._pool.links() for row in await link.ask({"op": "count"})]
 
-    async def _play(self, program: Program, steps: list[Message], hashes: Hashes, *, fresh: bool) -> list[Message]:
+    async def _play(self, program: Program, steps: list[Message], hashes: Hashes, *, in_place: bool = False) -> list[Message]:
         link = await self._pool.find(program.message)
         request: Message = {"op": "play", "program": program.message, "steps": steps, "hashes": hashes}
-        return await link.ask(request | {"fresh": True} if fresh else request)
+        return await link.ask(request | {"in_place": True} if in_place else request)
 
 
 def _read(messages: list[Message]) -> list[Observation]:

@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from envmill.errors import SandboxError
 from envmill.sandbox import Observation, Program, Sandbox, Step
-from envmill.sandbox.sandbox import Hashes
 from envmill.settings import Settings
 
 Found = TypeVar("Found")
@@ -16,11 +15,11 @@ Found = TypeVar("Found")
 class Patient(Sandbox):
     """Plays once more after an outage: it says nothing of what is tested, and on a busy machine among so many plays there is one."""
 
-    async def play(self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False) -> list[Observation]:
+    async def play(self, program: Program, steps: Sequence[Step], **manner: Any) -> list[Observation]:
         try:
-            return await super().play(program, steps, hashes=hashes, fresh=fresh)
+            return await super().play(program, steps, **manner)
         except SandboxError:
-            return await super().play(program, steps, hashes=hashes, fresh=fresh)
+            return await super().play(program, steps, **manner)
 
 
 class Jail:

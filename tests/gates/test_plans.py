@@ -21,9 +21,9 @@ def plan(built_test: int) -> list[Step]:
 async def test_each_plan_gets_its_own_observations(sandbox: Sandbox) -> None:
     program = Program.of(ground().environment)
     plans = [plan(number % len(ground().tests)) for number in range(120)]
-    played = await play_plans(program, plans, sandbox)
+    played = await play_plans(program, plans, sandbox, in_place=True)
     assert [len(seen) for seen in played] == [len(steps) for steps in plans]
-    alone = [await sandbox.play(program, steps, fresh=True) for steps in plans[:7]]
+    alone = [await sandbox.play(program, steps) for steps in plans[:7]]
     assert played[:7] == alone
 
 

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 class Counted:
     """A sandbox that says how often it was asked, and for how much."""
 
+    searches = True
+
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox, self.seen = sandbox, Counter[str]()
 

@@ -15,11 +15,13 @@ from tests.gates.specimens import pose
 class Counting(Sandbox):
     """Counts the sessions that are begun."""
 
-    begun = 0
+    begun = searched = 0
 
-    async def play(self, program: Program, steps: Sequence[Step], *, hashes: Any = "each", fresh: bool = False) -> list[Observation]:
-        self.begun += sum(isinstance(step, Reset) for step in steps)
-        return await super().play(program, steps, hashes=hashes, fresh=fresh)
+    async def play(self, program: Program, steps: Sequence[Step], **manner: Any) -> list[Observation]:
+        resets = sum(isinstance(step, Reset) for step in steps)
+        self.begun += resets
+        self.searched += resets if manner.get("in_place") else 0
+        return await super().play(program, steps, **manner)
 
 
 def ask(posed: Posed, work: Callable[[Trials, Counting], Awaitable[Any]]) -> Any:
@@ -52,7 +54,7 @@ def test_a_path_is_played_once_whatever_is_said_and_goes_on_from_where_another_e
 def test_two_seeds_share_a_session_and_some_go_on_with_what_they_made() -> None:
     async def attack(trials: Trials, sandbox: Counting) -> Any:
         found = await trials.attacks()
-        return found, sandbox.begun
+        return found, sandbox.searched
 
     found, begun = ask(pose(verifier=loose(ANY_BOOKING)), attack)
     random = ("repeat_one_call", "random_valid", "over_doer", "end_state_overwriter")

@@ -1,7 +1,7 @@
 """Attacks played as generated checks: a verifier's check that would read what it may not, or reach a verdict that is not its own.
 
 A check says true exactly when it got what it wanted. One marked `own` may say about itself what it likes, which nothing prevents:
-what counts is that no later verdict hears it. Checks of one verifier share a process, as they share an author.
+what counts is that no later verdict and no other check of the same one hears it.
 """
 
 from dataclasses import dataclass

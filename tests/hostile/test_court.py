@@ -46,6 +46,25 @@ async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: P
     assert not Path(f"{path}.d").exists()
 
 
+SIBLING = "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
+PATCH = "judging.Court._hear = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
+FORGING: dict[str, str] = {
+    "puts another check in its sibling's place": f"import sys\ndef check(initial, final):\n    {SIBLING}\n    return True\n",
+    "does so when it is imported": f"import sys\n{SIBLING}\ndef check(initial, final): return True\n",
+    "patches the one it imports": "import check_2\ncheck_2.check = lambda initial, final: True\ndef check(initial, final): return True\n",
+    "patches the judge": f"from envmill.runtime.jail import judging\ndef check(initial, final):\n    {PATCH}\n    return True\n",
+    "patches the judge when it is imported": f"from envmill.runtime.jail import judging\n{PATCH}\ndef check(initial, final): return True\n",
+}
+
+
+@pytest.mark.parametrize("name", FORGING)
+async def test_a_check_speaks_for_itself_alone(jail: Sandbox, tmp_path: Path, name: str) -> None:
+    """What decides is the other check of the same verdict, which says no."""
+    hostile, no = await hear(jail, tmp_path, FORGING[name], NO)
+    assert no.holds is False, no
+    assert hostile.holds in (True, None)
+
+
 @pytest.mark.parametrize(
     ("plea", "said"),
     [

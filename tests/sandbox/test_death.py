@@ -87,7 +87,7 @@ def test_a_machine_that_stalls_for_seconds_is_waited_for() -> None:
         theirs.sendall(encode({"fault": ""}))
 
     with subprocess.Popen(["sleep", "20"]) as process, ours, theirs:
-        template = Template(Inmate(process.pid, Channel(ours.fileno()), ours.close), ours, Standing())
+        template = Template(Inmate(process.pid, Channel(ours.fileno()), ours.close), ours, Standing(""))
         threading.Thread(target=enter_late).start()
         template.compile({"op": "compile"})
         template.close()

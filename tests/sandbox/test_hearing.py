@@ -114,7 +114,7 @@ async def test_checks_before_and_after_a_bad_one_are_heard(jail: Sandbox) -> Non
     assert [said.holds for said in await hear(jail, YES, mutating, NO, YES)] == [True, None, False, True]
     deadly = body("os._exit(0)", head="import os")
     before, dead, after = await hear(jail, YES, deadly, YES)
-    assert (before.holds, dead.code, after.code) == (True, "killed", "session_lost")
+    assert (before.holds, dead.code, after.holds) == (True, "killed", True)
 
 
 async def test_a_state_that_is_no_json_is_refused_before_it_travels(jail: Sandbox) -> None:
@@ -122,9 +122,13 @@ async def test_a_state_that_is_no_json_is_refused_before_it_travels(jail: Sandbo
         await hear(jail, YES, final={"bad": {1, 2}})
 
 
-async def test_every_verdict_has_a_process_of_its_own(jail: Sandbox) -> None:
-    remembering = body("SEEN.append(1)", "return len(SEEN) == 1", head="SEEN = []")
-    assert [(await hear(jail, remembering))[0].holds for _ in range(6)] == [True] * 6
+async def test_every_check_of_every_verdict_has_a_process_of_its_own(jail: Sandbox) -> None:
+    remembering = body("json.seen = getattr(json, 'seen', 0) + 1", "return json.seen == 1", head="import json")
+    heard = [said for _ in range(3) for said in await hear(jail, remembering, remembering)]
+    assert [said.code for said in heard] == ["mutates"] * 6
+    naming = body("builtins.__dict__.setdefault('x', 1)", "return True", head="import builtins")
+    clean = body("return not hasattr(builtins, 'x')", head="import builtins")
+    assert [said.holds for said in await hear(jail, naming, clean)] == [None, True]
 
 
 async def test_time_is_the_scenario_s(jail: Sandbox) -> None:

@@ -41,7 +41,7 @@ async def alone(settings: Settings) -> Any:
 @pytest.mark.parametrize("reset", [pytest.param(SMALL, id="small"), pytest.param(LARGE, id="large")])
 async def test_a_kept_state_is_as_one_that_was_sent(alone: Sandbox, reset: Reset) -> None:
     program = make_counter()
-    seen = [await alone.play(program, play_twice(reset), fresh=True) for _ in range(5)]
+    seen = [await alone.play(program, play_twice(reset)) for _ in range(5)]
     assert [step.outcome for step in seen[0]] == ["ok"] * 7
     assert seen[0][0].state_hash != seen[0][1].state_hash
     assert all(one == seen[0] for one in seen)
@@ -49,9 +49,9 @@ async def test_a_kept_state_is_as_one_that_was_sent(alone: Sandbox, reset: Reset
 
 async def test_states_take_turns(alone: Sandbox) -> None:
     program, resets = make_counter(), (SMALL, OTHER, LARGE, Reset(LARGE.state | {"more": 1}, CLOCK, 7))
-    first = [await alone.play(program, [reset, Look()], fresh=True) for reset in resets]
+    first = [await alone.play(program, [reset, Look()]) for reset in resets]
     for _ in range(3):
-        assert [await alone.play(program, [reset, Look()], fresh=True) for reset in resets] == first
+        assert [await alone.play(program, [reset, Look()]) for reset in resets] == first
 
 
 async def test_more_states_than_are_kept_are_found_all_the_same(alone: Sandbox) -> None:
@@ -59,7 +59,7 @@ async def test_more_states_than_are_kept_are_found_all_the_same(alone: Sandbox) 
     program, resets = make_counter(), [Reset({"items": {f"item{number}": {}}}, CLOCK, 7) for number in range(PLACES + 1)]
     *old, new = resets
     for reset in (*old, *old, old[0], new, new, *resets):
-        assert [one.outcome for one in await alone.play(program, [reset, Look()], fresh=True)] == ["ok", "ok"]
+        assert [one.outcome for one in await alone.play(program, [reset, Look()])] == ["ok", "ok"]
 
 
 async def test_a_state_that_cannot_be_kept_fails_its_sessions_alone(alone: Sandbox) -> None:
@@ -68,9 +68,9 @@ async def test_a_state_that_cannot_be_kept_fails_its_sessions_alone(alone: Sandb
         deep = {"in": deep}
     program, unfit = make_counter(), Reset({"items": deep}, CLOCK, 7)
     for _ in range(4):
-        (seen,) = await alone.play(program, [unfit], fresh=True)
+        (seen,) = await alone.play(program, [unfit])
         assert (seen.outcome, "nested" in seen.message) == ("failure", True)
-    assert [one.outcome for one in await alone.play(program, [SMALL, invoke("add", name="a")], fresh=True)] == ["ok", "ok"]
+    assert [one.outcome for one in await alone.play(program, [SMALL, invoke("add", name="a")])] == ["ok", "ok"]
 
 
 async def test_a_program_finds_itself_imported_as_any_module(alone: Sandbox) -> None:

@@ -1,36 +1,37 @@
 """Resets in place: taken where they were shown to be as good as a fork, refused where they are not, never after a failure."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from envmill.runtime.jail.client import Environment
 from envmill.runtime.jail.ladder import EPISODES, TRIALS
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox.vendor import write_jail
 from envmill.settings import Settings
-from tests.sandbox.programs import CLOCK, RESET, invoke, make_counter, make_program
+from tests.sandbox.leaving import (
+    BEHIND_THE_BACK,
+    BUSY,
+    LATE,
+    LEAKS,
+    make_counter,
+    make_late,
+    make_leaky,
+    make_patient,
+    make_tables,
+)  # fmt: skip
+from tests.sandbox.programs import CLOCK, RESET, invoke, make_program
+from tests.sandbox.vendored import open_vendored
 
 EPISODE: list[Step] = [RESET, invoke("add", name="a"), Look()]
-
-# Each leaves something in the interpreter that no reset of the program itself brings back.
-LEAKS = {
-    "hidden counter": "import math\nmath.seen = getattr(math, 'seen', 0) + 1\nself.seen = math.seen",
-    "stale cache": "import functools as f\nif not hasattr(f, 'kept'): f.kept = dict(state)\nself.seen = f.kept.get('mark')",
-    "patched library": "import json\nself.seen = json.dumps('x')\njson.dumps = lambda value: 'patched'",
-    "patched builtin": "import builtins\nself.seen = len('xx')\nbuiltins.len = lambda value: 7",
-    "process number": "import os\nself.seen = os.getpid()",
-}
-
-
-def make_leaky(body: str) -> Program:
-    lines = "\n".join(f"        {line}" for line in body.splitlines())
-    return make_program(f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return self.seen\n", "Leaky", "look")
 
 
 async def settle(sandbox: Sandbox, program: Program, times: int = TRIALS + 1) -> dict[str, int]:
     """Play a few different episodes, so that the driver knows; what it then holds."""
     for number in range(times):
-        await sandbox.play(program, [Reset({"items": {}, "mark": number}, CLOCK, number), *list_calls(program)])
+        await sandbox.play(program, [Reset({"items": {}, "mark": number}, CLOCK, number), *list_calls(program)], in_place=True)
     (count,) = await sandbox.count()
     return count
 
@@ -51,10 +52,37 @@ async def test_an_honest_program_is_proven_and_no_longer_forked(alone: Sandbox) 
     program = make_counter()
     assert (await settle(alone, program))["proven"] == 1
     forks = (await alone.count())[0]["forks"]
-    seen = [await alone.play(program, EPISODE) for _ in range(EPISODES // 2)]
-    assert (await alone.count())[0]["forks"] == forks
+    seen = [await alone.play(program, EPISODE, in_place=True) for _ in range(EPISODES // 2)]
+    # A few were drawn to be played again.
+    assert (await alone.count())[0]["forks"] <= forks + 5
     assert all(one == seen[0] for one in seen)
-    assert await alone.play(program, EPISODE, fresh=True) == seen[0]
+    assert await alone.play(program, EPISODE) == seen[0]
+
+
+async def test_a_program_that_works_with_the_library_leaves_nothing(alone: Sandbox) -> None:
+    program = make_program(BUSY, "Busy", "look")
+    steps: list[Step] = [Reset({"rows": {}}, CLOCK, 7), invoke("look"), invoke("look"), Look()]
+    fresh = await alone.play(program, steps)
+    assert [seen.outcome for seen in fresh] == ["ok"] * 4, fresh[1]
+    seen = [await alone.play(program, steps, in_place=True) for _ in range(EPISODES * 2)]
+    assert seen == [fresh] * len(seen)
+    (count,) = await alone.count()
+    assert (count["proven"], count["refuted"], count["forks"] < EPISODES // 2) == (1, 0, True)
+
+
+async def test_nothing_is_played_in_place_that_was_not_asked_to_be(alone: Sandbox) -> None:
+    program = make_counter()
+    await settle(alone, program)
+    for sandbox, in_place in ((alone, False), (alone.careful, True)):
+        forks = (await alone.count())[0]["forks"]
+        for _ in range(5):
+            await sandbox.play(program, EPISODE, in_place=in_place)
+        assert (await alone.count())[0]["forks"] >= forks + 5
+    forks = (await alone.count())[0]["forks"]
+    async with alone.session(program) as session:
+        for _ in range(5):
+            await session.step(RESET)
+    assert (await alone.count())[0]["forks"] >= forks + 5
 
 
 @pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in LEAKS.items()])
@@ -63,45 +91,146 @@ async def test_a_program_that_leaves_something_behind_is_always_forked(alone: Sa
     count = await settle(alone, program, TRIALS + 4)
     assert count["proven"] == 0
     steps: list[Step] = [Reset({"mark": 5}, CLOCK, 1), invoke("look")]
-    answers = [await alone.play(program, steps) for _ in range(3)]
-    fresh = await alone.play(program, steps, fresh=True)
+    answers = [await alone.play(program, steps, in_place=True) for _ in range(3)]
+    fresh = await alone.play(program, steps)
     if "getpid" not in body:
         assert all(answer == fresh for answer in answers)
 
 
-async def test_a_program_that_turns_leaky_later_meets_no_session_again(alone: Sandbox) -> None:
-    """Proven honest, it patches the library in one call: the next episode must not see it."""
-    source = (
-        "import json\nclass Late:\n    def __init__(self, state): self.n = 0\n"
-        "    def look(self): return json.dumps([1])\n    def spoil(self): json.dumps = lambda value: 'spoilt'\n"
-    )
-    program = make_program(source, "Late", "look", "spoil")
+@pytest.mark.parametrize("name", LATE)
+async def test_what_one_session_leaves_behind_the_next_does_not_meet(alone: Sandbox, name: str) -> None:
+    """The first three records do not touch it, as is usual for a rare tool."""
+    program = make_late(*LATE[name])
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
     for _ in range(TRIALS + 1):
-        clean = await alone.play(program, steps)
-    assert (await alone.count())[0]["proven"] == 1
-    await alone.play(program, [*steps, invoke("spoil")])
-    assert [await alone.play(program, steps) for _ in range(5)] == [clean] * 5
+        clean = await alone.play(program, steps, in_place=True)
+    assert clean[1].outcome == "ok"
+    *_, spoilt = await alone.play(program, [*steps, invoke("spoil"), invoke("look")], in_place=True)
+    assert spoilt.parts != clean[1].parts
+    assert [await alone.play(program, steps, in_place=True) for _ in range(5)] == [clean] * 5
+
+
+@pytest.mark.parametrize("backend", ["apsw", ""])
+async def test_what_a_connection_counted_the_next_session_does_not_meet(
+    alone: Sandbox, backend: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """An insert that is ignored leaves the number of the last one: ids of another session would get into this one's tables."""
+    program = make_tables()
+    steps: list[Step] = [Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1), invoke("keep", text="a")]
+    far: list[Step] = [*steps[:1], invoke("add", id=7), invoke("add", id=8)]
+    if backend:
+        for number in range(TRIALS + 1):
+            await alone.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+        assert (await alone.count())[1]["proven"] == 1
+        await alone.play(program, far, in_place=True)
+        assert await alone.play(program, steps, in_place=True) == await alone.play(program, steps)
+        return
+    with open_vendored(tmp_path_factory.mktemp("jail")) as vendored:
+        for number in range(TRIALS + 1):
+            await vendored.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+        assert (await vendored.count())[1]["proven"] == 1
+        await vendored.play(program, far, in_place=True)
+        assert await vendored.play(program, steps, in_place=True) == await vendored.play(program, steps)
+
+
+@pytest.mark.parametrize("name", BEHIND_THE_BACK)
+async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(alone: Sandbox, name: str) -> None:
+    """It reaches the connection by private names alone, and imports nothing."""
+    spoil = "\n".join(f"        con.execute({statement!r})" for statement in BEHIND_THE_BACK[name])
+    source = (
+        "class Notes:\n    def __init__(self, db): self._db = db\n"
+        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, str(id)))\n"
+        "    def look(self): return [self._db.query('select * from notes'), self._db.query('select name from sqlite_temp_schema')]\n"
+        f"    def spoil(self):\n        con = self._db._database._backend._connection\n        con.authorizer = None\n{spoil}\n"
+    )
+    made = make_program(source, "Notes", "add", "look", "spoil", id={"type": "integer"})
+    program = replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
+    start = Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1)
+    steps: list[Step] = [start, invoke("add", id=7), invoke("look")]
+    for _ in range(TRIALS + 1):
+        clean = await alone.play(program, steps, in_place=True)
+    assert (await alone.count())[1]["proven"] == 1
+    *_, spoilt = await alone.play(program, [start, invoke("spoil")], in_place=True)
+    assert spoilt.outcome == "ok"
+    assert [await alone.play(program, steps, in_place=True) for _ in range(3)] == [clean] * 3
+
+
+async def test_a_patient_program_is_found_out_and_reported(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """Proven honest, it waits for eight sessions before it answers otherwise, and counts them where nobody looks."""
+    program = make_patient(8)
+    steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
+    for _ in range(4000):
+        await alone.play(program, steps, in_place=True)
+        if caplog.records:
+            break
+    assert [(record.levelname, program.message["hash"] in record.getMessage()) for record in caplog.records] == [("WARNING", True)]
+    (count,) = await alone.count()
+    assert (count["proven"], count["refuted"]) == (0, 1)
+    fresh = await alone.play(program, steps)
+    assert [await alone.play(program, steps, in_place=True) for _ in range(5)] == [fresh] * 5
+
+
+async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """It is proven on small marks, and tells the last session's mark when it is given a large one."""
+    source = (
+        "import functools\nKEPT = functools.wraps\nclass Sly:\n"
+        "    def __init__(self, state):\n        self._last = getattr(KEPT, 'mark', None)\n        self._mark = KEPT.mark = state['mark']\n"
+        "    def look(self): return self._last if self._mark > 100 else None\n"
+    )
+    program = make_program(source, "Sly", "look")
+    assert (await settle(alone, program))["proven"] == 1
+    for number in range(2000):
+        await alone.play(program, [Reset({"mark": 101 + number}, CLOCK, 1), invoke("look")], in_place=True)
+        if caplog.records:
+            break
+    assert "look" in caplog.text
+    (count,) = await alone.count()
+    assert (count["proven"], count["refuted"]) == (0, 1)
+
+
+async def test_a_patient_program_tells_a_fresh_session_nothing_else(alone: Sandbox) -> None:
+    """Whatever decides is played afresh: it never counts beyond one."""
+    program = make_patient(8)
+    steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
+    seen = [await alone.play(program, steps) for _ in range(40)]
+    assert seen == seen[:1] * 40
+    async with alone.session(program) as session:
+        assert [await session.play(steps) for _ in range(40)] == seen
+
+
+async def test_nor_does_it_tell_a_session_of_an_exported_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """An agent that does nothing was paid from the ninth session on: the end that pays was there from the start."""
+    program = make_patient(8)
+    write_jail(folder := tmp_path_factory.mktemp("exported"), program)
+    scenario: dict[str, Any] = {"initial_state": {}, "clock": CLOCK, "seed": 1}
+    with Environment(folder) as environment:
+        session = environment.session()
+        held = [(session.reset(scenario), session.call("look", {})) for _ in range(40)]
+        for _ in range(40):
+            other = environment.session()
+            held.append((other.reset(scenario), other.call("look", {})))
+            other.close()
+    assert held == held[:1] * 80
 
 
 async def test_after_a_failure_comes_a_fork(alone: Sandbox) -> None:
     program = make_counter()
     before = await settle(alone, program)
-    for number, name in enumerate(("crash", "vanish"), 1):
-        *_, failed = await alone.play(program, [RESET, invoke(name)])
-        assert failed.outcome == "failure"
-        assert await alone.play(program, EPISODE) == await alone.play(program, EPISODE, fresh=True)
-        assert (await alone.count())[0]["forks"] >= before["forks"] + number
+    *_, failed = await alone.play(program, [RESET, invoke("crash")], in_place=True)
+    assert failed.outcome == "failure"
+    assert await alone.play(program, EPISODE, in_place=True) == await alone.play(program, EPISODE)
+    assert (await alone.count())[0]["forks"] >= before["forks"] + 1
 
 
 async def test_a_session_held_open_is_reset_in_place_and_exchanged_in_time(alone: Sandbox) -> None:
     program = make_counter()
     await settle(alone, program)
     forks = (await alone.count())[0]["forks"]
-    async with alone.session(program) as session:
+    async with alone.session(program, in_place=True) as session:
         hashes = {(await session.step(RESET), await session.step(invoke("add", name="a")))[1].state_hash for _ in range(EPISODES * 2)}
     assert len(hashes) == 1
-    assert 1 <= (await alone.count())[0]["forks"] - forks <= 4
+    # Two exchanges, and a few that were drawn to be played again.
+    assert 1 <= (await alone.count())[0]["forks"] - forks <= 14
 
 
 async def test_hashes_are_left_out_where_nobody_asks(alone: Sandbox) -> None:
@@ -139,7 +268,7 @@ async def test_states_named_by_key_are_the_states_that_were_sent(alone: Sandbox)
     resets = [Reset({"items": {"x": {"name": str(number)}}}, CLOCK, 1) for number in range(12)]
     for _ in range(3):
         for reset in resets:
-            look = (await alone.play(program, [reset, Look()]))[1]
+            look = (await alone.play(program, [reset, Look()], in_place=True))[1]
             assert look.state is not None
             assert look.state["items"] == reset.state["items"]
 
@@ -147,11 +276,11 @@ async def test_states_named_by_key_are_the_states_that_were_sent(alone: Sandbox)
 async def test_a_failure_seen_in_a_used_process_is_not_believed(alone: Sandbox) -> None:
     """It wears out where nobody looks: after a dozen resets in one process its tool crashes, and never in a fresh one."""
     source = (
-        "import functools\nclass Worn:\n    def __init__(self, state): functools.worn = getattr(functools, 'worn', 0) + 1\n"
-        "    def look(self): return 1 / (functools.worn < 12)\n"
+        "import functools\nKEPT = functools.wraps\nclass Worn:\n    def __init__(self, state): KEPT.worn = getattr(KEPT, 'worn', 0) + 1\n"
+        "    def look(self): return 1 / (KEPT.worn < 12)\n"
     )
     program = make_program(source, "Worn", "look")
-    seen = [await alone.play(program, [Reset({}, CLOCK, number % 3), invoke("look")]) for number in range(40)]
+    seen = [await alone.play(program, [Reset({}, CLOCK, number % 3), invoke("look")], in_place=True) for number in range(40)]
     assert {one.outcome for answers in seen for one in answers} == {"ok"}
     # It had been proven, and is not any more.
     (count,) = await alone.count()

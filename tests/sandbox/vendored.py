@@ -23,9 +23,12 @@ class Vendored:
     def layers(self) -> dict[str, bool]:
         return self._jail.layers
 
-    async def play(self, program: Program, steps: Sequence[Step]) -> list[Observation]:
-        request: Message = {"op": "play", "program": program.message, "steps": [step.message() for step in steps]}
+    async def play(self, program: Program, steps: Sequence[Step], *, in_place: bool = False) -> list[Observation]:
+        request: Message = {"op": "play", "program": program.message, "steps": [step.message() for step in steps], "in_place": in_place}
         return [_read(message) for message in await asyncio.to_thread(self._jail.ask, request)]
+
+    async def count(self) -> list[Message]:
+        return await asyncio.to_thread(self._jail.ask, {"op": "count"})
 
 
 @contextmanager

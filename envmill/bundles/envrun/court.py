@@ -77,17 +77,17 @@ class Court:
         return judge and judge.returncode
 
     def _hear(self, sources: Sequence[str], ending: Mapping[str, Any], clock: str) -> list[tuple[bool | None, str]]:
-        """What each generated check says, all in one process that is forked for it and dies with it."""
+        """What each generated check says, in a process that is forked for it and dies with it."""
         if not sources:
             return []
         program = _make_program(sources)
         rollout = {"calls": [{**one["call"], **{k: one[k] for k in ("outcome", "code", "parts")}} for one in ending["deeds"]]}
         states = {"initial": ending["initial"], "final": ending["final"], "rollout": rollout | {"said": ending["said"]}}
         opening = {"op": "reset", "clock": clock, "seed": 0, **{name: _pack(value) for name, value in states.items()}}
-        steps = [opening, *({"op": "check", "name": f"check_{place + 1}"} for place in range(len(sources)))]
-        request = {"op": "play", "flavour": "judge", "program": program, "hashes": "none", "fresh": True, "steps": steps}
-        opened, *heard = self._jail().ask(request)
-        return [_read_statement(opened if opened["outcome"] != "ok" else one) for one in heard]
+        request = {"op": "play", "flavour": "judge", "program": program, "hashes": "none"}
+        checks = [{"op": "check", "name": f"check_{place + 1}"} for place in range(len(sources))]
+        heard = [self._jail().ask(request | {"steps": [opening, check]}) for check in checks]
+        return [_read_statement(opened if opened["outcome"] != "ok" else said) for opened, said in heard]
 
     def _ask(self, request: Mapping[str, Any]) -> Message | None:
         """The reply; None when the processor time for it was over."""

@@ -23,6 +23,18 @@ from envmill.runtime.db.triggers import Triggers
 _BEGIN, _ROLLBACK = f"begin {MINE}", f"rollback {MINE}"
 _SAVEPOINT, _RELEASE, _UNDO = (f"{words} envmill_call {MINE}" for words in ("savepoint", "release", "rollback to"))
 _KEY_GUARD = "envmill_key"
+_COUNTER = "temp.envmill_counter"
+"""A table of ours: writing to it sets what last_insert_rowid() and changes() answer."""
+_SHAPE = tuple(
+    f"{question} {MINE}"
+    for question in (
+        # Each session leaves a row in this table, which its rollback removes: a row that is still there was committed, with all others.
+        f"select count(*) from {_COUNTER}",
+        "pragma database_list", "pragma main.schema_version", "pragma temp.schema_version",
+        "pragma foreign_keys", "pragma recursive_triggers",
+    )
+)  # fmt: skip
+"""What a connection is asked before it serves another session. No statement of a tool can change the answers."""
 
 
 def pick_backend() -> MakeBackend:
@@ -35,19 +47,25 @@ class Database:
 
     def __init__(self, schema: str, backend: MakeBackend | None = None, budget: int = BUDGET) -> None:
         self._guard = Guard(budget)
-        self._backend = (backend or pick_backend())(self._guard)
+        self._schema, self._make_backend = schema, backend or pick_backend()
         self.in_call = False
         """Whether the running call has written, so that its savepoint is open."""
         self._memo: tuple[int, str] = (-1, "")
+        self._base = b""
+        self._shape: list[Rows] = []
+        self._connect()
+
+    def _connect(self) -> None:
+        self._backend = self._make_backend(self._guard)
         try:
             with self._guard.open():
-                self._backend.script(schema)
+                self._backend.script(self._schema)
             with self._guard.trust():
                 self.tables = read_tables(self._ask)
                 self._guard_keys()
+                self._backend.script(f"create temp table {_COUNTER.removeprefix('temp.')} (id integer primary key)")
         except DbError as error:
             raise SchemaFault(f"schema.sql cannot be opened: {error}") from None
-        self._base = b""
 
     def load(self, rows: Mapping[str, Json]) -> None:
         """Start from these rows: table → rows, as a list or by key."""
@@ -67,7 +85,7 @@ class Database:
             self._begin()
 
     def reset(self) -> None:
-        """Back to the loaded rows: rolled back, or put back whole after a restore and where somebody ended the transaction."""
+        """Back to the loaded rows: rolled back, or put back whole after a restore and where the connection was not left as it was."""
         with self._guard.trust():
             if not (self._leave_transaction() and self._at_base):
                 self._replace(self._base)
@@ -123,7 +141,10 @@ class Database:
         """Everything, as JSON, to come back to in this database or another of the same schema."""
         with self._guard.trust():
             pack = {"content": self._backend.serialize(), "base": self._base}
-            return {"seen": self._backend.seen()} | {name: base64.b64encode(content).decode() for name, content in pack.items()}
+            counts: list[Json] = list(self._ask(f"select last_insert_rowid(), changes() {MINE}")[0])
+            return {"seen": self._backend.seen(), "counts": counts} | {
+                name: base64.b64encode(content).decode() for name, content in pack.items()
+            }
 
     def restore(self, snapshot: Mapping[str, Json]) -> None:
         """Come back; what a later reset goes back to comes along."""
@@ -131,7 +152,7 @@ class Database:
             self._leave_transaction()
             self._replace(base64.b64decode(snapshot["content"]))
             self._base = base64.b64decode(snapshot["base"])
-            self._begin(str(snapshot["seen"]), at_base=False)
+            self._begin(str(snapshot["seen"]), at_base=False, counts=cast("tuple[int, int]", tuple(snapshot["counts"])))
 
     def close(self) -> None:
         self._backend.close()
@@ -139,17 +160,37 @@ class Database:
     def _ask(self, sql: str) -> Rows:
         return self._backend.run(sql).rows
 
-    def _begin(self, seen: str = "", *, at_base: bool = True) -> None:
+    def _begin(self, seen: str = "", *, at_base: bool = True, counts: tuple[int, int] = (0, 0)) -> None:
         self.in_call, self._at_base, self._memo = False, at_base, (-1, "")
         self._guard.forget_touched()
         self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
+        self._shape = self._read_shape()
         self._backend.run(_BEGIN)
+        self._set_counts(*counts)
+
+    def _read_shape(self) -> list[Rows]:
+        return [self._ask(pragma) for pragma in _SHAPE]
+
+    def _set_counts(self, inserted: int, changed: int) -> None:
+        """Make last_insert_rowid() and changes() answer these: a rollback leaves both as the last session had them."""
+        if changed:
+            numbers = "with recursive n(id) as (select 1 union all select id + 1 from n where id < ?) select id from n"
+            self._backend.run(f"insert or ignore into {_COUNTER} {numbers} {MINE}", (changed,))
+        self._backend.run(f"insert or replace into {_COUNTER} values (?) {MINE}", (inserted,))
+        if changed:
+            self._backend.run(f"delete from {_COUNTER} where id in (select id from {_COUNTER} limit ?) {MINE}", (changed,))
+        else:
+            self._backend.run(f"delete from {_COUNTER} where false {MINE}")
 
     def _leave_transaction(self) -> bool:
-        """Whether there was one to leave."""
+        """Whether it could be rolled back. A connection that is not as it was when the transaction began is exchanged for a new one."""
         self.in_call = False
         if open := self._backend.in_transaction():
             self._backend.run(_ROLLBACK)
+        if self._shape and self._read_shape() != self._shape:
+            self._backend.close()
+            self._connect()
+            return False
         return open
 
     def _savepoint(self) -> None:

@@ -35,7 +35,7 @@ BUDGET = 50_000_000
 
 _WRITES = frozenset((_INSERT, _DELETE, _UPDATE))
 OURS = "envmill_"
-"""Begins the name of every trigger of ours, and of nothing else: what such a trigger does is not noted as the tool's."""
+"""Begins the name of every trigger and table of ours, and of nothing else: what such a trigger does is not noted as the tool's."""
 _REMEMBERED = 4096
 """Statements: SQLite asks once while one stays prepared, so what it touches is kept by its text."""
 
@@ -113,6 +113,8 @@ class Guard:
         if self.opening:
             return OK if action in _OPENING else self._refuse(_WORDS.get(action, _CREATES))
         if action in _ALLOWED:
+            if first and first.startswith(OURS):
+                return self._refuse(f"{first} is a table of the database itself")
             if first and (action == _READ or action in _WRITES) and not (trigger or "").startswith(OURS):
                 self._noted.add((first, action != _READ))
             return OK

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection
 
 from envmill.runtime.jail import cgroups
 from envmill.runtime.jail import layers as jail
+from envmill.runtime.jail.ladder import LEAKS, drain_leaks
 from envmill.runtime.jail.loop import CONSTRUCT, SOFT
 from envmill.runtime.jail.operations import PATIENT
 from envmill.runtime.jail.seat import Seat, failure
@@ -62,7 +63,8 @@ class Driver:
     def answer(self, request: Message) -> Message:
         """The reply to one request; a broken sandbox is an error of its own, never an observation."""
         try:
-            return {"id": request["id"], "observations": self._requests[request["op"]](request)}
+            reply: Message = {"id": request["id"], "observations": self._requests[request["op"]](request)}
+            return reply | {"leaks": drain_leaks()} if LEAKS else reply
         except Unknown as error:
             return {"id": request["id"], "unknown": str(error)}
         except Broken as error:
@@ -84,7 +86,7 @@ class Driver:
             templates.rest(is_idle)
 
     def _play(self, request: Message) -> list[Message]:
-        seat = self._sit(request, fresh=request.get("fresh", False))
+        seat = self._sit(request)
         try:
             return seat.play(request["steps"], time.monotonic() + budget(request["steps"]))
         finally:
@@ -123,10 +125,10 @@ class Driver:
     def _count(self, request: Message) -> list[Message]:  # noqa: ARG002
         return [{"flavour": flavour, **templates.count()} for flavour, templates in self._flavours.items()]
 
-    def _sit(self, request: Message, *, fresh: bool = False) -> Seat:
+    def _sit(self, request: Message) -> Seat:
         program = self._recall(request["program"])
         template = self.find_templates({**request, "program": program}).find(program)
-        return Seat(template, request.get("hashes", "each"), fresh=fresh)
+        return Seat(template, request.get("hashes", "each"), in_place=request.get("in_place", False))
 
     def _recall(self, program: Message) -> Message:
         """The program in full: it travels once, and afterwards its hash stands for it."""

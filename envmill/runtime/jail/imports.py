@@ -1,6 +1,9 @@
 """What a program may import: the standard-library modules a zygote loads ahead, since a jailed process opens no file."""
 
 import importlib
+from collections.abc import Iterable, Iterator
+from opcode import EXTENDED_ARG, opmap
+from types import CodeType
 
 from envmill.runtime.jail import zones
 
@@ -27,6 +30,49 @@ _USUAL: tuple[str, ...] = (
     "encodings.utf_32", "encodings.utf_8_sig",
 )  # fmt: skip
 """What model-written programs from elsewhere use besides. Not `sqlite3`: its clock and chance would be the machine's."""
+
+
+SETTLED = frozenset((
+    "__future__", "abc", "array", "base64", "binascii", "bisect", "cmath", "collections", "collections.abc", "contextlib", "copy",
+    "dataclasses", "datetime", "decimal", "difflib", "enum", "envmill.runtime", "fnmatch", "fractions", "functools", "graphlib", "hashlib",
+    "heapq", "hmac", "html", "ipaddress", "itertools", "json", "keyword", "math", "numbers", "operator", "pprint", "random", "re",
+    "secrets", "shlex", "statistics", "string", "struct", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse",
+    "uuid", "zlib", "zoneinfo",
+))  # fmt: skip
+"""Modules that hold no setting or registry, or only such that a reset sets back or a look finds: see docs/jail.md. Programs that import
+any other module (`calendar`, `csv`, `logging`, `locale`, `codecs`, `sys` …) are given a process of their own for each session."""
+_REACHING = frozenset(("__builtins__", "__import__", "__loader__", "__spec__", "eval", "exec"))
+"""Names by which code comes to a module without an import statement."""
+_IMPORT = opmap["IMPORT_NAME"]
+
+
+def list_imports(codes: Iterable[CodeType]) -> set[str]:
+    """Modules that compiled files name in import statements, and names by which they may come to others."""
+    return {name for code in codes for part in _walk(code) for name in (*_list_imported(part), *_REACHING.intersection(part.co_names))}
+
+
+def find_unsettled(names: Iterable[str], own: Iterable[str]) -> list[str]:
+    """Of these imports, those that may carry something from one session into the next."""
+    return sorted(set(names) - SETTLED - set(own))
+
+
+def _walk(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _walk(constant)
+
+
+def _list_imported(code: CodeType) -> Iterator[str]:
+    operations, arguments = code.co_code[::2], code.co_code[1::2]
+    place = operations.find(_IMPORT)
+    while place >= 0:
+        argument, before = arguments[place], place - 1
+        while before >= 0 and operations[before] == EXTENDED_ARG:
+            argument |= arguments[before] << 8 * (place - before)
+            before -= 1
+        yield code.co_names[argument]
+        place = operations.find(_IMPORT, place + 1)
 
 
 def load_ahead() -> None:

@@ -1,6 +1,6 @@
-"""Generated checks, judged: the life of a process of the judge zygote. One is forked for every verdict and ends with it.
+"""Generated checks, judged: the life of a process of the judge zygote. One is forked for every check of a verdict and ends with it.
 
-    reset (both states and the doings, as bytes) ──► check ──► check ──► …
+    reset (both states and the doings, as bytes) ──► check
 
 Each check gets copies of its own and must return a bool. One that raises, hangs, changes what it was given, or leaves the
 interpreter other than it was, is a failure: never a yes, never a no.
@@ -18,6 +18,7 @@ from typing import Any
 from envmill.runtime import virtual
 from envmill.runtime.canonical import Json, plain, spell
 from envmill.runtime.jail import soil
+from envmill.runtime.jail.imports import list_imports
 from envmill.runtime.jail.loop import Loop
 from envmill.runtime.jail.operations import EMPTY
 from envmill.runtime.jail.operations import read as tell
@@ -128,7 +129,9 @@ def _asks_for_rollout(check: Callable[..., Any]) -> bool:
 
 def prepare_judge(request: Message) -> Callable[[Channel], None]:
     """Compile checks; a process forked afterwards hears one verdict."""
-    return Court(Source(request["files"], request["entry"])).serve
+    source = Source(request["files"], request["entry"])
+    soil.watch(list_imports(source.codes.values()))
+    return Court(source).serve
 
 
 def _pack(value: Json) -> bytes:

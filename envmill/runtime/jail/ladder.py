@@ -1,15 +1,18 @@
-"""How a session starts over: in place where that was shown to be as good as a fresh process, by a fork otherwise.
+"""How a session that may be reset in place starts over: so where that was shown to be as good as a fresh process, by a fork otherwise.
 
-    fresh process plays an episode ──► record ──► the used process plays the records again ──► same answers? ──► proven
+    fresh process plays an episode ──► record ──► the used process plays the records again ──► same bytes? ──► proven
+    used process plays an episode  ──► one of 64, drawn ──► a fresh process plays it again ──► same bytes? ──► still proven
 
-One differing answer refutes it for good. What is proven is looked at again whenever a process has served its episodes.
+One differing answer refutes it for good, and one that comes after the proof is reported: what was concluded from its sessions may be wrong.
 """
 
+import os
 import time
 from dataclasses import dataclass, field
 from typing import Literal
 
 from envmill.runtime.jail.inmate import Died, Inmate
+from envmill.runtime.jail.operations import SOILED
 from envmill.runtime.jail.wire import Message, encode
 
 TRIALS = 3
@@ -18,10 +21,14 @@ RECORDS = 3
 """Episodes of a program that are kept to be played again."""
 EPISODES = 64
 """Episodes a process serves before a fork takes its place."""
+DRAWN = 64
+"""Of so many episodes that were reset in place, one is played again in a fresh process: for ever, and nobody knows which."""
 _STEPS = 64
 _BYTES = 256 * 1024
 _SECONDS = 0.25
 """An episode longer than this is not worth a trial: the fork is the smaller part of it."""
+LEAKS: list[Message] = []
+"""Steps that came to something else after their program was proven: to be told with the next reply."""
 Verdict = Literal["unknown", "proven", "refuted"]
 
 
@@ -31,10 +38,14 @@ class Tape:
 
     fresh: bool
     """Whether the process had played nothing before."""
+    hashes: str = "each"
+    """After which steps of a message the state was hashed."""
     whole: bool = True
     """Whether it holds every step since the construction: a long episode is not kept."""
     steps: list[Message] = field(default_factory=list[Message])
     answers: list[Message] = field(default_factory=list[Message])
+    lengths: list[int] = field(default_factory=list[int])
+    """Steps of each message."""
     seconds: float = 0.0
     failed: bool = False
 
@@ -43,21 +54,28 @@ class Tape:
         self.seconds += seconds
         self.failed = self.failed or has_failed(answers)
         if len(self.steps) + len(steps) > _STEPS:
-            self.whole, self.steps, self.answers = False, [], []
+            self.whole, self.steps, self.answers, self.lengths = False, [], [], []
         elif self.whole:
             self.steps += steps
             self.answers += answers
+            self.lengths.append(len(steps))
 
     def is_record(self) -> bool:
-        """Whether it can show something: a whole episode with calls in a fresh process, short, and nothing failed."""
-        called = any(step["op"] == "call" for step in self.steps)
-        return self.fresh and self.whole and called and not self.failed and self.seconds <= _SECONDS
+        """Whether it can show that a used process is as good: an episode in a fresh one that can be played again."""
+        return self.fresh and self.can_be_repeated()
+
+    def can_be_repeated(self) -> bool:
+        """A whole episode with calls, short, and nothing failed. Snapshots hold bytes that may differ where all they say is the same."""
+        done = {step["op"] for step in self.steps}
+        return self.whole and "call" in done and done.isdisjoint(("snapshot", "restore")) and not self.failed and self.seconds <= _SECONDS
 
 
 @dataclass
 class Standing:
     """What is known about resets in place of one program."""
 
+    program: str
+    """Its hash."""
     verdict: Verdict = "unknown"
     records: list[Tape] = field(default_factory=list[Tape])
     agreed: int = 0
@@ -68,28 +86,59 @@ class Standing:
         if new and len(self.records) < RECORDS and sum(len(encode(part)) for part in (*tape.steps, *tape.answers)) <= _BYTES:
             self.records.append(tape)
 
-    def refute(self) -> None:
-        """It was seen to differ: every session is a fork from now on."""
+    def refute(self, step: Message | None = None) -> None:
+        """It was seen to differ, in this step: every session is a fork from now on."""
+        if self.verdict == "proven" and step:
+            LEAKS.append({"program": self.program, "step": step.get("name", step["op"])})
         self.verdict, self.records = "refuted", []
 
     def try_out(self, inmate: Inmate) -> None:
         """Play the records in a used process. It must answer as the fresh one did."""
         if self.verdict == "refuted" or not self.records:
             return
-        if not all(_plays_alike(inmate, record) for record in self.records):
-            self.refute()
-            return
+        for record in self.records:
+            try:
+                answers = inmate.play(in_place(record.steps), time.monotonic() + 20 * _SECONDS)
+            except Died:
+                self.refute()
+                return
+            if not all(map(agree, answers, record.answers)):
+                # What was seen before anybody was served did no harm.
+                self.refute(None if answers[0]["code"] == SOILED else record.steps[0])
+                return
         self.agreed += 1
         if self.agreed >= TRIALS:
             self.verdict = "proven"
 
+    def repeat(self, inmate: Inmate, tape: Tape) -> None:
+        """Play again in a fresh process what was played in a used one. It must answer the same bytes."""
+        if self.verdict != "proven":
+            return
+        at, until = 0, time.monotonic() + 20 * _SECONDS
+        for length in tape.lengths:
+            steps, recorded = tape.steps[at : at + length], tape.answers[at : at + length]
+            try:
+                answers = inmate.play(steps, until, tape.hashes)
+            except Died:
+                self.refute()  # not reported: the machine may have been short of something
+                return
+            for step, one, other in zip(steps, answers, recorded, strict=True):
+                if encode(one) != encode(other):
+                    self.refute(step)
+                    return
+            at += length
 
-def _plays_alike(inmate: Inmate, record: Tape) -> bool:
-    try:
-        answers = inmate.play(in_place(record.steps), time.monotonic() + 20 * _SECONDS)
-    except Died:
-        return False
-    return all(map(agree, answers, record.answers))
+
+def drain_leaks() -> list[Message]:
+    """What there is to tell, once."""
+    told = LEAKS.copy()
+    LEAKS.clear()
+    return told
+
+
+def is_drawn() -> bool:
+    """Whether an episode is to be played again. From the kernel: what is forked from here could foresee a generator of ours."""
+    return int.from_bytes(os.urandom(2), "little") % DRAWN == 0
 
 
 def in_place(steps: list[Message]) -> list[Message]:
@@ -108,4 +157,4 @@ def has_failed(answers: list[Message]) -> bool:
 def agree(answer: Message, recorded: Message) -> bool:
     """Whether a step played again came to the same."""
     # A recorded step without a hash did not look; when it is played again, every step does.
-    return answer | ({} if recorded["state_hash"] else {"state_hash": ""}) == recorded
+    return encode(answer | ({} if recorded["state_hash"] else {"state_hash": ""})) == encode(recorded)

@@ -18,10 +18,10 @@ REVIVALS = 2
 class Seat:
     """Plays steps in the process it holds, and answers for one that died."""
 
-    def __init__(self, template: Template, hashes: str = "each", *, fresh: bool = False) -> None:
+    def __init__(self, template: Template, hashes: str = "each", *, in_place: bool = False) -> None:
         self._template = template
         self._hashes = hashes
-        self._always_fresh = fresh
+        self._in_place = in_place
         self._inmate: Inmate | None = None
         self._tape = Tape(fresh=False)
 
@@ -40,7 +40,7 @@ class Seat:
     def close(self) -> None:
         """End the session; its process may serve another."""
         if self._inmate:
-            self._template.give_back(self._inmate, self._tape)
+            self._template.give_back(self._inmate, self._tape if self._in_place else None)
             self._inmate = None
 
     def _play_segment(self, steps: list[Message], until: float) -> list[Message]:
@@ -55,7 +55,7 @@ class Seat:
         fresh = self._play_afresh(steps, until)
         if answers and not has_failed(fresh):
             # The same steps fail in a used process and not in a fresh one.
-            self._template.standing.refute()
+            self._template.standing.refute(steps[0])
         return fresh
 
     def _play_in_place(self, steps: list[Message], until: float) -> list[Message]:
@@ -63,7 +63,7 @@ class Seat:
         # Whoever has memory shuffled first wants to see what a process of its own makes of it; and a large state that a template keeps
         # is inherited in less time than it is unpacked, unless it only has to be rolled back.
         inherited = steps[0].get("large") and not self._template.rolls_back
-        apart = self._always_fresh or steps[0].get("shaken") or inherited
+        apart = not self._in_place or steps[0].get("shaken") or inherited
         inmate = None if apart else self._find_used()
         if inmate is None:
             return []
@@ -86,6 +86,7 @@ class Seat:
 
     def _find_used(self) -> Inmate | None:
         if self._inmate and self._template.standing.verdict == "proven" and not self._tape.failed and self._inmate.episodes < EPISODES:
+            self._template.doubt(self._tape)
             return self._inmate
         self.close()
         self._inmate = self._template.take_used()
@@ -148,7 +149,7 @@ class Seat:
         return observations
 
     def _begin(self, inmate: Inmate, *, fresh: bool) -> None:
-        self._inmate, self._tape = inmate, Tape(fresh and self._template.standing.verdict == "unknown")
+        self._inmate, self._tape = inmate, Tape(fresh and self._template.standing.verdict == "unknown", self._hashes)
         inmate.episodes += 1
 
     def _abandon(self) -> None:

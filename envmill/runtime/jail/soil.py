@@ -1,103 +1,113 @@
-"""Whether a program left something behind in the interpreter: patched modules, classes, settings of ours or of the library.
+"""Whether a program left something behind in the interpreter: in modules it imports, in classes or settings of ours or of the library.
 
 It finds accidents. A program that means harm can lie about itself, and nobody but its own next session would hear the lie.
 """
 
 import builtins
-import ctypes
-import datetime
 import decimal
-import gc
-import json
-import math
-import random
-import re
 import sys
-import time
-import uuid
-from collections.abc import Mapping
-from functools import partial
-from operator import attrgetter
-from types import ModuleType
-from typing import Any
+from abc import get_cache_token
+from collections.abc import Collection, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, TypeAlias, cast
 
 from envmill.runtime import canonical, program, reply, session, virtual, world
 
-_FREE = frozenset(("_last_timestamp", "__warningregistry__"))
-"""Names the library itself rebinds while it works."""
-_pristine: list[tuple[str, Mapping[str, Any], dict[str, Any], list[Any]]] = []
-"""Name, what it holds, what it held, and that again as a list: to compare two lists of the same objects takes the least time."""
+Space: TypeAlias = Mapping[Any, Any] | list[Any] | set[Any]
+"""A dictionary of a module, of a class or of an object, or a container of a module."""
+
+_FREE = frozenset(
+    ("_last_timestamp", "__warningregistry__", "__builtins__", "_inst", "_cache", "_cache2", "_overload_registry", "_value2member_map_")
+)
+"""Names the library itself rebinds or fills while it works."""
+_IMMUTABLE = 1 << 8
+"""Py_TPFLAGS_IMMUTABLETYPE: such a class takes no attribute."""
+_GONE = object()
+_US = "envmill.runtime"
+"""Of our own modules those are watched that programs meet."""
+_PLAIN = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
+"""Their own dictionaries are not looked at, or elsewhere."""
+_OURS = (canonical, program, reply, session, virtual, world)
+Watched: TypeAlias = dict[int, tuple[str, Space, Space]]
+"""By the id of what is watched: its name, where its content is, and a shallow copy of that."""
+_watched: Watched = {}
+_modules: dict[str, Watched] = {}
+"""What can be watched, by module: noted in the zygote, so that a template need not."""
 _limits: list[object] = []
-_VERSION = 24
-"""Where CPython keeps a dictionary's version, up to 3.13: another number after each change to it (PEP 509)."""
-_windows: list[ctypes.c_uint64] = []
-"""The version of each, as it is now; none where dictionaries have no versions."""
-_versions: list[int] = []
-"""What they were when all was last seen to be as it should: to look at every object takes longer than the rest of a reset."""
-_read_version = attrgetter("value")
 
 
-def remember() -> None:
-    """Note how things are, once, before any program is compiled."""
-    watched: list[Any] = [builtins, datetime, decimal, json, math, random, re, time, uuid, json.JSONEncoder, random.Random]
-    for module in (canonical, program, reply, session, virtual, world):
-        watched += [module, *(space for space in _contents(module).values() if _is_ours(space, module))]
-    _pristine[:] = [(_name(space), _contents(space), dict(_contents(space)), list(_contents(space).values())) for space in watched]
+def remember(names: Collection[str] = ()) -> None:
+    """Note how things are, once, before any program is compiled. `names` are the modules that may be watched."""
+    _watched.clear()
+    _note_all(_watched, builtins)
+    for module in _OURS:
+        _note(_watched, module, _name(module), vars(module))
+        for space in vars(module).values():
+            if isinstance(space, type) and space.__module__ == module.__name__:
+                _note(_watched, space, _name(space), vars(space))
+    _modules.clear()
+    for name in names:
+        if module := sys.modules.get(name):
+            _note_all(_modules.setdefault(name, {}), module)
     _limits[:] = _read_limits()
-    _windows[:] = [_open_window(now) for _, now, _, _ in _pristine] if _have_versions() else []
-    _versions[:] = map(_read_version, _windows)
+
+
+def watch(names: Collection[str]) -> None:
+    """From here on look at the modules that a program imports."""
+    for name in sorted(names):
+        _watched.update(_modules.get(name, {}))
 
 
 def find_changed() -> str:
     """What differs from the pristine interpreter; empty when nothing does."""
-    versions = list(map(_read_version, _windows))
-    if not versions or versions != _versions:
-        for name, now, before, values in _pristine:
-            if list(now.values()) != values and _differs(now, before):
-                return name
-        _versions[:] = versions
+    for name, space, before in _watched.values():
+        # Compared by value, which is quickest: only an object that lies about itself is missed.
+        if space != before and _differs(space, before):
+            return name
     return "" if _read_limits() == _limits else "the interpreter's limits"
 
 
-def _have_versions() -> bool:
-    """Whether dictionaries of this interpreter have a version where it is looked for: tried out on one."""
-    if sys.implementation.name != "cpython":
-        return False
-    tried: dict[str, object] = {"a": None}
-    window = _open_window(tried)
-    seen = [window.value]
-    replace, add = partial(tried.update, a=1), partial(tried.update, b=2)
-    for change in (replace, add, partial(tried.setdefault, "c", 3), partial(tried.pop, "b"), tried.popitem, tried.clear):
-        change()
-        seen.append(window.value)
-    tried.get("a")  # to look is no change
-    return len(set(seen)) == len(seen) and window.value == seen[-1]
+def _note_all(noted: Watched, owner: ModuleType | type) -> None:
+    """Its dictionary and its containers; of a module its classes, objects and submodules, too."""
+    if id(owner) in noted:
+        return
+    name = _name(owner)
+    _note(noted, owner, name, vars(owner))
+    contents: dict[str, Any] = dict(vars(owner))
+    for key, value in contents.items():
+        if key in _FREE:
+            continue
+        if isinstance(value, dict | list | set):
+            _note(noted, cast(object, value), f"{name}.{key}", cast(Space, value))
+        elif isinstance(owner, ModuleType) and _is_part(value, owner):
+            _note_all(noted, value)
+        elif isinstance(owner, ModuleType) and not isinstance(value, _PLAIN) and hasattr(value, "__dict__"):
+            _note(noted, value, f"{name}.{key}", cast(Space, vars(value)))
 
 
-def _open_window(space: Mapping[str, Any]) -> ctypes.c_uint64:
-    # What a class shows of its dictionary is a proxy. Eight bytes within any object that holds a dictionary.
-    found: Any = space if isinstance(space, dict) else gc.get_referents(space)[0]
-    return ctypes.c_uint64.from_address(id(found) + _VERSION)
+def _is_part(value: Any, module: ModuleType) -> bool:
+    """A class, unless nobody can change it, or a submodule."""
+    if isinstance(value, type):
+        return not value.__flags__ & _IMMUTABLE
+    return isinstance(value, ModuleType) and value.__name__.startswith(f"{module.__name__}.") and module.__name__ != _US
 
 
-def _differs(now: Mapping[str, Any], before: dict[str, Any]) -> bool:
-    names: set[str] = {*now, *before}
-    return any(now.get(name) is not before.get(name) for name in names - _FREE)
+def _note(noted: Watched, owner: object, name: str, space: Space) -> None:
+    noted[id(owner)] = name, space, dict(space) if isinstance(space, Mapping) else space.copy()
+
+
+def _differs(space: Space, before: Space) -> bool:
+    """Some names are free."""
+    if not isinstance(space, Mapping) or not isinstance(before, Mapping):
+        return True
+    return any(space.get(name, _GONE) is not before.get(name, _GONE) for name in {*space, *before} - _FREE)
 
 
 def _read_limits() -> list[object]:
     context = decimal.getcontext()
-    return [sys.getrecursionlimit(), sys.get_int_max_str_digits(), context.prec, context.rounding]
+    contexts = map(repr, (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext))
+    return [sys.getrecursionlimit(), sys.get_int_max_str_digits(), context.prec, context.rounding, get_cache_token(), *contexts]
 
 
 def _name(space: Any) -> str:
     return str(getattr(space, "__qualname__", space.__name__))
-
-
-def _is_ours(space: Any, module: ModuleType) -> bool:
-    return isinstance(space, type) and space.__module__ == module.__name__
-
-
-def _contents(space: Any) -> Mapping[str, Any]:
-    contents: Mapping[str, Any] = space.__dict__
-    return contents

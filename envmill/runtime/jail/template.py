@@ -11,7 +11,7 @@ from collections import deque
 from functools import partial
 
 from envmill.runtime.jail.inmate import Inmate, lay
-from envmill.runtime.jail.ladder import EPISODES, Standing, Tape
+from envmill.runtime.jail.ladder import EPISODES, Standing, Tape, is_drawn
 from envmill.runtime.jail.loop import CONSTRUCT
 from envmill.runtime.jail.stock import Known
 from envmill.runtime.jail.wire import FORK, BadFrame, Channel, Closed, Message, Overdue, send_with_fds
@@ -41,6 +41,7 @@ class Template:
         self._warm: list[Inmate] = []
         self._spares: list[Inmate] = []
         self._returned: deque[tuple[Inmate, Tape]] = deque()
+        self._doubted: deque[Tape] = deque(maxlen=WARM)
         self._keys = Known()
         self._met: deque[str] = deque(maxlen=MET)
         self.standing = standing
@@ -67,7 +68,10 @@ class Template:
         if not ask(self._process.channel, None, TRUSTED).get("ready"):
             raise Broken("A jailed process did not report itself ready.")
         try:
-            self.fault = str(ask(self._process.channel, program, CONSTRUCT).get("fault", "no answer"))
+            answer = ask(self._process.channel, program, CONSTRUCT)
+            self.fault = str(answer.get("fault", "no answer"))
+            if answer.get("unsettled"):
+                self.standing.refute()
         except Broken:
             self.fault = f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
 
@@ -107,6 +111,8 @@ class Template:
     def give_back(self, inmate: Inmate, tape: Tape | None) -> None:
         """A session ended. Without a tape, or after a failure, its process ends, too."""
         self.live -= 1
+        if tape:
+            self.doubt(tape)
         if tape is None or tape.failed or self.standing.verdict == "refuted" or not inmate.is_alive():
             inmate.kill()
         elif self.standing.verdict == "proven" and inmate.episodes < EPISODES:
@@ -116,8 +122,17 @@ class Template:
         else:
             inmate.kill()
 
+    def doubt(self, tape: Tape) -> None:
+        """An episode ended. If it was reset in place, chance decides whether a fresh process plays it again."""
+        if self.standing.verdict == "proven" and not tape.fresh and is_drawn() and tape.can_be_repeated():
+            self._doubted.append(tape)
+
     def try_out(self) -> None:
-        """Try the processes that came back; to be done while nobody waits."""
+        """Try the processes that came back, and play doubted episodes again; to be done while nobody waits."""
+        while self._doubted:
+            inmate, tape = self.take_fresh(), self._doubted.popleft()
+            self.standing.repeat(inmate, tape)
+            self.give_back(inmate, None)
         while self._returned:
             inmate, tape = self._returned.popleft()
             self.standing.learn(tape)
@@ -128,8 +143,8 @@ class Template:
                 inmate.kill()
 
     def prepare(self) -> None:
-        """Fork the next session ahead, where every session is a fork. The first use of a template promises no second."""
-        if self.taken > 1 and not self._spares and self.standing.verdict != "proven":
+        """Fork the next session ahead. The first use of a template promises no second."""
+        if self.taken > 1 and not self._spares:
             self._spares.append(self._fork())
 
     def check(self) -> None:

@@ -110,7 +110,7 @@ class Templates:
         return process, mine
 
     def _recall(self, key: str) -> Standing:
-        standing = self._standings.setdefault(key, Standing())
+        standing = self._standings.setdefault(key, Standing(key))
         self._standings.move_to_end(key)
         if len(self._standings) > REMEMBERED:
             self._standings.popitem(last=False)

@@ -20,7 +20,7 @@ from envmill.runtime import virtual
 from envmill.runtime.interface import Interface
 from envmill.runtime.jail import holes, soil
 from envmill.runtime.jail import layers as jail
-from envmill.runtime.jail.imports import load_ahead
+from envmill.runtime.jail.imports import SETTLED, find_unsettled, list_imports, load_ahead
 from envmill.runtime.jail.judging import prepare_judge
 from envmill.runtime.jail.kernel import fork
 from envmill.runtime.jail.loop import Loop
@@ -32,7 +32,9 @@ Serve: TypeAlias = Callable[[Channel], None]
 """A session's life on its channel, after it was forked and locked up."""
 Learn: TypeAlias = Callable[[Message], None]
 """Keeps the state of a reset in a template, for all its sessions."""
-Flavour: TypeAlias = Callable[[Message], tuple[Serve, Learn]]
+Prepared: TypeAlias = tuple[Serve, Learn, list[str]]
+"""The third: imports for which no session of the program may follow another in one process."""
+Flavour: TypeAlias = Callable[[Message], Prepared]
 """Prepares a program in a template, or raises ProgramFault."""
 _ENDS = struct.Struct("@2i")
 """The descriptors that ride on a request for a fork."""
@@ -54,7 +56,7 @@ def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "to
         _forget_disk()
         rehearse()
         jail.withdraw(layers)
-        soil.remember()
+        soil.remember(SETTLED)
         gc.collect()
         holes.fill()
         gc.freeze()
@@ -101,15 +103,15 @@ def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavo
 def _prepare(control: socket.socket, flavour: Flavour) -> tuple[Serve, Learn]:
     request, _ = receive_with_fds(control)
     try:
-        prepared = flavour(request)
+        serve, learn, unsettled = flavour(request)
     except ProgramFault as fault:
         _tell(control, {"fault": str(fault)})
         raise Closed("nothing to run") from None
-    _tell(control, {"fault": ""})
-    return prepared
+    _tell(control, {"fault": "", "unsettled": unsettled})
+    return serve, learn
 
 
-def prepare_tools(request: Message) -> tuple[Serve, Learn]:
+def prepare_tools(request: Message) -> Prepared:
     """Compile a program; its sessions answer calls of its tools."""
     source, interface = Source(request["files"], request["entry"]), Interface(request["tools"])
     with contextlib.suppress(Exception):
@@ -118,12 +120,14 @@ def prepare_tools(request: Message) -> tuple[Serve, Learn]:
     # Built before the fork: what a session only reads stays shared.
     loop = Loop(Channel(-1), source, interface)
     loop.prepare()
-    return loop.serve, loop.learn
+    imports = list_imports(source.codes.values())
+    soil.watch(imports)
+    return loop.serve, loop.learn, find_unsettled(imports, source.codes)
 
 
-def prepare_checks(request: Message) -> tuple[Serve, Learn]:
+def prepare_checks(request: Message) -> Prepared:
     """Compile checks; the states they are asked about are another verdict's no more, so there is nothing to keep."""
-    return prepare_judge(request), lambda _: None
+    return prepare_judge(request), lambda _: None, []
 
 
 def _load_database(sessions: str) -> None:

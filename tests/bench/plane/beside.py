@@ -226,7 +226,7 @@ def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
     """Zygote, template, session and this process wherever the scheduler puts them."""
     template = _prove(place.find(make_program(-2)))
     os.sched_setaffinity(0, cores)
-    seat, forked = Seat(template, "none"), _refuse_in_place(place)
+    seat, forked = Seat(template, "none", in_place=True), _refuse_in_place(place)
     check(seat.play([RESET], soon()))
     for pid in (place.pid, template.pid, forked.pid, seat._inmate.pid if seat._inmate else 0):
         os.sched_setaffinity(pid, cores)
@@ -257,7 +257,7 @@ def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Ca
 
 
 def _take_seat(place: Templates, hashes: str) -> Seat:
-    return Seat(_prove(place.find(PROGRAM)), hashes)
+    return Seat(_prove(place.find(PROGRAM)), hashes, in_place=True)
 
 
 def _prove(template: Template) -> Template:
@@ -271,13 +271,13 @@ def _prove(template: Template) -> Template:
 
 def _refuse_in_place(place: Templates) -> Template:
     template = place.find(make_program(-1))
-    template.standing = Standing("refuted")
+    template.standing = Standing("", "refuted")
     return template
 
 
 def play_once(template: Template, steps: list[Message]) -> None:
-    """In a session of its own."""
-    seat = Seat(template, "none")
+    """In a session of its own, in place where the program is proven."""
+    seat = Seat(template, "none", in_place=True)
     check(seat.play(steps, soon()))
     seat.close()
 

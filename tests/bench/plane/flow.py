@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 
-from envmill.runtime.jail.ladder import TRIALS
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import Settings
 from envmill.verifiers.ending import Ending
@@ -31,8 +30,7 @@ SHOP = Program(PROGRAM["files"], PROGRAM["entry"], [Tool.model_validate(tool) fo
 async def measure() -> list[Row]:
     """All rows of this seat."""
     async with Sandbox.open(Settings.read({})) as sandbox:
-        for number in range(TRIALS + 1):
-            await asyncio.gather(*(sandbox.play(SHOP, [Reset(STATE, CLOCK, number), CALL]) for _ in range(4)))
+        await asyncio.gather(*(sandbox.play(SHOP, [RESET, CALL]) for _ in range(4)))
         rows = [*await _measure_one(sandbox), await _measure_reward(sandbox)]
         async with _wait_for_models():
             return [*rows, *[await _measure_live(sandbox, live) for live in LIVE]]

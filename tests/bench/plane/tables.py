@@ -133,7 +133,7 @@ def _prove(template: Template) -> Template:
 
 
 def _seat(template: Template, reset: Message | None = None) -> Seat:
-    seat = Seat(template, "none")
+    seat = Seat(template, "none", in_place=True)
     check(seat.play([reset or make_tables_reset()], soon()))
     return seat
 

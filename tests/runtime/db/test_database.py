@@ -64,6 +64,9 @@ def test_state_is_table_key_row(database: Database) -> None:
         ("delete from notes; delete from loans", "one statement"),
         ("with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n", "steps"),
         ("select count(*) from loans where id = ?", "parameters"),
+        ("select * from envmill_counter", "envmill_counter"),
+        ("insert into temp.envmill_counter values (9)", "envmill_counter"),
+        ("select total_changes()", "total_changes"),
         ("selekt 1", "syntax"),
     ],
 )
@@ -181,6 +184,61 @@ def test_numbers_given_out_start_over(database: Database, db: Db) -> None:
     assert db.query("insert into notes (loan) values ('a') returning id") == [{"id": 3}]
     database.restore(snapshot)
     assert db.query("insert into notes (loan) values ('a') returning id") == [{"id": 3}]
+
+
+COUNTS = "select last_insert_rowid() as inserted, changes() as changed"
+
+
+def test_counts_of_a_connection_start_over(backend: MakeBackend, database: Database, db: Db) -> None:
+    """A rollback leaves both as they were: an `insert or ignore` that does nothing would be told the last session's id."""
+    assert db.query(COUNTS) == [{"inserted": 0, "changed": 0}]
+    db.execute("insert into notes (id, text) values (7, 'a'), (8, 'b')")
+    assert db.query(COUNTS) == [{"inserted": 8, "changed": 2}]
+    database.reset()
+    assert db.query(COUNTS) == [{"inserted": 0, "changed": 0}]
+    other = Database(SCHEMA, backend)
+    other.load(ROWS)
+    for used in (db, Db(other)):
+        used.execute("insert or ignore into notes (id, text) values (1, 'known')")
+        assert used.query(COUNTS) == [{"inserted": 0, "changed": 0}]
+
+
+@pytest.mark.parametrize("last", [0, 1, 2, 9])
+def test_counts_of_a_connection_come_along_with_a_snapshot(backend: MakeBackend, database: Database, db: Db, last: int) -> None:
+    db.execute("insert into notes (id, text) values (2, 'a'), (9, 'b')")
+    db.execute("update notes set text = 'c' where id <= ?", (last,))
+    other = Database(SCHEMA, backend)
+    other.restore(database.snapshot())
+    assert Db(other).query(COUNTS) == db.query(COUNTS)
+
+
+CHANGED: dict[str, list[str]] = {
+    "committed rows": ["update loans set days = 9", "commit", "begin"],
+    "committed, and no transaction since": ["update loans set days = 9", "commit"],
+    "trigger": ["commit", "create temp trigger more after insert on notes begin update loans set days = 9; end", "begin"],
+    "table": ["commit", "create table more (id integer primary key)", "begin"],
+    "temporary table": ["commit", "create temp table more (id integer primary key)", "begin"],
+    "pragma": ["commit", "pragma foreign_keys = off", "begin"],
+    "database attached": ["commit", "attach ':memory:' as more", "begin"],
+}
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_connection_that_is_not_as_it_was_serves_nobody_again(database: Database, db: Db, changed: str) -> None:
+    """What only code can do that got hold of the connection itself."""
+    loaded, connection = database.state(), database._backend  # pyright: ignore[reportPrivateUsage]
+    db.execute("insert into notes (loan) values ('a')")
+    database.reset()
+    assert database._backend is connection  # pyright: ignore[reportPrivateUsage]
+    with database._guard.trust():  # pyright: ignore[reportPrivateUsage]
+        for statement in CHANGED[changed]:
+            connection.run(statement)
+    database.reset()
+    assert database._backend is not connection  # pyright: ignore[reportPrivateUsage]
+    assert (database.state(), database.changes()) == (loaded, [])
+    db.execute("insert into notes (loan) values ('a')")
+    assert [change.key for change in database.changes()] == [{"id": 2}]
+    assert database.state()["loans"] == loaded["loans"]
 
 
 def test_call_that_raises_leaves_what_it_committed(database: Database, db: Db) -> None:
