@@ -33,7 +33,7 @@ START = f"[ -e {READY} ] || {{ : >{READY}; {SERVICES} start; }} >/dev/null 2>&1;
 BUILD, JUDGE = 600.0, 300.0
 AGENT = 900.0
 """Seconds, where the run named none."""
-_ASKERS = ("probing.py", "examining.py")
+_ASKERS = ("asking.py", "probing.py", "examining.py")
 """What asks a machine how it is: by probes of its health check, or by a file of tests."""
 _JUDGES = ("test.sh", "judge.py", "own.py")
 _USERS = ("/etc/passwd", "/etc/shadow", "/etc/group")
