@@ -19,7 +19,7 @@ _DEEPEST = 200
 
 def copy_layer(source: Path, target: Path, without: Collection[str] = ()) -> int:
     """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied. Of folders that are to be left out
-    only the folder itself is copied."""
+    only the folder itself is copied, and nothing of what stands in such a folder's place."""
     links: dict[tuple[int, int], Path] = {}
     return _copy_folder(source, target, links, without)
 
@@ -94,6 +94,8 @@ def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path],
     with os.scandir(source) as entries:
         for entry in () if str(source) in without else entries:
             place = target / entry.name
+            if entry.path in without and not entry.is_dir(follow_symlinks=False):
+                continue
             if entry.is_dir(follow_symlinks=False):
                 copied += _copy_folder(Path(entry.path), place, links, without)
             else:

@@ -49,6 +49,8 @@ ROOM = 1 << 20
 RUNNING = "/run"
 PASSING = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 """What a restart empties."""
+HOME = "/root"
+"""Root's, which programs ask for settings whatever they are told: it begins anew, where nothing of the machine lies in it."""
 SHUT = ("/etc", "/usr")
 LOADED = ("/usr/lib", "/usr/local/lib", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/lib", "/lib64", "/bin", "/usr/bin/python3.11")
 """Where the judge's programs load what they are made of."""
@@ -201,7 +203,8 @@ class _Look:
         if outside or any(left.values()):
             return Examined(left=left, inside=inside, outside=outside[:TOLD])
         kept = [(place, moved) for place in self.places if is_below(place, PASSING) and (moved := await self.container.get(place))]
-        copy = await self.container.copy(PASSING)
+        homes = [] if any(is_below(place, [HOME]) for place in self.places) else [HOME]
+        copy = await self.container.copy([*PASSING, *homes])
         try:
             await self._restart(copy, changes, [(place, moved.content or b"") for place, moved in kept if moved.code != "ENOENT"])
             lasting = await check_health(copy, self.healthy, self.reference.library, self.exam)
