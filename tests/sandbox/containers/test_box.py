@@ -143,9 +143,9 @@ async def test_a_sealed_box_is_written_to_where_it_works_alone(boxes: Boxes, sma
         "for each in /etc/a /etc/own/a /usr/a /bin/a /lib/a /a /var/a /srv/a /root/a; do { echo 1 >$each; } 2>/dev/null && echo $each; done"
     )
     async with lend(boxes, small) as box:
-        await box.shell("mkdir -p /etc/own /usr /lib /srv /var /root")
+        await box.shell("mkdir -p /etc/own /usr /lib /srv /var /root; ln -s /usr /etc/link")
         everywhere = (await box.shell(writes)).text.split()
-        assert await box.seal(["/etc/own"]) == ""
+        assert await box.seal(["/etc/own", "/etc/link", "/etc/none"]) == ""
         assert (await box.shell(writes)).text.split() == ["/etc/own/a", "/var/a", "/srv/a", "/root/a"]
         undone = "mount -o remount,rw / || umount -l / || mv /lib /other || mkdir /nonexistent || python3 -c 'import os; os.mkdir(\"/x\")'"
         assert (await box.shell(f"({undone}) 2>/dev/null; ls -d /nonexistent /other /x 2>/dev/null")).text == ""

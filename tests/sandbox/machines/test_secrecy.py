@@ -91,3 +91,38 @@ async def test_a_whole_examination_tells_nobody_what_it_asks(containers: Contain
 async def test_what_a_check_starts_is_given_nothing_of_it(containers: Containers) -> None:
     async with containers() as container:
         assert await check_health(container, load_system("share")._replace(check=CURIOUS)) == {"secret": ""}
+
+
+PRELOADED = r"""
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void note(void) {
+    static char text[65536];
+    int file = open("/proc/self/cmdline", O_RDONLY);
+    ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    for (ssize_t i = 0; i + 10 < size; i++)
+        if (!memcmp(text + i, "given.json", 10)) close(open("/root/loot", O_CREAT | O_WRONLY, 0600));
+}
+"""
+FLICKER = "while :; do echo /root/note.so >/etc/ld.so.preload; sleep 0.02; rm /etc/ld.so.preload; sleep 0.02; done"
+
+
+@pytest.mark.parametrize("holds", [True, False])
+async def test_a_library_that_is_there_for_a_moment_is_not_loaded(containers: Containers, holds: bool) -> None:
+    """Where nothing is held it is, so that it would see all that the check is given."""
+    healthy = load_system("share")
+    async with containers() as container:
+        ground = await take_ground(container, healthy)
+        await set_up(container, healthy)
+        reference = await take_reference(container, healthy, ground)
+        await container.put("/root/note.c", PRELOADED.encode())
+        await container.run(["/usr/bin/gcc", "-shared", "-fPIC", "-o", "/root/note.so", "/root/note.c"])
+        await container.run(["/usr/bin/setsid", "-f", "/bin/bash", "-c", f"{{ {FLICKER}; }} >/dev/null 2>&1 </dev/null"])
+        for _ in range(8):
+            if holds:
+                await examine(container, healthy, [], reference)
+            else:
+                await check_health(container, healthy, reference.library)
+        assert ((await container.get("/root/loot")).content is None) is holds
