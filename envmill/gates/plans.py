@@ -31,9 +31,7 @@ async def play_plans(
     return [seen for batch in _cut(plans) for seen in await _play(program, batch, sandbox, _AGAIN, in_place)]
 
 
-async def _play(
-    program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, again: int, in_place: bool
-) -> list[list[Observation]]:
+async def _play(program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, again: int, in_place: bool) -> list[list[Observation]]:
     """In one message. What its time did not reach is played in another one: a call that never ends is not held against those behind it."""
     seen = iter(await sandbox.play(program, [step for plan in plans for step in plan], in_place=in_place))
     played = [list(islice(seen, len(plan))) for plan in plans]

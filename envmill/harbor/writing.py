@@ -33,11 +33,12 @@ START = f"[ -e {READY} ] || {{ : >{READY}; {SERVICES} start; }} >/dev/null 2>&1;
 BUILD, JUDGE = 600.0, 300.0
 AGENT = 900.0
 """Seconds, where the run named none."""
-_ASKERS = ("probing.py", "examining.py")
+_ASKERS = ("asking.py", "probing.py", "examining.py")
 """What asks a machine how it is: by probes of its health check, or by a file of tests."""
 _JUDGES = ("test.sh", "judge.py", "own.py")
-_USERS = ("/etc/passwd", "/etc/shadow", "/etc/group")
-"""Compared beside the machine's own files: whoever runs an agent may install things elsewhere."""
+_ALWAYS = ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gitconfig", "/etc/python3.11")
+"""Users, and settings of programs that a judge asks. Compared beside the machine's own files: whoever runs an agent may install
+things elsewhere."""
 
 
 def find_ungraded(environment: Environment, scenario: Scenario) -> str:
@@ -123,7 +124,7 @@ def list_judging() -> set[str]:
 
 def _tell_own(healthy: Healthy) -> Json:
     """What is recorded when the image is built, and compared at the end."""
-    own = sorted(path for path in {*list_own(healthy), SERVICES, *_USERS} if path.startswith("/"))
+    own = sorted(path for path in {*list_own(healthy), SERVICES, *_ALWAYS} if path.startswith("/"))
     return {"own": own, "volatile": sorted({*healthy.system.volatile, *VOLATILE}), "trusted": list(TRUSTED)}
 
 

@@ -14,11 +14,17 @@ from envmill.kinds.terminal import write_step
 from envmill.sandbox.containers import Engine, find_base, lend
 from envmill.sandbox.machines.healthy import SERVICES
 from envmill.settings import Settings
+from schemas.system import Broken
+from tests.drafting.breaking.forgers import FORGERS
+from tests.drafting.breaking.mends import Mend
+from tests.drafting.breaking.test_mends import find_fault
 from tests.kinds.terminals import call, make_environment, make_scenario
 from tests.soak import count
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.soak(area="terminal")]
 SETTINGS = Settings.read(os.environ)
+FORGED = [name for name, each in FORGERS.items() if each.won and not each.tool and each.system != "supervised"]
+FORGED += ["git: settings of the system", "python: sitecustomize", "an interpreter's home that did not exist"]
 OTHERS = [name for name in list_systems() if name != "website"]
 SYSTEMS = ["website", *OTHERS][: count(1, 14)]
 
@@ -36,3 +42,17 @@ async def test_nothing_done_is_0_and_the_solution_is_1(boxes: Engine, name: str)
             found = await grade(container, Tree(name, files), solution=solution)
             report = await container.get("/logs/verifier/report.json")
         assert found.reward == reward, (found, report.content)
+
+
+@pytest.mark.parametrize("name", FORGED[: count(1, len(FORGED))])
+async def test_a_forger_earns_nothing(boxes: Engine, name: str) -> None:
+    forger = FORGERS[name]
+    environment = make_environment(forger.system)
+    fault = find_fault(Mend(forger.system, forger.operator, forger.handle, "", False))
+    broken = Broken(system=forger.system, variation=0, faults=[fault])
+    drawn = make_scenario(environment, broken, set(load_system(forger.system).system.complaints))
+    scenario = drawn.model_copy(update={"oracle": [call(forger.script)]})
+    files = {path: Leaf(content) for path, content in write_task(environment, scenario, {}, "EnvMill canary").items()}
+    async with lend(boxes, find_base(SETTINGS.images)) as container:
+        found = await grade(container, Tree(name, files), solution=True)
+    assert found.reward == 0.0, found

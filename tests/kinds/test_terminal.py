@@ -136,9 +136,9 @@ async def test_what_an_equal_machine_showed_is_not_asked_again(terminals: Sandbo
     """Whatever could make it another one has it asked: a time, an attribute, a process, a file in memory or where anything may change."""
     asked: list[str] = []
 
-    async def count_checks(*given: Any) -> dict[str, str]:
+    async def count_checks(*given: Any, **more: Any) -> dict[str, str]:
         asked.append("")
-        return await check_health(*given)
+        return await check_health(*given, **more)
 
     monkeypatch.setattr("envmill.sandbox.machines.trust.check_health", count_checks)
 

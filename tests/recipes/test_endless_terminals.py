@@ -16,6 +16,7 @@ from envmill.author.errands.base import load_deeds
 from envmill.author.errands.compose import Job, choose_deeds
 from envmill.author.errands.worlds import WORLDS
 from envmill.build import build_environment, build_scenario
+from envmill.drafting.breaking.systems import load_system
 from envmill.drafting.complaint import Complaint
 from envmill.drafting.errands import outfitting
 from envmill.drafting.errands.images import read_image
@@ -38,9 +39,10 @@ from envmill.models.lint import SLOT
 from envmill.opening import open_walk
 from envmill.recipes.endless_terminals import EndlessTerminals
 from envmill.sandbox import Sandbox
+from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
-from envmill.sandbox.machines.machine import sit
+from envmill.sandbox.machines.machine import check_health
 from envmill.settings import Settings
 from schemas.base import is_object
 from schemas.environment import Blueprint, Environment
@@ -281,10 +283,15 @@ def assemble(category: str) -> tuple[Job, Any]:
     return job, healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
 
 
+async def sit(container: Container, source: str) -> dict[str, str]:
+    return await check_health(container, load_system("share")._replace(exams={FINAL: source}), exam=FINAL)
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
     async with terminals.container() as container:
         said = await sit(container, "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert tmp_path.is_dir()\n")
+        assert "assert 1 == 2" in said["test_a"]
         assert ("no" in said["test_a"], said["test_b"]) == (True, "")
         for source in ("import os\n\n\ndef test_a():\n    os._exit(0)\n", "X = 1\n"):
             with pytest.raises(SandboxError, match="no report"):

@@ -1,11 +1,13 @@
 """What became of the machine, judged where it stands: 0 is a pass, 1 a fail, anything else is no verdict.
 
-health as left ─► programs compared ─► all else killed ─► files compared ─► services started from a copy of ours ─► health
+health as left ─► programs compared ─► all else killed ─► files compared ─► temporary files removed ─► services started
+from a copy of ours ─► health
 
 It reads what lies beside it: check.py and probing.py, or a file of tests and examining.py, what health means; round.json, what is compared
 with the record that the image was built with; verifier.json, what must be so; services, which starts what the machine runs.
 """
 
+import io
 import json
 import os
 import re
@@ -15,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +27,15 @@ RECORD = Path("/var/lib/begun/record.json")
 REPORT = Path("/logs/verifier/report.json")
 PASSED, FAILED, UNKNOWN = 0, 1, 3
 PATIENCE = 240
+PASSING = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 
 sys.path.insert(0, str(HERE))
 
 from own import hash_file, is_below, list_own  # pyright: ignore  # noqa: E402
+from probing import ENVIRONMENT  # pyright: ignore  # noqa: E402
+
+CLEAN: dict[str, str] = {**ENVIRONMENT, "LANG": "C.UTF-8", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def main() -> int:
@@ -51,11 +59,13 @@ def examine(given: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
         if hash_file(path) != digest:
             state["replaced"][path] = True
     kill_others()
-    changed = find_changed(recorded["own"], list_own(given["own"], given["volatile"]))
     places = state["places"]
+    changed = find_changed(recorded["own"], list_own(given["own"], given["volatile"]))
+    changed += [CLEAN["HOME"]] if os.path.lexists(CLEAN["HOME"]) else []
     state["inside"] = {place: True for place in places if any(is_below(path, [place]) for path in changed)}
     state["outside"] = {path: True for path in changed if not may_change(path, places, recorded["own"])}
     if not (state["outside"] or state["replaced"] or any(left.values())):
+        empty(places)
         restart(changed)
         state["lasting"] = spell(probes, ask_health(given))
     return state
@@ -63,37 +73,35 @@ def examine(given: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
 
 def ask_health(given: dict[str, Any]) -> dict[str, str]:
     """Probe → what is wrong, empty where nothing is; no report is no verdict."""
-    marker = secrets.token_hex(16)
-    exam = given["begun"].get("exam", "")
-    with tempfile.TemporaryDirectory(dir="/run") as folder:
-        words = spell_exam(exam, folder, marker) if exam else spell_check(given, marker)
-        done = ask(["/usr/bin/python3", "-I", "-B", "-X", f"pycache_prefix={folder}", *words])
+    marker, exam = secrets.token_hex(16), given["begun"].get("exam", "")
+    folder = f"/run/judge-{secrets.token_hex(8)}"
+    told = {"source": (HERE / exam).read_text(), "folder": folder} if exam else {"values": given["values"], "services": given["services"]}
+    names = ("probing.py", "examining.py" if exam else "check.py")
+    archive = pack(
+        {**{name: (HERE / name).read_text() for name in names}, "given.json": json.dumps({**told, "marker": marker, "held": False})}
+    )
+    words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", (HERE / "asking.py").read_text()]
+    done = ask([*words, "examining" if exam else "check"], archive)
     found = re.findall(rf"^{marker}(.*)$", (done.stdout + done.stderr).decode("utf-8", "replace"), re.MULTILINE)
     if len(found) != 1:
         raise SystemExit(tell_unknown(f"the health check gave no report: {done.stdout[-200:]!r} {done.stderr[-400:]!r}"))
     return json.loads(found[0])
 
 
-def spell_check(given: dict[str, Any], marker: str) -> list[str]:
-    told = json.dumps({"marker": marker, "values": given["values"], "services": given["services"]})
-    start = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.path[0] + '/check.py', run_name='__main__')"
-    return ["-c", start, str(HERE), told]
+def pack(texts: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
 
 
-def spell_exam(exam: str, folder: str, marker: str) -> list[str]:
-    """The tests lie alone in a folder of their own."""
-    for name, text in (
-        ("examining.py", (HERE / "examining.py").read_text()),
-        ("test_exam.py", (HERE / exam).read_text()),
-        ("marker", marker),
-    ):
-        Path(folder, name).write_text(text, encoding="utf-8")
-    return [f"{folder}/examining.py", folder]
-
-
-def ask(words: list[str]) -> "subprocess.CompletedProcess[bytes]":
-    clean = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
-    return subprocess.run(words, cwd="/", env=clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+def ask(words: list[str], archive: bytes) -> "subprocess.CompletedProcess[bytes]":
+    with os.fdopen(os.memfd_create("given"), "wb") as given:
+        given.write(archive)
+        given.flush()
+        given.seek(0)
+        return subprocess.run(words, cwd="/", env=CLEAN, stdin=given, capture_output=True, timeout=PATIENCE, check=False)
 
 
 def spell(probes: list[str], said: dict[str, str]) -> dict[str, str]:
@@ -143,11 +151,24 @@ def may_change(path: str, places: list[str], before: dict[str, str]) -> bool:
     return path not in before and any(is_below(path[: -len(each)], places) for each in SPARES if path.endswith(each))
 
 
+def empty(places: list[str]) -> None:
+    """What a restart of a machine takes away, but for what was broken there and what is mounted."""
+    for folder in PASSING:
+        for above, folders, files in os.walk(folder, topdown=False):
+            for name in (*folders, *files):
+                path = Path(above, name)
+                if not is_below(str(path), places) and not path.is_mount():
+                    with suppress(OSError):
+                        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
 def restart(changed: list[str]) -> None:
     for path in changed:
         if path.endswith(".pyc"):
             Path(path).unlink(missing_ok=True)
-    subprocess.run(["/bin/bash", str(HERE / "services"), "restart"], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    subprocess.run(
+        ["/bin/bash", str(HERE / "services"), "restart"], cwd="/", env=CLEAN, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
 
 
 def judge(verifier: dict[str, Any], state: dict[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 logs=/logs/verifier
 mkdir -p "$logs"
 rm -rf "$logs/reward.txt" "$logs/reward.json" "$logs/report.json"
-/usr/bin/python3 -I -B "$(dirname "$(readlink -f "$0")")/judge.py"
+/usr/bin/python3 -I -S -B "$(dirname "$(readlink -f "$0")")/judge.py"
 code=$?
 rm -rf "$logs/reward.txt" "$logs/reward.json"
 if [ "$code" = 0 ] && [ -s "$logs/report.json" ]; then

@@ -34,6 +34,10 @@ DENIED: dict[str, tuple[int, int]] = {
     "iopl": (172, -1), "ioperm": (173, -1), "modify_ldt": (154, -1), "uselib": (134, -1), "vhangup": (153, 58),
 }  # fmt: skip
 _CLONE, _CLONE3 = (56, 220), (435, 435)
+_SOCKET, _FAMILIES = (41, 198), (1, 2, 10, 16)
+"""Sockets of UNIX, IPv4, IPv6 and netlink. AF_VSOCK leads out of the network namespace, AF_ALG deep into the kernel."""
+_UNKNOWN = 463
+"""Calls from this number on are newer than this list: programs are told that they do not exist."""
 
 
 def deny() -> None:
@@ -57,6 +61,9 @@ def emit(machine: str) -> bytes:
         if numbers[column] >= 0:
             code += [_jump(_EQUAL, numbers[column], 0, 1), _op(_RETURN, _EPERM)]
     code += [_jump(_EQUAL, _CLONE3[column], 0, 1), _op(_RETURN, _ENOSYS)]
+    code += [_jump(_AT_LEAST, _UNKNOWN, 0, 1), _op(_RETURN, _ENOSYS)]
+    families = [_jump(_EQUAL, family, len(_FAMILIES) - place, 0) for place, family in enumerate(_FAMILIES)]
+    code += [_jump(_EQUAL, _SOCKET[column], 0, len(families) + 3), _op(_LOAD, 16), *families, _op(_RETURN, _EPERM), _op(_RETURN, _ALLOW)]
     # clone's flags are its first argument, at the same place on both.
     code += [_jump(_EQUAL, _CLONE[column], 0, 3), _op(_LOAD, 16), _jump(_ANY_BIT, _NAMESPACES, 0, 1), _op(_RETURN, _EPERM)]
     return b"".join([*code, _op(_RETURN, _ALLOW)])

@@ -38,6 +38,13 @@ _MUCH = 16 << 20
 _BORROWED = 1 << 20
 """Bytes that are taken from background jobs while nobody asks for anything; beyond that they wait."""
 _IN_MEMORY = ("/run", "/run/lock", "/dev/shm")
+BADGE = 28
+"""CAP_LEASE: what judges have it and no other program does. The kernel lets nobody look into a process that may do more than oneself."""
+_SHUT = ("bin", "boot", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
+"""Folders of `/` that are shut with it when a machine is sealed; the others stay writable."""
+_READ_ONLY, _BIND, _REMOUNT = 1, 4096, 32
+_LOCKED = {"nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1024, "nodiratime": 2048, "relatime": 1 << 21}
+"""Options of a mount that stay when it is mounted again."""
 _BASH = "/bin/bash"
 _CLEAN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb", "SHELL": _BASH}
 
@@ -108,7 +115,7 @@ class Shell:
 class Keeper:
     """Answers one request after the other until nobody is there to ask."""
 
-    def __init__(self, given: int, taken: int, confine: "Callable[[], None] | None" = None, user: str = "root") -> None:
+    def __init__(self, given: int, taken: int, confine: "Callable[[bool], None] | None" = None, user: str = "root") -> None:
         self._given, self._taken, self._confine, self._user = given, taken, confine, user
         self._shell: Shell | None = None
         self._awaited: set[int] = set()
@@ -138,8 +145,10 @@ class Keeper:
                 answer, body = {"outcome": "refused", "reason": str(error.args[0]), "errno": "ENOENT"}, b""
             self._tell({"id": request["id"], **answer}, body)
 
-    def start(self, words: "list[str]", streams: "tuple[int, int, int]", user: str, environment: "dict[str, str]") -> int:
-        """A process in a session of its own, with the rights of a user of the container and no more."""
+    def start(
+        self, words: "list[str]", streams: "tuple[int, int, int]", user: str, environment: "dict[str, str]", judges: bool = False
+    ) -> int:
+        """A process in a session of its own, with the rights of a user of the container and no more; one that judges has the badge."""
         account = pwd.getpwnam(user)
         home = account.pw_dir if Path(account.pw_dir).is_dir() else "/"
         clean = {**_CLEAN, "HOME": account.pw_dir, "USER": user, "LOGNAME": user, "PWD": home, **environment}
@@ -153,7 +162,9 @@ class Keeper:
             for number, stream in enumerate([fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 1000) for stream in streams]):
                 os.dup2(stream, number)
             if self._confine:
-                self._confine()
+                self._confine(judges)
+            elif not judges:
+                _take_badge()
             os.closerange(3, 4096)
             _become(account)
             signal.set_wakeup_fd(-1)
@@ -210,7 +221,7 @@ class Keeper:
         os.lseek(given, 0, os.SEEK_SET) if content else None
         output = Output(request["cap"])
         try:
-            pid = self.start(request["words"], (given, writer, writer), request["user"], request["environment"])
+            pid = self.start(request["words"], (given, writer, writer), request["user"], request["environment"], request["judges"])
         finally:
             os.close(writer)
             os.close(given)
@@ -271,6 +282,23 @@ class Keeper:
         runs = any(pid not in own for pid, *_ in _list_processes())
         kept = {path.name for folder in _IN_MEMORY for path in Path(folder).iterdir()} - {"lock"}
         return {"outcome": "done", "still": not runs and not kept}, b""
+
+    def _do_room(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
+        """The folders in which there is no room for so many bytes."""
+        seen = {folder: os.statvfs(folder) for folder in request["folders"] if Path(folder).is_dir()}
+        full = [folder for folder, each in seen.items() if each.f_bavail * each.f_frsize < request["bytes"] or not each.f_ffree]
+        return {"outcome": "done", "full": full}, b""
+
+    def _do_seal(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
+        """Programs, libraries and settings can no longer be written to, by anybody in here; what a machine works on can."""
+        works = [f"/{path.name}" for path in Path("/").iterdir() if path.name not in _SHUT]
+        for folder in [*works, *request["open"]]:
+            if os.path.realpath(folder) == folder and Path(folder).is_dir() and not os.path.ismount(folder):
+                _mount(folder, folder, _BIND)
+        line = next(line for line in Path("/proc/self/mounts").read_text().splitlines() if line.split()[1] == "/")
+        kept = sum(bit for name, bit in _LOCKED.items() if name in line.split()[3].split(","))
+        _mount("none", "/", _BIND | _REMOUNT | _READ_ONLY | kept)
+        return {"outcome": "done"}, b""
 
     def _do_signal(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
         """To every process but this one."""
@@ -404,6 +432,18 @@ def _become(account: pwd.struct_passwd) -> None:
     os.setgroups(os.getgrouplist(account.pw_name, account.pw_gid))
     os.setresgid(account.pw_gid, account.pw_gid, account.pw_gid)
     os.setresuid(account.pw_uid, account.pw_uid, account.pw_uid)
+
+
+def _take_badge() -> None:
+    """From all that this process will run; where the kernel or the container has no such right, nobody has it."""
+    ctypes.CDLL(None).prctl(24, BADGE, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def _mount(source: str, place: str, flags: int) -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.mount(source.encode(), place.encode(), None, ctypes.c_ulong(flags), None):
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount at {place}: {os.strerror(number)}")
 
 
 def _list_processes() -> "Iterator[tuple[int, int, int]]":

@@ -5,7 +5,7 @@ The kernel keeps a removed file as a device 0:0 of its name, and a folder that h
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -17,10 +17,11 @@ _DEEPEST = 200
 """Folders within folders that are looked into: each is held open meanwhile."""
 
 
-def copy_layer(source: Path, target: Path) -> int:
-    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied."""
+def copy_layer(source: Path, target: Path, without: Collection[str] = ()) -> int:
+    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied. Of folders that are to be left out
+    only the folder itself is copied, and nothing of what stands in such a folder's place."""
     links: dict[tuple[int, int], Path] = {}
-    return _copy_folder(source, target, links)
+    return _copy_folder(source, target, links, without)
 
 
 class Entry(NamedTuple):
@@ -87,14 +88,16 @@ def tell_kind(seen: os.stat_result) -> str:
     return kinds.get(stat.S_IFMT(seen.st_mode), "other")
 
 
-def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path]) -> int:
+def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path], without: Collection[str]) -> int:
     target.mkdir()
     copied = 0
     with os.scandir(source) as entries:
-        for entry in entries:
+        for entry in () if str(source) in without else entries:
             place = target / entry.name
+            if entry.path in without and not entry.is_dir(follow_symlinks=False):
+                continue
             if entry.is_dir(follow_symlinks=False):
-                copied += _copy_folder(Path(entry.path), place, links)
+                copied += _copy_folder(Path(entry.path), place, links, without)
             else:
                 copied += _copy_file(Path(entry.path), place, entry.stat(follow_symlinks=False), links)
     _copy_facts(source, target, os.lstat(source))

@@ -88,6 +88,9 @@ class Nursery:
         if self._forgotten & set(request["layers"]):
             raise OSError("its layer was forgotten")
         sort = {name: request[name] for name in _ALIKE}
+        if request["once"]:
+            self._cribs[request["name"]] = self._make(sort)
+            return {}
         if sort != self._sort:
             self._drop_spares()
         self._sort = sort
@@ -190,8 +193,9 @@ class Nursery:
             crib.group.remove()
 
     def do_snapshot(self, request: Message) -> Message:
-        """Copy what a box wrote. Its processes are held still meanwhile."""
-        return {"bytes": copy_layer(self._cribs[request["name"]].folder / "upper", self.store / request["layer"])}
+        """Copy what a box wrote, but for what lies in some folders. Its processes are held still meanwhile."""
+        upper = self._cribs[request["name"]].folder / "upper"
+        return {"bytes": copy_layer(upper, self.store / request["layer"], {str(upper) + path for path in request["without"]})}
 
     def do_changes(self, request: Message) -> Message:
         """What a box wrote, as paths; where they are too many, how many there are."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from envmill.runtime.box import denials
-from envmill.runtime.box.keeper import Keeper, hide
+from envmill.runtime.box.keeper import BADGE, Keeper, hide
 from envmill.runtime.jail.kernel import LIBC, must, prctl
 
 SHIFT = 0x20000000
@@ -134,16 +134,15 @@ def _forbid_namespaces() -> None:
             return
 
 
-def _confine(doors: Sequence[int]) -> Callable[[], None]:
-    kept = sum(1 << number for number in _KEPT)
-    half = struct.pack("III", kept, kept, 0)
-    rights = half + bytes(12)
-
-    def confine() -> None:
+def _confine(doors: Sequence[int]) -> Callable[[bool], None]:
+    def confine(judges: bool) -> None:
+        kept = {*_KEPT, BADGE} if judges else set(_KEPT)
+        bits = sum(1 << number for number in kept)
+        rights = struct.pack("III", bits, bits, 0) + bytes(12)
         for door in doors:
             os.write(door, b"0")
         for number in range(41):
-            if number not in _KEPT:
+            if number not in kept:
                 LIBC.prctl(24, number, 0, 0, 0)  # PR_CAPBSET_DROP; numbers a kernel does not know fail
         must("capset", LIBC.capset(struct.pack("@Ii", _CAPABILITIES, 0), rights))
         prctl(38, 1)  # PR_SET_NO_NEW_PRIVS

@@ -132,8 +132,10 @@ class Container(Protocol):
         user: str = "root",
         environment: Mapping[str, str] | None = None,
         cap: int = 1 << 20,
+        judges: bool = False,
     ) -> Ran:
-        """A program beside the shell, with nothing of what the shell has become; for graders and services."""
+        """A program beside the shell, with nothing of what the shell has become; for graders and services. Into one that `judges` no
+        other program of the container can look, its standard input included."""
         ...
 
     async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
@@ -162,6 +164,28 @@ class Container(Protocol):
 
     async def is_still(self) -> bool:
         """Whether nothing runs besides its shell and nothing is kept in memory, so that its files are all there is of it."""
+        ...
+
+    async def list_full(self, folders: Sequence[str], size: int) -> list[str]:
+        """Those of the folders in which there is no room for so many bytes."""
+        ...
+
+    async def hold(self) -> None:
+        """Stop every process in it, until `release`."""
+        ...
+
+    async def release(self) -> None:
+        """Let every process go on."""
+        ...
+
+    async def copy(self, without: Sequence[str] = ()) -> "Container":
+        """Another container that begins with the files as they are now, but for what lies in these folders. Processes are held
+        meanwhile, and go on afterwards. It has no memory: nothing runs in it, and what was kept there is gone."""
+        ...
+
+    async def seal(self, opened: Sequence[str] = ()) -> str:
+        """From now on nothing in it can write to programs, libraries and settings, but for the opened folders among them; why not,
+        where the engine cannot do that."""
         ...
 
     async def quell(self) -> None:

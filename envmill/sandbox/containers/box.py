@@ -5,10 +5,10 @@ import contextlib
 import json
 import os
 import platform
-import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -184,13 +184,14 @@ class Box(Kept):
         self._begun = layer
         self._name = ""
 
-    async def begin(self, layer: Layer | None) -> None:
-        """Be a new box."""
+    async def begin(self, layer: Layer | None, *, once: bool = False) -> None:
+        """Be a new box; of those that are needed `once` none is kept ready."""
         tree = await self._engine.unpack(self._image)
         self._name = f"box{self._engine.number()}"
         request = {
             "op": "up", "name": self._name, "tree": str(tree), "layers": layer.names if layer else (), "user": self._user,
             "memory": self._limits.memory, "processes": self._limits.processes, "disk": self._limits.disk, "cores": self._limits.cores,
+            "once": once,
         }  # fmt: skip
         try:
             answer = await self._engine.ask(request)
@@ -206,13 +207,25 @@ class Box(Kept):
             await self.down()
             raise
 
-    async def snapshot(self) -> Layer:
-        name = f"layer{self._engine.number()}"
-        await self._talking().ask({"op": "signal", "signal": signal.SIGSTOP})
+    async def copy(self, without: Sequence[str] = ()) -> "Box":
+        layer = await self._keep(without)
+        box = Box(self._engine, self._image, layer, self._limits, "root")
         try:
-            answer = await self._engine.ask({"op": "snapshot", "name": self._name, "layer": name})
+            await box.begin(layer, once=True)
         finally:
-            await self._talking().ask({"op": "signal", "signal": signal.SIGCONT})
+            await self._engine.forget(layer)
+        return box
+
+    async def snapshot(self) -> Layer:
+        return await self._keep(())
+
+    async def _keep(self, without: Sequence[str]) -> Layer:
+        name = f"layer{self._engine.number()}"
+        await self.hold()
+        try:
+            answer = await self._engine.ask({"op": "snapshot", "name": self._name, "layer": name, "without": list(without)})
+        finally:
+            await self.release()
         below = self._begun.names if self._begun else ()
         return Layer(self._image, (*below, name), answer["bytes"])
 

@@ -51,10 +51,13 @@ class Conversation(asyncio.Protocol):
         return _read_ran(*await self.ask({"op": "shell", "timeout": seconds, "cap": cap}, content, seconds))
 
     async def run(
-        self, words: Sequence[str], seconds: float, given: bytes, user: str, environment: Mapping[str, str] | None, cap: int
+        self, words: Sequence[str], seconds: float, given: bytes, user: str, environment: Mapping[str, str] | None, cap: int, judges: bool
     ) -> Ran:
         _check_size(given)
-        request = {"op": "run", "words": list(words), "timeout": seconds, "user": user, "environment": dict(environment or {}), "cap": cap}
+        request = {
+            "op": "run", "words": list(words), "timeout": seconds, "user": user, "environment": dict(environment or {}), "cap": cap,
+            "judges": judges,
+        }  # fmt: skip
         answer, output = await self.ask(request, given, seconds)
         if answer["outcome"] == "refused":
             # As a shell says of a program it cannot start.
@@ -79,6 +82,16 @@ class Conversation(asyncio.Protocol):
     async def is_still(self) -> bool:
         answer, _ = await self.ask({"op": "still"})
         return answer["outcome"] == "done" and answer["still"]
+
+    async def list_full(self, folders: Sequence[str], size: int) -> list[str]:
+        answer, _ = await self.ask({"op": "room", "folders": list(folders), "bytes": size})
+        if answer["outcome"] != "done":
+            raise SandboxError(f"The room in a container could not be measured: {answer['reason']}. {_MEND}")
+        return answer["full"]
+
+    async def seal(self, opened: Sequence[str]) -> str:
+        answer, _ = await self.ask({"op": "seal", "open": list(opened)})
+        return "" if answer["outcome"] == "done" else str(answer["reason"])
 
     async def ask(self, request: dict[str, Any], content: bytes = b"", seconds: float = 0.0) -> tuple[dict[str, Any], bytes]:
         """One request and its reply."""

@@ -28,7 +28,8 @@ from envmill.sandbox.containers.kept import Kept
 
 REPOSITORY = "envmill/root"
 LAYERS = "envmill/layer"
-CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT")
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT",
+                "LEASE")  # fmt: skip
 _SECONDS = 120
 _PATIENCE = 10
 """Seconds for a daemon to say that it is there."""
@@ -124,7 +125,7 @@ class Docker:
         while found and found[1].broken:
             await self.remove(found[0])
             found = waiting.popleft() if waiting else None
-        taken = found or await self._make(want)
+        taken = found or await self.make(want)
         for _ in range(self._spares - len(waiting) - len(self._making)):
             making = asyncio.create_task(self._make_ready(want))
             self._making.add(making)
@@ -155,9 +156,9 @@ class Docker:
 
     async def _make_ready(self, want: _Want) -> None:
         with contextlib.suppress(SandboxError):  # whoever needs it makes it then, and is told
-            self._ready.setdefault(want, deque()).append(await self._make(want))
+            self._ready.setdefault(want, deque()).append(await self.make(want))
 
-    async def _make(self, want: _Want) -> tuple[str, Wire]:
+    async def make(self, want: _Want) -> tuple[str, Wire]:
         number, near = await self.ask(lambda: _create(self, want))
         _, wire = await asyncio.get_running_loop().create_connection(Wire, sock=near)
         try:
@@ -191,6 +192,8 @@ class DockerContainer(Kept):
     def __init__(self, engine: Docker, image: Image, limits: Limits, user: str) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
         self._number = ""
+        self._once: Layer | None = None
+        """A layer that nobody else begins with."""
 
     async def begin(self, layer: Layer | None) -> None:
         """Be a container of the pool."""
@@ -207,12 +210,26 @@ class DockerContainer(Kept):
         below = self._begun.names if self._begun else ()
         return Layer(self._image, (*below, name), size)
 
+    async def copy(self, without: Sequence[str] = ()) -> "DockerContainer":
+        layer = await self.snapshot()
+        found = DockerContainer(self._engine, self._image, self._limits, "root")
+        found._once = found._begun = layer
+        try:
+            found._number, found._talk = await self._engine.make((await self._engine.find(self._image, layer), self._limits, "root"))
+        except BaseException:
+            await self._engine.forget(layer)
+            raise
+        await found.run(["/usr/bin/find", *without, "-mindepth", "1", "-delete"])
+        return found
+
     async def changes(self) -> list[Change]:
         found = await self._engine.ask(lambda: _diff(self._engine.client, self._number))
         return [Change(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found]
 
     async def _leave(self) -> None:
         await self._engine.remove(self._number)
+        if self._once:
+            await self._engine.forget(self._once)
 
 
 def _create(engine: Docker, want: _Want) -> tuple[str, socket.socket]:

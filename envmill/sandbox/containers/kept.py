@@ -1,5 +1,6 @@
 """A container as every engine has it: its keeper answers over one wire, whatever made the container."""
 
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -34,8 +35,9 @@ class Kept(ABC):
         user: str = "root",
         environment: Mapping[str, str] | None = None,
         cap: int = 1 << 20,
+        judges: bool = False,
     ) -> Ran:
-        return await self._talking().run(words, seconds, given, user, environment, cap)
+        return await self._talking().run(words, seconds, given, user, environment, cap, judges)
 
     async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
         return await self._talking().put(path, content, mode, user)
@@ -48,6 +50,18 @@ class Kept(ABC):
 
     async def is_still(self) -> bool:
         return await self._talking().is_still()
+
+    async def list_full(self, folders: Sequence[str], size: int) -> list[str]:
+        return await self._talking().list_full(folders, size)
+
+    async def hold(self) -> None:
+        await self._talking().ask({"op": "signal", "signal": signal.SIGSTOP})
+
+    async def release(self) -> None:
+        await self._talking().ask({"op": "signal", "signal": signal.SIGCONT})
+
+    async def seal(self, opened: Sequence[str] = ()) -> str:
+        return await self._talking().seal(opened)
 
     async def list_written(self) -> Written | None:
         return None

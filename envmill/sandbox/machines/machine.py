@@ -5,7 +5,8 @@ import json
 import re
 import secrets
 import tarfile
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeAlias
@@ -14,18 +15,25 @@ from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Ran
 from envmill.sandbox.machines import inside
 from envmill.sandbox.machines.healthy import SERVICES, Healthy, mode_of, owner_of, quote
+from envmill.sandbox.machines.inside.probing import ENVIRONMENT
+from schemas.base import Json
 
 PROGRAMS = Path(inside.__file__).parent
+ASK = (PROGRAMS / "asking.py").read_text(encoding="utf-8")
 JUDGE = "/run/judge-"
-"""The judge's own folder begins so; a random word follows, and it is gone before the agent's next command."""
-IMPORTED = ("http.client", "json", "pathlib", "pwd", "re", "shutil", "signal", "socket", "sqlite3", "struct", "subprocess", "tarfile",
-            "tempfile", "time", "typing", "urllib.parse")  # fmt: skip
+"""What the judge writes in a container begins so; nothing of it says what is expected."""
+IMPORTED = ("ctypes", "http.client", "json", "pathlib", "pwd", "re", "shutil", "signal", "socket", "sqlite3", "struct", "subprocess",
+            "tarfile", "tempfile", "time", "typing", "urllib.parse", "zipimport")  # fmt: skip
 """What probes are written with, of the standard library."""
 SECONDS = 60
 DATED = 1_767_225_600
 """Change time of a machine's files, 1 January 2026: before 1980 some programs refuse to pack them."""
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
+SET_UP = {"PATH": ENVIRONMENT["PATH"], "HOME": "/", "LANG": "C.UTF-8"}
 """No home of anybody: interpreters look for modules there."""
+CLEAN = {**ENVIRONMENT, "LANG": "C.UTF-8"}
+PATIENCE = 120
+"""Seconds for a health check to give its report."""
+_PYTEST = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 class NoRoomError(Exception):
@@ -63,9 +71,8 @@ async def restart(container: Container, healthy: Healthy) -> None:
     """With a copy of our own: the one in the container may have been edited. A service that does not come up is the check's to say."""
     if not healthy.system.services:
         return
-    path = f"{JUDGE}{secrets.token_hex(8)}"
-    await put(container, path, healthy.files[SERVICES], 0o700)
-    await run(container, f"bash {path} restart; rm {path}")
+    words = ["/bin/bash", "-c", 'told=$(cat); exec </dev/null; eval "$told"', "services", "restart"]
+    await container.run(words, seconds=SECONDS, given=healthy.files[SERVICES], environment=CLEAN)
 
 
 async def pack_library(container: Container) -> bytes:
@@ -79,46 +86,38 @@ async def pack_library(container: Container) -> bytes:
 
 
 async def check_health(
-    container: Container, healthy: Healthy, library: bytes = b"", exam: str = "", probes: Sequence[str] = ()
+    container: Container, healthy: Healthy, library: bytes = b"", exam: str = "", probes: Sequence[str] = (), *, held: bool = False
 ) -> dict[str, str]:  # fmt: skip
     """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over. Probes are
-    the health check's, those that are named or all, or the tests of the file named."""
-    if exam:
-        return await sit(container, healthy.exams[exam])
-    folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
+    the health check's, those that are named or all, or the tests of the file named. Of a container that is `held` the check lets
+    everything go on once it has imported what it needs."""
+    marker, values = secrets.token_hex(16), healthy.values
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
-    given = json.dumps({"marker": marker, "values": healthy.values, "services": services, "asked": probes})
-    files = {"probing.py": (PROGRAMS / "probing.py").read_bytes(), "check.py": healthy.check.encode(), "library.zip": library}
-    for name, content in files.items():
-        if content:
-            await put(container, f"{folder}/{name}", content)
-    # Compiled files that somebody left in the library are passed over: the prefix says where else they would be.
-    start = "import sys; f = sys.argv.pop(1); sys.path[:0] = [f, f + '/library.zip']; import check"
-    ran = await run(
-        container,
-        f"cd /; /usr/bin/python3 -I -S -B -X pycache_prefix={folder} -c {quote(start)} {folder} {quote(given)}; rm -rf {folder}",
-        120,
+    if exam:
+        given: dict[str, Json] = {"source": healthy.exams[exam], "marker": marker, "folder": f"{JUDGE}{secrets.token_hex(8)}"}
+        texts = {name: (PROGRAMS / name).read_text() for name in ("probing.py", "examining.py")}
+    else:
+        given = {"marker": marker, "values": values, "services": services, "asked": list(probes)}
+        texts = {"probing.py": (PROGRAMS / "probing.py").read_text(), "check.py": healthy.check}
+    texts["given.json"] = json.dumps({**given, "held": held})
+    words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", ASK, "examining" if exam else "check"]
+    ran = await container.run(
+        words, seconds=PATIENCE, given=add_to_archive(library, texts), environment=CLEAN | _PYTEST, cap=16 << 20, judges=True
     )
     found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:
-        raise SandboxError(
-            f"The health check of {healthy.system.name} gave no report: {ran.text[-500:]}. Mend its check.py or the machine."
-        )
+        asked, shown = (f"The test file {exam}", -1500) if exam else (f"The health check of {healthy.system.name}", -500)
+        raise SandboxError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
     return json.loads(found[0])
 
 
-async def sit(container: Container, source: str) -> dict[str, str]:
-    """Test → what is wrong. A file of which pytest gives no verdict, test by test, is no report: an error, neither pass nor fail."""
-    folder, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
-    texts = {"examining.py": (PROGRAMS / "examining.py").read_text(), "test_exam.py": source, "marker": marker}
-    for name, text in texts.items():
-        await put(container, f"{folder}/{name}", text.encode(), 0o600)
-    words = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 /usr/bin/python3 -I -B -X pycache_prefix={folder} {folder}/examining.py {folder}"
-    ran = await run(container, f"cd /; {words}; rm -rf {folder}", 120)
-    found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
-    if len(found) != 1:
-        raise SandboxError(f"The tests gave no report: {ran.text[-1500:]}. Mend the test file or the machine.")
-    return json.loads(found[0])
+def add_to_archive(archive: bytes, texts: Mapping[str, str]) -> bytes:
+    """Files into a copy of an archive, or into a new one."""
+    packed = io.BytesIO(archive)
+    with zipfile.ZipFile(packed, "a") as opened:
+        for name, text in texts.items():
+            opened.writestr(name, text)
+    return packed.getvalue()
 
 
 async def must_run(container: Container, script: str, purpose: str) -> None:
@@ -140,7 +139,7 @@ def pack(healthy: Healthy) -> bytes:
 
 async def run(container: Container, script: str, seconds: float = SECONDS, given: bytes = b"") -> Ran:
     """A script in a shell of its own, which knows nothing of the agent's."""
-    return await container.run(["/bin/bash", "-c", script], seconds=seconds, given=given, environment=ENVIRONMENT, cap=16 << 20)
+    return await container.run(["/bin/bash", "-c", script], seconds=seconds, given=given, environment=SET_UP, cap=16 << 20)
 
 
 async def put(container: Container, path: str, content: bytes, mode: int = 0o644) -> None:

@@ -18,14 +18,12 @@ from envmill.sandbox.machines.frame import Ground, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import pack_library, run, set_up
 from envmill.sandbox.machines.starting import break_down, make_breaks
-from envmill.sandbox.machines.trust import Examined, Reference, take_ground, take_reference
+from envmill.sandbox.machines.trust import RUNNING, Examined, Reference, take_ground, take_reference
 from schemas.base import digest
 from schemas.system import MachineState
 
 MOST = 24
 """Layers that are kept: each takes a megabyte or so of memory."""
-RUNNING = "/run"
-"""In memory, and so in no layer."""
 
 
 class Begun(NamedTuple):
@@ -99,7 +97,7 @@ class Stages:
             if begin := [*unpack, *([f"{SERVICES} start"] if healthy.system.services else [])]:
                 await run(container, "\n".join(begin), given=stage.running)
             reference = await take_reference(container, healthy, ground)
-            return Begun(container, reference._replace(reports=stage.reports))
+            return Begun(container, reference._replace(reports=stage.reports, running=stage.running))
         except BaseException:
             await container.down()
             raise

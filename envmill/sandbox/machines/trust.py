@@ -1,11 +1,12 @@
 """What became of a machine that somebody worked on, by a judge that trusts nothing that ran there.
 
-as left: health ─► programs compared from without ─► all that runs is killed ─► compared again ─► files listed and compared
-─► services started from a copy of ours ─► health
+all held ─► programs compared from without ─► files listed and compared ─► health as left, by a process that nobody can look into
+─► all held, compared again ─► a copy in which nothing runs, programs and settings shut ─► services from a copy of ours ─► health
 
-Trust is built up from without: the few files that the judge's own programs run by are read by the engine and compared; then everything that
-runs is killed, so that nothing can meddle; then the frame is listed, by the engine or by modules frozen into the interpreter; only then are
-services started from a copy of ours and the health check is asked. What an agent leaves behind can spoil its own verdict and nothing more.
+Trust is built up from without: while everything is held, the few files that the judge's own programs run by are read by the engine and
+compared; then the frame is listed, by the engine or by modules frozen into the interpreter. Health as left is necessary and never enough.
+What counts is asked in a copy of the files, which has no process of the agent's, none of its temporary files and no home. What an agent
+leaves behind can spoil its own verdict and nothing more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,9 @@ from typing import NamedTuple
 
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
-from envmill.sandbox.machines.frame import Frame, Ground, Touched, list_frame, list_ground, list_touched
+from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground, list_touched
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import NoRoomError, check_health, pack_library, restart, run
+from envmill.sandbox.machines.machine import check_health, pack_library, put, restart, run
 from schemas.base import digest
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -43,6 +44,17 @@ _UNTOLD = "check"
 TOLD = 500
 """Changed paths that are told; an agent can change as many as a machine holds."""
 
+ROOM = 1 << 20
+"""Bytes that a machine has to have left, in memory and on its disk: a full one does not work."""
+RUNNING = "/run"
+PASSING = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+"""What a restart empties."""
+HOME = "/root"
+"""Root's, which programs ask for settings whatever they are told: it begins anew, where nothing of the machine lies in it."""
+SHUT = ("/etc", "/usr")
+LOADED = ("/usr/lib", "/usr/local/lib", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/lib", "/lib64", "/bin", "/usr/bin/python3.11")
+"""Where the judge's programs load what they are made of."""
+
 SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 """Endings of copies that careful people leave beside what they edit."""
 
@@ -56,6 +68,8 @@ class Reference(NamedTuple):
     """What its container began with, where that is listed once for many."""
     library: bytes = b""
     """What health checks import."""
+    running: bytes = b""
+    """What stood in memory (`/run`) before any service ran, packed."""
     reports: "dict[str, Examined] | None" = None
     """What machines that began alike came to → what they showed; None where none is kept."""
 
@@ -103,74 +117,121 @@ async def examine(
     What one of the paths `until` shows amiss is all that is asked: nothing outside (OUTSIDE), or a probe well (HEALTH, its name).
     Where it is `known` what an equal machine showed, that is enough.
     """
+    look = _Look(container, healthy, places, reference, exam)
+    reports = reference.reports if reference.reports is not None else {}
     try:
-        touched = await _find_touched(container, healthy, reference, needed=bool(until) or reference.reports is not None)
-        name = await _name_state(container, touched, places, exam) if touched and reference.reports is not None else ""
-        reports = reference.reports if name and reference.reports is not None else {}
+        name, outside = await look.see_from_without()
         if known and name in reports:
             return reports[name]
-        if found := await _glance(container, healthy, places, reference, exam, until, touched):
-            return found
-        left = await _ask_as_left(container, healthy, reference, exam)
-        reports[name] = await _examine(container, healthy, places, reference, exam, left)
-        return reports[name]
-    except NoRoomError as full:
-        return Examined(room=False, detail=str(full))
-
-
-async def _find_touched(container: Container, healthy: Healthy, reference: Reference, *, needed: bool) -> Touched | None:
-    """What was changed so far, while all goes on running: whatever is made of it is seen again, or nothing runs."""
-    return await list_touched(container, healthy, reference.frame, reference.ground) if needed and reference.ground else None
-
-
-async def _name_state(container: Container, touched: Touched, places: Sequence[str], exam: str) -> str:
-    """What a machine came to of which its files are all there is; empty for any other."""
-    return digest([touched.name, list(places), exam]) if touched.name and await container.is_still() else ""
-
-
-async def _glance(
-    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str,
-    until: Sequence[Sequence[str]], touched: Touched | None,
-) -> Examined | None:  # fmt: skip
-    """What takes least time first: what was changed, then the probes that count."""
-    if touched and [OUTSIDE] in map(list, until) and any(not _may_change(path, places, reference) for path in touched.paths):
-        found = await _examine(container, healthy, places, reference, exam, {})
-        if not found.replaced and not found.outside:
-            raise SandboxError("What was changed outside its places was so no more once all that ran was ended. Ask for the whole state.")
+        if outside and [OUTSIDE] in map(list, until):
+            return Examined(outside=outside)
+        if probes := [path[-1] for path in until if path[0] == HEALTH]:
+            left = await look.ask_as_left(probes)
+            if _UNTOLD in left or any(left.get(probe) for probe in probes):
+                return Examined(left=left)
+        found = await look.judge(await look.ask_as_left())
+        if name:
+            reports[name] = found
         return found
-    if probes := [path[-1] for path in until if path[0] == HEALTH]:
-        left = await _ask_as_left(container, healthy, reference, exam, probes)
-        if _UNTOLD in left or any(left.get(probe) for probe in probes):
-            return Examined(left=left)
-    return None
+    except _EndedError as ended:
+        return ended.found
+    finally:
+        await container.release()
 
 
-async def _examine(
-    container: Container, healthy: Healthy, places: Sequence[str], reference: Reference, exam: str, left: dict[str, str]
-) -> Examined:  # fmt: skip
-    for _ in range(2):
-        if replaced := find_changed(_keep_contents(reference.trusted), _keep_contents(await read_trusted(container, reference.trusted))):
-            return Examined(replaced=replaced, left=left)
-        await container.quell()
-    changes = reference.frame.find_changed(await list_frame(container, healthy, reference.ground))
-    inside = [place for place in places if any(is_below(path, [place]) for path in changes)]
-    outside = [path for path in changes if not _may_change(path, places, reference)]
-    if outside or any(left.values()):
-        return Examined(left=left, inside=inside, outside=outside[:TOLD])
-    if compiled := [quote(path) for path in changes if path.endswith(".pyc")]:
-        await run(container, f"rm -f -- {' '.join(compiled)}")
-    await restart(container, healthy)
-    return Examined(left=left, inside=inside, lasting=await check_health(container, healthy, reference.library, exam))
+class _EndedError(Exception):
+    """What was found leaves nothing to be asked."""
+
+    def __init__(self, found: Examined) -> None:
+        super().__init__()
+        self.found = found
 
 
-async def _ask_as_left(
-    container: Container, healthy: Healthy, reference: Reference, exam: str, probes: Sequence[str] = ()
-) -> dict[str, str]:  # fmt: skip
-    """Necessary, never enough: whatever still runs could answer for the check."""
-    try:
-        return await check_health(container, healthy, reference.library, exam, probes)
-    except SandboxError as error:
-        return {_UNTOLD: str(error)[:200]}
+@dataclass
+class _Look:
+    """One examination of one container."""
+
+    container: Container
+    healthy: Healthy
+    places: Sequence[str]
+    reference: Reference
+    exam: str
+    held: list[str] | None = None
+    """Paths that were changed, while all is held."""
+
+    async def hold(self) -> None:
+        """All stands still, there is room, and the judge's programs are those that they were."""
+        self.held = None
+        await self.container.hold()
+        if full := await self.container.list_full(PASSING, ROOM):
+            raise _EndedError(Examined(room=False, detail=f"{', '.join(full)} full"))
+        trusted = self.reference.trusted
+        if replaced := find_changed(_keep_contents(trusted), _keep_contents(await read_trusted(self.container, trusted))):
+            raise _EndedError(Examined(replaced=replaced))
+
+    async def see_from_without(self) -> tuple[str, list[str]]:
+        """The name of an equal machine's report, where files are all there is of it, and what was changed outside of its places."""
+        await self.hold()
+        if self.reference.ground is None:
+            return "", []
+        touched = await list_touched(self.container, self.healthy, self.reference.frame, self.reference.ground)
+        if touched is None:
+            return "", []
+        self.held = touched.paths
+        named = touched.name and self.reference.reports is not None and await self.container.is_still()
+        return digest([touched.name, list(self.places), self.exam]) if named else "", self._list_outside(touched.paths)
+
+    async def ask_as_left(self, probes: Sequence[str] = ()) -> dict[str, str]:
+        """Necessary, never enough: whatever still runs could answer for the check. Where the check would import what was changed,
+        it is not asked: it would be told to whoever changed that."""
+        changes = await self._list_changes()
+        if loaded := [path for path in changes if is_below(path, LOADED) and not is_compiled(path)]:
+            return {_UNTOLD: f"the judge's programs would load {loaded[0]}"}
+        try:
+            return await check_health(self.container, self.healthy, self.reference.library, self.exam, probes, held=True)
+        except SandboxError as error:
+            return {_UNTOLD: str(error)[:200]}
+        finally:
+            self.held = None
+            await self.container.release()
+
+    async def judge(self, left: dict[str, str]) -> Examined:
+        """By a copy, if nothing speaks against it before."""
+        changes = await self._list_changes()
+        inside = [place for place in self.places if any(is_below(path, [place]) for path in changes)]
+        outside = self._list_outside(changes)
+        if outside or any(left.values()):
+            return Examined(left=left, inside=inside, outside=outside[:TOLD])
+        kept = [(place, moved) for place in self.places if is_below(place, PASSING) and (moved := await self.container.get(place))]
+        homes = [] if any(is_below(place, [HOME]) for place in self.places) else [HOME]
+        copy = await self.container.copy([*PASSING, *homes])
+        try:
+            await self._restart(copy, changes, [(place, moved.content or b"") for place, moved in kept if moved.code != "ENOENT"])
+            lasting = await check_health(copy, self.healthy, self.reference.library, self.exam)
+        finally:
+            await copy.down()
+        return Examined(left=left, inside=inside, lasting=lasting)
+
+    async def _restart(self, copy: Container, changes: Sequence[str], kept: Sequence[tuple[str, bytes]]) -> None:
+        """As after a restart of the machine. What Python compiled is taken away, and what was broken where a restart clears is kept."""
+        script = [f"rm -f -- {' '.join(map(quote, compiled))}"] if (compiled := [path for path in changes if path.endswith(".pyc")]) else []
+        if self.reference.running:
+            script.append(f"tar -C {RUNNING} -xpf -")
+        if script:
+            await run(copy, "\n".join(script), given=self.reference.running)
+        for place, content in kept:
+            await put(copy, place, content)
+        await copy.seal([place for place in self.places if is_below(place, SHUT)])
+        await restart(copy, self.healthy)
+
+    async def _list_changes(self) -> list[str]:
+        if self.held is None:
+            await self.hold()
+            self.held = self.reference.frame.find_changed(await list_frame(self.container, self.healthy, self.reference.ground))
+        return self.held
+
+    def _list_outside(self, changes: Sequence[str]) -> list[str]:
+        return [path for path in changes if not _may_change(path, self.places, self.reference)]
 
 
 async def read_trusted(container: Container, known: Mapping[str, Digest]) -> dict[str, Digest]:

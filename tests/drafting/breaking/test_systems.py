@@ -81,7 +81,7 @@ def test_what_runs_in_containers_needs_nothing_but_python(path: Path) -> None:
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names | {"probing", "_blake2"} | (
-        {"pytest"} if path.name == "examining.py" else set()
+        {"pytest", "_pytest"} if path.name == "examining.py" else set()
     )
 
 
@@ -99,3 +99,24 @@ def test_an_unknown_system_says_which_there_are() -> None:
 def _pair_lines(text: str) -> list[tuple[str, str]]:
     lines = text.splitlines()
     return list(itertools.pairwise(lines))
+
+
+ACTS = {"run", "must_run", "fetch", "find_listeners", "want_loopback", "kill", "connect"}
+"""What a probe calls when it asks behaviour."""
+
+
+@pytest.mark.parametrize("name", list_systems())
+def test_the_page_says_of_each_probe_what_it_asks(name: str) -> None:
+    tree = ast.parse(load_system(name).check)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    probes = [each.name for each in functions.values() if each.decorator_list]
+    page = (ROOT / "docs/kinds/terminal.md").read_text(encoding="utf-8")
+    files, behaviour = (re.findall(r"`(\w+)`", part) for part in re.findall(rf"^\| `{name}` \|(.*)\|(.*)\|$", page, re.MULTILINE)[0])
+    assert behaviour == [probe for probe in probes if _acts(probe, functions)]
+    assert files == [probe for probe in probes if not _acts(probe, functions)]
+
+
+def _acts(name: str, functions: dict[str, ast.FunctionDef]) -> bool:
+    nodes = [node.func for node in ast.walk(functions[name]) if isinstance(node, ast.Call)]
+    called = {node.id if isinstance(node, ast.Name) else node.attr for node in nodes if isinstance(node, ast.Name | ast.Attribute)}
+    return bool(called & ACTS) or any(_acts(each, functions) for each in called & functions.keys() - {name})

@@ -26,9 +26,15 @@ async def look(images: Path) -> dict[str, Any]:
         async with lend(engine, image, layer=layer) as branch:
             files = (await branch.shell("ls /home; cat /etc/motd")).text
         other = await box.run(["id"], user="ada")
+        copy = await box.copy(["/tmp"])
+        sealed = await copy.seal()
+        shut = (await copy.run(["/bin/bash", "-c", "echo x >/etc/motd"])).code
+        tell = "while read -r name bits; do [ $name = CapPrm: ] && echo $bits; done </proc/self/status"
+        badges = [(await copy.run(["/bin/bash", "-c", tell], judges=each)).text for each in (False, True)]
+        await copy.down()
     weak = list(engine.condition.weak)
     await engine.close()
-    return {"said": said, "files": files, "other": other.text, "weak": weak}
+    return {"said": said, "files": files, "other": other.text, "weak": weak, "sealed": sealed, "shut": shut, "badges": badges}
 
 
 if __name__ == "__main__":

@@ -125,3 +125,46 @@ async def test_a_broken_container_is_an_error_and_no_answer(boxes: Boxes, small:
     await container.down()
     with pytest.raises(SandboxError, match="bring up another"):
         await container.shell("true")
+
+
+async def test_a_copy_has_the_files_and_nothing_of_what_passes(boxes: Boxes, small: Image) -> None:
+    async with lend(boxes, small) as first:
+        await first.shell("mkdir -p /tmp/a /var/x; echo 1 >/tmp/a/b; echo 1 >/var/x/kept; ln -s /var/x /root; echo 1 >/run/r; sleep 100 &")
+        copy = await first.copy(["/tmp", "/root"])
+        told = (await copy.run(["/bin/bash", "-c", "cd /; echo /tmp/* /var/x/* /run/r*; [ -L /root ]; echo $?; ls -d /proc/[0-9]*"])).text
+        assert told.splitlines()[:2] == ["/tmp/* /var/x/kept /run/r*", "1"]
+        assert "sleep" not in told
+        await copy.down()
+        assert (await first.shell("cat /tmp/a/b; kill %1 && echo runs")).text == "1\nruns\n"
+
+
+async def test_a_sealed_box_is_written_to_where_it_works_alone(boxes: Boxes, small: Image) -> None:
+    writes = (
+        "for each in /etc/a /etc/own/a /usr/a /bin/a /lib/a /a /var/a /srv/a /root/a; do { echo 1 >$each; } 2>/dev/null && echo $each; done"
+    )
+    async with lend(boxes, small) as box:
+        await box.shell("mkdir -p /etc/own /usr /lib /srv /var /root; ln -s /usr /etc/link")
+        everywhere = (await box.shell(writes)).text.split()
+        assert await box.seal(["/etc/own", "/etc/link", "/etc/none"]) == ""
+        assert (await box.shell(writes)).text.split() == ["/etc/own/a", "/var/a", "/srv/a", "/root/a"]
+        undone = "mount -o remount,rw / || umount -l / || mv /lib /other || mkdir /nonexistent || python3 -c 'import os; os.mkdir(\"/x\")'"
+        assert (await box.shell(f"({undone}) 2>/dev/null; ls -d /nonexistent /other /x 2>/dev/null")).text == ""
+    assert len(everywhere) == 9
+
+
+async def test_a_full_box_says_where_it_is_full(boxes: Boxes, small: Image) -> None:
+    async with lend(boxes, small, limits=Limits(disk=8 << 20)) as box:
+        assert await box.list_full(["/run", "/tmp"], 1 << 20) == []
+        await box.shell("head -c 16m /dev/zero >/run/full; head -c 9m /dev/zero >/tmp/full")
+        assert await box.list_full(["/run", "/tmp"], 1 << 20) == ["/run", "/tmp"]
+
+
+async def test_a_box_stands_still_while_it_is_held(boxes: Boxes, small: Image) -> None:
+    async with lend(boxes, small) as box:
+        await box.shell("(while :; do echo x >>/tmp/n; done) & (trap '' CONT; while :; do kill -CONT -1; done) &")
+        await box.hold()
+        sizes = [(await box.run(["/bin/bash", "-c", "stat -c %s /tmp/n"])).text for _ in range(3)]
+        await box.release()
+        later = (await box.run(["/bin/bash", "-c", "sleep 0.2; stat -c %s /tmp/n"])).text
+        assert len(set(sizes)) == 1
+        assert int(later) > int(sizes[0])

@@ -146,3 +146,16 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+async def test_a_copy_begins_with_the_files_and_a_judge_is_looked_into_by_nobody(container: Container) -> None:
+    await container.run(["/bin/sh", "-c", "echo 1 >/srv/kept; echo 1 >/tmp/gone"])
+    copy = await container.copy(["/tmp"])
+    assert (await copy.run(["/bin/sh", "-c", "echo /srv/* /tmp/*"])).text == "/srv/kept /tmp/*\n"
+    assert await copy.seal() != ""
+    await copy.down()
+    for judges in (False, True):
+        await container.shell("(sleep 0.5; for each in /proc/[0-9]*/fd/0; do cat $each; done >/srv/seen 2>/dev/null) </dev/null &")
+        await container.run(["/usr/bin/python3", "-I", "-c", "import time; time.sleep(1.5)"], given=b"secret", judges=judges)
+        seen = (await container.get("/srv/seen")).content
+        assert (b"secret" in (seen or b"")) is not judges

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import SandboxError
+from envmill.runtime.box.keeper import BADGE
 from envmill.sandbox.containers import Container, Image, examine, lend, open_engine
 from envmill.sandbox.containers.box import Boxes
 from envmill.settings import ROOT, Settings
@@ -78,6 +79,9 @@ async def test_a_box_without_root_is_weaker_and_says_so(tmp_path: Path) -> None:
     assert found["files"] == "mine\n"
     assert "not permitted" in found["other"]
     assert any("one user" in one for one in found["weak"])
+    assert (found["sealed"], found["shut"]) == ("", 1)
+    rights = [int(each.split()[-1], 16) for each in found["badges"]]
+    assert rights[1] == rights[0] | 1 << BADGE != rights[0]
 
 
 @pytest.mark.soak(area="terminal")
