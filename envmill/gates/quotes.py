@@ -38,7 +38,7 @@ def _list_quotes(
 ) -> Iterator[tuple[Json, Row, str]]:
     """(value, row, attribute): of the row that is told, and of those it names. What a row keeps itself is its own, whatever it names."""
     told_row = _find_row(told.get("id"), "", rows)
-    pointed = {stem: row for stem, row in _list_pointed(named, rows)}
+    pointed = {stem: row for stem, row in list_pointed(named, rows)}
     for name, value in told.items():
         if value is None or name.endswith("id") or not isinstance(value, str | int | float):
             continue
@@ -52,14 +52,16 @@ def _list_quotes(
             yield value, *found[0]
 
 
-def _list_pointed(named: Mapping[str, Json], rows: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Row]]:
-    """Rows by what their values may be told under: `from_member`, and `from` and `member` where no other name has that word there."""
+def list_pointed(named: Mapping[str, Json], rows: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Row]]:
+    """Rows by what their values may be told under: `from_member`, and `from` and `member` where no other name has that word there. A stem
+    that is the collection's whole name (`credit_entry` of `credit_entries`) has no such parts."""
     stems = {name.removesuffix("_id"): value for name, value in named.items() if name.endswith("_id")}
     for stem, value in stems.items():
         row = _find_row(value, stem, rows)
         first, last = stem.split("_")[0], stem.split("_")[-1]
         if row:
             yield stem, row
+        if row and not row.collection.startswith(stem[:-1]):
             if first != stem and sum(other.split("_")[0] == first for other in stems) == 1:
                 yield first, row
             if last not in (stem, first) and sum(other.split("_")[-1] == last for other in stems) == 1:

@@ -9,7 +9,7 @@ from envmill.gates.rows import Row, list_objects, list_placed, list_rows
 from envmill.gates.stops import Echo, Stop, Tour, is_alike
 from envmill.sandbox import Observation
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json, canonical_json, is_array
+from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Tool
 
 _PICKS = re.compile(
@@ -141,9 +141,14 @@ def _is_filter(tool: Tool, name: str) -> bool:
 
 
 def _read_list(seen: Observation) -> set[str] | None:
-    """Rows of an answer that is one list."""
+    """Rows of an answer that is one list, without what is nested in them: that may be chosen by the same filter."""
     value: Json = seen.parts[0].get("value") if len(seen.parts) == 1 else None
-    return {canonical_json(row) for row in value} if is_array(value) else None
+    return {canonical_json(_flatten(row)) for row in value} if is_array(value) else None
+
+
+def _flatten(row: Json) -> Json:
+    flat: Json = {name: part for name, part in row.items() if not is_object(part) and not is_array(part)} if is_object(row) else row
+    return flat or row
 
 
 def searches_find_parts(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001

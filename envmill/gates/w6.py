@@ -101,14 +101,16 @@ def _judge_limit(reason: str, stop: Stop, did: str, name: str, limit: Limit, tou
 
 
 def _find_strangers(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
-    """A change that takes an id nobody has for one of a row."""
+    """A change that takes an id nobody has for one of a row. An empty one names none, as a tool with several actions may be given it."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
         if stop.why != "odd" or tool is None or tool.effect != "change" or stop.seen.outcome != "ok" or not stop.moved:
             continue
         for name, value in stop.call.arguments.items():
+            if not name.endswith("id") or not isinstance(value, str | int) or value == "":
+                continue
             pointed = tour.offers.points(tool.name, name)
-            if pointed and name.endswith("id") and isinstance(value, str | int) and not _is_known(str(value), pointed, stop, tour):
+            if pointed and not _is_known(str(value), pointed, stop, tour):
                 words = f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
                 asked = f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} before the call?"
                 yield tool.name, name, doubt(GATE, "stranger_taken", words, asked, _tell(stop))

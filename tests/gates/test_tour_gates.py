@@ -9,7 +9,7 @@ from envmill.gates.base import Built, Means
 from envmill.sandbox import Sandbox
 from schemas.base import canonical_json
 from tests.gates.specimens import ground, make_test, vary
-from tests.gates.specimens.faults import DROPPED, KEPT
+from tests.gates.specimens.faults import DROPPED, FIRST_MEMBER, FOUND_MEMBER, KEPT
 from tests.gates.specimens.pieces import CANCEL, Swap
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -70,6 +70,14 @@ async def test_a_suspicion_asks_a_question_that_does_not_name_the_gate(
         suspects = GATES[gate].classify(finding.reason) == "suspicion"
         assert suspects is bool(finding.question), finding.reason
         assert not re.search(r"\b[WSF]\d+\b", finding.question)
+
+
+async def test_an_empty_id_is_the_id_of_nobody(sandbox: Sandbox) -> None:
+    """Not every seed asks with an empty one: these do."""
+    studio = vary((FOUND_MEMBER, FIRST_MEMBER.format("member_id")))
+    for seed in (1, 2, 3):
+        finding = await GATES["W6"].look(studio, Means(sandbox, seed=seed))
+        assert finding.outcome == "kept", finding
 
 
 async def test_what_is_red_anyhow_needs_no_moment(sandbox: Sandbox) -> None:

@@ -8,6 +8,11 @@ A specimen is the pieces of the program that are replaced; what is dropped is dr
 from tests.gates.specimens import relating, replies
 from tests.gates.specimens.pieces import GET, INIT, LIST, TOP_CHECK, Swap
 
+FOUND_MEMBER = '        member = self._find(self.members, member_id, "member")\n        if not 1 <= amount'
+FIRST_MEMBER = (
+    '        member = self._find(self.members, member_id if {} else next(iter(self.members)), "member")\n        if not 1 <= amount'
+)
+
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     **replies.DROPPED,
     **relating.DROPPED,
@@ -58,6 +63,7 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 ("if not 1 <= amount <= 100:", "if not 1 <= amount <= 200:"),
             ),
         ),
+        ("an unknown member is the first one", "stranger_taken", ((FOUND_MEMBER, FIRST_MEMBER.format("member_id in self.members")),)),
         ("the limit missed by one", "limit_missed", (("if not 1 <= amount <= 100:", "if not 1 <= amount < 100:"),)),
     ],
     "W7": [

@@ -126,6 +126,15 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
 KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     "W12": [
         (
+            "a list that tells what is booked on the day it is asked for",
+            (
+                (
+                    LIST,
+                    'return [dict(row, times=[] if day is None else [{"day": day}]) for row in self.classes.values() if day is None or row["day"] == day]',
+                ),
+            ),
+        ),
+        (
             "a name that has to be exact, and says so",
             ((FOUND, FOUND.replace("wanted in", "wanted ==")), ("query: Name, or a part of it.", "query: The exact name of the member.")),
         ),
