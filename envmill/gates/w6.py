@@ -82,6 +82,9 @@ def _find_limits(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
             value = stop.call.arguments.get(name)
             if not isinstance(value, int | float) or isinstance(value, bool):
                 continue
+            # A default beyond the limits stands for none given.
+            if tour.tools[stop.call.name].parameters["properties"][name].get("default") == value:
+                continue
             if stop.seen.outcome == "ok" and not limit.low <= value <= limit.high:
                 yield stop.call.name, name, _judge_limit("limit_ignored", stop, f"takes {name}={value}", name, limit, tour)
             refused = stop.seen.outcome == "rejection" and name in stop.seen.code and "range" in stop.seen.code

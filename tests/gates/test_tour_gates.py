@@ -10,7 +10,7 @@ from envmill.sandbox import Sandbox
 from schemas.base import canonical_json
 from tests.gates.specimens import ground, make_test, vary
 from tests.gates.specimens.faults import DROPPED, FIRST_MEMBER, FOUND_MEMBER, KEPT
-from tests.gates.specimens.pieces import CANCEL, Swap
+from tests.gates.specimens.pieces import CANCEL, LIST, Swap
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -78,6 +78,19 @@ async def test_an_empty_id_is_the_id_of_nobody(sandbox: Sandbox) -> None:
     for seed in (1, 2, 3):
         finding = await GATES["W6"].look(studio, Means(sandbox, seed=seed))
         assert finding.outcome == "kept", finding
+
+
+async def test_a_default_beyond_the_limits_means_that_nothing_is_given(sandbox: Sandbox) -> None:
+    """A query with `seats: 0` for any takes 0, and still nothing else beyond its limits."""
+    sign = ("def list_classes(self, day: str | None = None)", "def list_classes(self, day: str | None = None, seats: int = 0)")
+    told = (
+        "day: Day of the week, such as Tuesday.",
+        "day: Day of the week, such as Tuesday.\n            seats: Free seats at least. From 1 to 4.",
+    )
+    keep = 'if not 0 <= seats <= 4:\n            raise Rejection("seats_out_of_range", "seats must be from 1 to 4.")\n        '
+    for check, outcome in ((keep, "kept"), ("", "dropped")):
+        finding = await GATES["W6"].look(vary(sign, told, (LIST, check + LIST)), Means(sandbox))
+        assert finding.outcome == outcome, finding
 
 
 async def test_what_is_red_anyhow_needs_no_moment(sandbox: Sandbox) -> None:
