@@ -284,6 +284,14 @@ def test_what_is_swapped_after_the_listing_is_not_followed(small: Path, change: 
         files.json("states/a.json")
 
 
+def test_a_folder_that_takes_the_place_of_the_listed_one_is_not_read(small: Path) -> None:
+    files = Files(small)
+    put(small.parent / "elsewhere", "states/a.json", f'{{"{SECRET}": 1}}')
+    swap(small, lambda path: path.symlink_to(small.parent / "elsewhere"))
+    with pytest.raises(FolderError, match="another folder has taken its place"):
+        files.json("states/a.json")
+
+
 def test_a_file_that_grows_after_the_listing_is_refused(small: Path) -> None:
     files = Files(small)
     grow("states/a.json", MAX_FILE + 1)(small)

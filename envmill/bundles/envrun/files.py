@@ -73,6 +73,7 @@ class Files:
             handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             raise self.complain(str(root), "there is no such folder", "Name the folder that holds bundle.json.") from None
+        self._place = _find_place(handle)
         self._sizes = dict(sorted(self._list(handle, PurePosixPath()), key=lambda found: found[0].split("/")))
         if sum(self._sizes.values()) > (bound := max(MAX_FOLDER, largest)):
             raise self.complain(str(root), f"its files have more than {bound // 2**20} MB", "A bundle holds one environment: split it.")
@@ -164,6 +165,9 @@ class Files:
         """A file, opened component by component from the root."""
         *folders, name = path.split("/")
         handle = self._open(str(self.root), os.O_DIRECTORY, None, path)
+        if _find_place(handle) != self._place:
+            os.close(handle)
+            raise self.complain(str(self.root), "another folder has taken its place", "Read it again.")
         for folder in folders:
             above = handle
             try:
@@ -194,6 +198,12 @@ class Files:
         if isinstance(error, PermissionError):
             return self.complain(path, f"it cannot be read ({error.strerror})", "Allow this user to read it.")
         return self.complain(path, *_NO_PLAIN_FILE)
+
+
+def _find_place(handle: int) -> tuple[int, int]:
+    """Which folder an open one is, whatever its name."""
+    found = os.fstat(handle)
+    return found.st_dev, found.st_ino
 
 
 def _read_to(handle: int, size: int) -> bytes:
