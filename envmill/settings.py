@@ -146,7 +146,8 @@ def _read_origins(text: str) -> frozenset[str]:
     for origin in origins:
         if not re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?", origin):
             raise SettingsError(f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, separated by commas.")
-    return frozenset(origins)
+    # Browsers leave out the usual port.
+    return frozenset(origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in origins)
 
 
 def _read_database(text: str) -> Secret:

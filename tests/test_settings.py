@@ -69,6 +69,11 @@ def test_a_wrong_address_is_refused_without_being_quoted(environ: dict[str, str]
     assert "secret" not in refused.value.message
 
 
+def test_an_origin_with_the_usual_port_is_spelled_as_browsers_do() -> None:
+    asked = "https://mill.example:443,http://lab:80,http://mill.example:443"
+    assert Settings.read({"ENVMILL_ORIGINS": asked}).origins == {"https://mill.example", "http://lab", "http://mill.example:443"}
+
+
 def test_origins_of_proxies_are_whole_and_lower_case() -> None:
     assert Settings.read({"ENVMILL_ORIGINS": "https://Mill.example, http://lab:8080"}).origins == {
         "https://mill.example",

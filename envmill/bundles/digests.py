@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envmill.bundles.envrun.layout import DIGESTS
-from envmill.bundles.files import MAX_FOLDER, Files, fault
+from envmill.bundles.files import Files, fault
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -37,7 +37,7 @@ def spell_digests(files: Mapping[str, bytes]) -> bytes:
 
 def compare_digests(root: Path) -> Comparison:
     """Every file of a folder, hidden ones too, beside the digests in it. Nothing in the folder is run."""
-    files = Files(root, MAX_FOLDER, hidden=True)
+    files = Files(root, hidden=True)
     told = _read_digests(files)
     held = {path: _digest(files.content(path)) for path in files.list() if path != DIGESTS}
     return Comparison(

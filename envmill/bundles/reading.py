@@ -67,7 +67,7 @@ def read_folder(root: Path) -> Folder:
 
 
 def _read_environment(files: Files, manifest: Manifest) -> Environment:
-    sources = {path: files.text(f"{PROGRAM}/{path}") for path in files.below(PROGRAM)}
+    sources = {path: files.source(f"{PROGRAM}/{path}") for path in files.below(PROGRAM)}
     module, _, class_name = manifest.entry.partition(":")
     # A machine is described, and no program.
     home = MACHINE if manifest.kind == "terminal" else f"{module.replace('.', '/')}.py"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SandboxError, SettingsError
+from flows.cli.telling import make_plain
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -133,5 +134,6 @@ async def _score(home: Home, playable: "Playable", scenario: "Scenario | None", 
 
 def _tell(verdict: "Verdict", json: bool) -> bool:
     reward = "" if verdict.reward is None else f", reward {verdict.reward:g}"
-    typer.echo(verdict.model_dump_json() if json else f"{verdict.outcome}{reward}{f': {verdict.reason}' if verdict.reason else ''}")
+    reason = f": {make_plain(verdict.reason)}" if verdict.reason else ""
+    typer.echo(verdict.model_dump_json() if json else f"{verdict.outcome}{reward}{reason}")
     return verdict.outcome == "pass"

@@ -1,5 +1,6 @@
 """A table on the terminal: drawn for people, tab-separated for programs."""
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +9,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from flows.cli.telling import make_plain
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -22,7 +27,7 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(*columns)
     for row in rows:
-        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else spell(value)) for value in row))
+        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else make_plain(spell(value))) for value in row))
     Console().print(table)
 
 
@@ -32,5 +37,5 @@ def spell(value: Any) -> str:
 
 
 def spell_on_one_line(value: Any) -> str:
-    """Tabs and line breaks as `\\t` and `\\n`, so that a row stays a line."""
-    return spell(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    """Tabs, line breaks and whatever else steers a terminal as `\\t`, `\\n`, `\\x1b`, so that a row stays a line."""
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], spell(value).replace("\\", "\\\\"))

@@ -83,15 +83,21 @@ class Guard:
     def _refuse_place(self, scope: Message) -> tuple[int, str] | None:
         """A page under a foreign name, or of a foreign origin, whatever credential comes with it."""
         hosts, origins = _list_headers(scope, b"host"), _list_headers(scope, b"origin")
-        host = hosts[0].lower() if len(hosts) == 1 else ""
-        own = {f"http://{host}"} if _LOOPBACK.fullmatch(host) else {origin for origin in self.origins if origin.partition("://")[2] == host}
-        if not host or not own:
+        own = self._list_own(scope)
+        if len(hosts) != 1 or not own:
             return 421, "This server is not known by that name."
         if not scope["path"].startswith("/"):
             return 400, "A path begins with a slash."
         if origins and (len(origins) > 1 or origins[0].lower() not in own):
             return 403, "Pages of other origins may not ask this server."
         return None
+
+    def _list_own(self, scope: Message) -> set[str]:
+        """Origins of the server's own pages under the name by which it is asked."""
+        host = "".join(_list_headers(scope, b"host")).lower()
+        return (
+            {f"http://{host}"} if _LOOPBACK.fullmatch(host) else {origin for origin in self.origins if origin.partition("://")[2] == host}
+        )
 
     def _refuse_caller(self, scope: Message) -> tuple[int, str] | None:
         given = _list_headers(scope, b"authorization")
@@ -139,7 +145,9 @@ class Guard:
             return
         until = int(self.now()) + COOKIE_SECONDS
         value = f"{self.cookie}={until}.{self._sign(f'session {until}')}"
-        cookie = f"{value}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
+        # Behind TLS it never leaves the browser without: a stranger on the way could ask for a page by http.
+        secure = "; Secure" if all(origin.startswith("https:") for origin in self._list_own(scope)) else ""
+        cookie = f"{value}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict{secure}"
         await _reply_page(send, 200, _LOGGED_IN, (b"set-cookie", cookie.encode()))
 
 

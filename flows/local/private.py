@@ -18,12 +18,12 @@ USER = "envmill"
 _KEYS = "keys.json"
 _STORE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """What flow runs need to reach a lake in an object store."""
-_SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 
 
 def is_secret(name: str) -> bool:
     """Whether a variable may hold a key or a password."""
-    return name.endswith(_SECRET_ENDINGS) or name == "ENVMILL_DATABASE"
+    return name.upper().endswith(_SECRET_ENDINGS) or name == "ENVMILL_DATABASE"
 
 
 def secure_folder(folder: Path) -> None:

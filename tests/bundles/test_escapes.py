@@ -1,5 +1,6 @@
 """Folders written to lead their reader out: the factory and an exported folder's own reader refuse them with the same words."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 from envmill.bundles import read_folder
 from envmill.bundles.envrun import files as carried
 from envmill.bundles.envrun import open as open_folder
-from envmill.bundles.envrun.files import MAX_DEPTH, MAX_FILE, MAX_FOLDER, Files, FolderError, parse_json
+from envmill.bundles.envrun.files import MAX_DEPTH, MAX_FILE, MAX_FOLDER, MAX_SOURCE, MAX_VALUES, Files, FolderError, parse_json
 from envmill.errors import SettingsError
 from envmill.exporters import write_parcel
 from envmill.exporters.bundle import pack_environment
@@ -140,7 +141,12 @@ ATTACKS = [
     pytest.param(lambda home: put(home, STOCK, '{"a": {}, "a": {}}'), [STOCK, "stands twice"], id="key-twice"),
     pytest.param(lambda home: put(home, STOCK, "[]"), [STOCK, "no object of collections"], id="list-for-a-state"),
     pytest.param(grow(STOCK, MAX_FILE + 1), [STOCK, "allowed"], id="large-file"),
-    pytest.param(fill, ["more than 64 MB"], id="large-folder"),
+    pytest.param(grow("program/more.py", MAX_SOURCE + 1), ["program/more.py", "allowed"], id="large-program"),
+    pytest.param(grow(CHECK, MAX_SOURCE + 1), [CHECK, "allowed"], id="large-check"),
+    pytest.param(
+        lambda home: put(home, STOCK, '{"a": [' + "[]," * (MAX_VALUES // 2) + "[]]}"), [f"more than {MAX_VALUES} values"], id="many-values"
+    ),
+    pytest.param(fill, ["more than 256 MB"], id="large-folder"),
     pytest.param(lambda home: put(home, "a/b/c/d/e/f/g/h/i", ""), ["8 levels"], id="deep-folders"),
     pytest.param(
         lambda home: put(home, "states/\x1b]52;.json", "{}"), ["'states/\\x1b]52;.json'", "cannot be printed"], id="escape-in-a-name"
@@ -168,6 +174,10 @@ def test_an_honest_folder_passes_both(folder: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["sound"]) == (0, True), done.stderr
 
 
+ROWS = STATE["members"] | {f"X{number}": {"name": f"The {number}th of all members", "city": "Ulm"} for number in range(100_000)}
+"""A state that the jail takes."""
+
+
 def link_hard(home: Path) -> None:
     """Installers of packages do so."""
     (home / STOCK).rename(home.parents[1] / "stored.json")
@@ -181,6 +191,8 @@ def link_hard(home: Path) -> None:
         pytest.param(lambda home: put(home, "states/Tests-1.json", STATE), id="names-that-differ-in-case"),
         pytest.param(lambda home: [put(home, f"states/{name}.json", STATE) for name in ("é", "é")], id="names-equal-when-normalised"),
         pytest.param(lambda home: put(home, "states/deep.json", '{"a":' * MAX_DEPTH + "1" + "}" * MAX_DEPTH), id="just-deep-enough"),
+        pytest.param(lambda home: put(home, STOCK, STATE | {"members": ROWS}), id="as-many-rows-as-a-run-may-ask-for"),
+        pytest.param(lambda home: put(home, "states/commas.json", {"a": {"b": "[]," * MAX_VALUES}}), id="commas-in-text"),
         pytest.param(lambda home: put(home, "states/text.json", {"a": {"b": "[" * 999 + '\\" {{{'}}), id="brackets-in-text"),
         pytest.param(lambda home: put(home, "states/pair.json", '{"a": {"b": "\\ud83d\\ude00"}}'), id="two-halves-of-a-character"),
         pytest.param(lambda home: (home.parents[0] / "other").symlink_to(home), id="link-to-the-folder-itself"),
@@ -202,6 +214,43 @@ def test_another_program_than_the_one_that_is_audited_does_not_run(folder: Path)
     put(folder, "envrun/environment.json", program)
     done = run_bare(folder, ["call", "000", "list_tools"])
     assert (done.returncode, "environment.json, files: its program is not the one in program/" in done.stderr) == (2, True)
+
+
+NEVER = "def check(initial, final):\n    return False\n"
+ALWAYS = NEVER.replace("False", "True")
+
+
+def test_a_program_does_not_judge_itself_by_the_hash_of_a_check(folder: Path) -> None:
+    """The jail knows programs by their hash, those of checks too."""
+    lend = {"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}
+    put(folder, CHECK, NEVER)
+    with open_folder(folder) as bundle:
+        assert bundle.play("000", [lend])["outcome"] == "fail"
+    program = json.loads((folder / "envrun/environment.json").read_text())
+    program["files"]["check_1.py"] = ALWAYS
+    put(folder, "program/check_1.py", ALWAYS)
+    name = hashlib.blake2b(json.dumps(["judge", {"check_1.py": NEVER}]).encode(), digest_size=10).hexdigest()
+    put(folder, "envrun/environment.json", program | {"hash": name})
+    with pytest.raises(FolderError, match=r"environment\.json, hash: its hash is not that of its program"), open_folder(folder) as bundle:
+        bundle.play("000", [lend])
+
+
+@pytest.mark.parametrize("call", [5, "lend", {"name": "lend", "arguments": []}, {"arguments": {}}, {"say": "Done."}])
+def test_a_reference_path_of_other_things_than_calls_is_wrong_input(folder: Path, call: Any) -> None:
+    put(folder, POSED, json.loads((folder / POSED).read_text()) | {"oracle": [call]})
+    done = run_bare(folder, ["check"])
+    assert (done.returncode, f"{POSED}, oracle.0" in done.stderr) == (2, True), done.stderr
+
+
+def test_no_output_moves_the_cursor(folder: Path) -> None:
+    """JSON leaves C1 control characters as they are."""
+    signs = "\x1b[2J \x9b2J \u202e \x07é😀"
+    put(folder, POSED, json.loads((folder / POSED).read_text()) | {"request": signs, "split": signs, "polarity": signs})
+    listed, shown = run_bare(folder, ["list"]), run_bare(folder, ["show", "000"])
+    assert (listed.returncode, shown.returncode) == (0, 0)
+    assert (listed.stdout + shown.stdout).replace("\t", "").replace("\n", "").isprintable()
+    assert "é😀" in listed.stdout
+    assert json.loads(shown.stdout)["messages"][-1]["content"] == signs
 
 
 SWAPS = [
@@ -235,6 +284,14 @@ def test_what_is_swapped_after_the_listing_is_not_followed(small: Path, change: 
         files.json("states/a.json")
 
 
+def test_a_folder_that_takes_the_place_of_the_listed_one_is_not_read(small: Path) -> None:
+    files = Files(small)
+    put(small.parent / "elsewhere", "states/a.json", f'{{"{SECRET}": 1}}')
+    swap(small, lambda path: path.symlink_to(small.parent / "elsewhere"))
+    with pytest.raises(FolderError, match="another folder has taken its place"):
+        files.json("states/a.json")
+
+
 def test_a_file_that_grows_after_the_listing_is_refused(small: Path) -> None:
     files = Files(small)
     grow("states/a.json", MAX_FILE + 1)(small)
@@ -259,11 +316,11 @@ def test_files_are_counted_over_the_whole_folder(small: Path, monkeypatch: pytes
         pytest.param(b'"' + b"[" * 129 + b'"', False, id="in-text"),
         pytest.param(b'"\\"' + b"[" * 129, False, id="after-an-escaped-quote"),
         pytest.param(b'"\\\\"' + b"[" * 129, True, id="after-an-escaped-backslash"),
-        pytest.param(b'"' + b'\\"' * (MAX_FILE // 2), False, id="unclosed-text-is-read-once"),
+        pytest.param(b'"' + b'\\"' * 2**21, False, id="unclosed-text-is-read-once"),
     ],
 )
 def test_depth_is_counted_outside_of_text(content: bytes, deep: bool) -> None:
-    assert carried.is_deep(content) is deep
+    assert carried.is_deep(carried.strip_strings(content)) is deep
 
 
 @pytest.mark.parametrize(

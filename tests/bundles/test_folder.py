@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from envmill.bundles import Folder, read_folder, write_folder
-from envmill.bundles.files import MAX_FILE
+from envmill.bundles.envrun.files import MAX_SOURCE
 from envmill.errors import SettingsError
 from schemas.scenario import Check, Verifier
 from tests.specimens import EFFECTS, PROGRAM, STATE, VERIFIER, make_environment, make_scenario, make_tests
@@ -126,7 +126,7 @@ VERDICT, POSED = "scenarios/003/verifier.json", "scenarios/003/scenario.json"
         pytest.param(replace_by_link, ["program/program.py", "no plain file"], id="link"),
         pytest.param(link_folder, ["states/more", "no plain file"], id="link-to-a-folder"),
         pytest.param(lambda home: os.mkfifo(home / "program/pipe.py"), ["program/pipe.py", "no plain file"], id="pipe"),
-        pytest.param(lambda home: put(home, "program/long.py", "#" * (MAX_FILE + 1)), ["program/long.py", "allowed"], id="too-large"),
+        pytest.param(lambda home: put(home, "program/long.py", "#" * (MAX_SOURCE + 1)), ["program/long.py", "allowed"], id="too-large"),
         pytest.param(lambda home: (home / "program/x.py").write_bytes(b"ok = 1\n# \xff"), ["program/x.py, byte 9", "UTF-8"], id="not-utf8"),
         pytest.param(lambda home: put(home, "tool.json", []), ["tool.json", "no part"], id="misspelled-file"),
         pytest.param(lambda home: put(home, "scenario/1/scenario.json", {}), ["scenario/1", "no part"], id="misspelled-folder"),

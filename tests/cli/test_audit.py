@@ -16,6 +16,7 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from flows.cli import audit as command
 from flows.cli import make_app
+from flows.cli import table as drawing
 from flows.local.home import Home
 from tests.cli.conftest import start_run
 from tests.importers.release import make_environments, make_scenario, write_release
@@ -170,3 +171,15 @@ def test_import_says_what_is_wrong(home: Home, tmp_path: Path, arguments: list[s
 def test_a_release_of_which_nothing_is_mapped_ends_with_one(home: Home, tmp_path: Path) -> None:
     release = write_release(tmp_path / "release", {"env_3_rl": {"env_class_name": "Gone"}}, [])
     assert invoke(home, "import", "envscaler", str(release), str(tmp_path / "out")).exit_code == 1
+
+
+def test_names_of_a_folder_do_not_steer_the_terminal(shed: Path, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither in the lines for programs, which people read too, nor in the table."""
+    signs = "\x1b]52;c;eA==\x07 \x9b2J é"
+    told = json.loads((shed / "bundle.json").read_text())
+    (shed / "bundle.json").write_text(json.dumps(told | {"name": signs}))
+    lines = invoke(home, "audit", str(shed)).stdout
+    assert "\\x1b]52;c;eA==\\x07 \\x9b2J é" in lines
+    assert lines.replace("\t", "").replace("\n", "").isprintable()
+    drawing._draw(["name"], [[signs]])
+    assert not {"\x1b", "\x07", "\x9b"} & set(capsys.readouterr().out)

@@ -112,3 +112,10 @@ def test_one_bad_folder_of_several_is_named(folder: Path, tmp_path: Path) -> Non
     change("tools.json")(other)
     result = ask(folder, other)
     assert (result.exit_code, f"{other}: changed: tools.json" in result.stdout, f"{folder}: " in result.stdout) == (1, True, True)
+
+
+@pytest.mark.parametrize("given", ["", "0" * 63, "sha256:" + "0" * 64, "0" * 64 + "\n"])
+def test_an_empty_digest_is_not_none(folder: Path, given: str) -> None:
+    """Nor is another text: as `--sha256 "$(curl …)"` gives it when curl fails."""
+    result = ask(folder, "--sha256", given)
+    assert (type(result.exception).__name__, "which is no SHA-256" in str(result.exception)) == ("SettingsError", True), result.output

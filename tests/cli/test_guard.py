@@ -199,3 +199,11 @@ def test_a_proxy_of_the_operators_is_known_by_its_whole_origin() -> None:
         assert guarded.ask("GET", "/", {**BEARER, "Host": "mill.example", "Origin": "http://mill.example"}).status == 403
         assert guarded.ask("GET", "/", {**BEARER, "Host": "other.example"}).status == 421
         assert guarded.ask("GET", "/", {**BEARER, "Origin": "https://mill.example"}).status == 403
+
+
+@pytest.mark.parametrize(("host", "secure"), [("mill.example", True), ("lab:8080", False), ("127.0.0.1", False)])
+def test_a_cookie_is_bound_to_tls_where_the_proxy_adds_it(host: str, secure: bool) -> None:
+    """Else any page that is fetched by http from that name carries it in the open."""
+    with guard("https://mill.example", "http://lab:8080") as guarded:
+        given = guarded.ask("GET", guarded.make_link(), {"Host": host}).headers["Set-Cookie"]
+        assert ("Secure" in given.split("; ")) is secure

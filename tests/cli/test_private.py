@@ -138,6 +138,14 @@ def test_no_process_of_a_home_inherits_a_key(tmp_path: Path) -> None:
         assert (environ["ENVMILL_ENDPOINT_LAB"], environ["PATH"]) == ("http://lab", "/bin")
 
 
+@pytest.mark.parametrize("name", ["OPENAI_APIKEY", "openai_api_key", "PGPASSWORD", "MYSQL_PASSWD", "TOKEN", "GH_TOKEN", "CLIENTSECRET"])
+def test_what_looks_like_a_secret_is_not_inherited_however_it_is_spelled(tmp_path: Path, name: str) -> None:
+    home = read_home(tmp_path, **{name: "s3cret", "AWS_ACCESS_KEY_ID": "id", "KEYMAP": "us", "TOKENIZERS_PARALLELISM": "false"})
+    environ = home.child_environ(URL)
+    assert name not in environ
+    assert {"AWS_ACCESS_KEY_ID", "KEYMAP", "TOKENIZERS_PARALLELISM"} <= set(environ)
+
+
 def test_flow_runs_get_the_keys_that_they_use_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = read_home(tmp_path, **KEYS, ENVMILL_ENDPOINT_LAB="http://lab", GITHUB_TOKEN="gh")
     write_keys(home.folder, home.environ, {endpoint.key_name for endpoint in home.settings.endpoints.values()})

@@ -80,6 +80,13 @@ class _Blank(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<!doctype html><title>evil</title><body>")
 
+    def do_POST(self) -> None:
+        """`/307?PLACE` leads to a place."""
+        code, _, place = self.path[1:].partition("?")
+        self.send_response(int(code))
+        self.send_header("Location", place)
+        self.end_headers()
+
     def log_message(self, format: str, *values: Any) -> None:
         pass
 
@@ -108,6 +115,61 @@ def test_a_page_of_another_origin_reaches_nothing(page: Page, guarded: Guarded, 
         seen = dict(page.evaluate(ATTACK, [guarded.url, "x"]))
     assert guarded.reached.asked == []
     assert {what: found for what, found in seen.items() if found not in ("refused", "opaque", "loaded")} == {}
+
+
+VEHICLES = """async (server) => {
+    const place = server + "/api/deployments/x/create_flow_run";
+    const wait = (element, seconds) => new Promise((done) => {
+        element.onload = element.onerror = done;
+        setTimeout(done, 1000 * seconds);
+    });
+    const add = (name, values) => {
+        const element = Object.assign(document.createElement(name), values);
+        document.body.append(element);
+        return element;
+    };
+    navigator.sendBeacon(place, new Blob(["{}"]));
+    for (const enctype of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+        const frame = add("iframe", {name: enctype});
+        add("form", {method: "POST", action: place, enctype, target: enctype}).submit();
+        await wait(frame, 2);
+    }
+    for (const code of [301, 307, 308]) {
+        await fetch(`/${code}?${place}`, {method: "POST", mode: "no-cors", credentials: "include", body: "{}"}).catch(() => 0);
+    }
+    for (const [name, values] of [["script", {src: place}], ["img", {src: place}], ["link", {rel: "stylesheet", href: place}],
+                                  ["link", {rel: "prefetch", href: place}], ["object", {data: place}], ["embed", {src: place}]]) {
+        await wait(add(name, values), 1);
+    }
+    const events = new EventSource(place, {withCredentials: true});
+    await wait(events, 1);
+    events.close();
+    const worker = new Worker(URL.createObjectURL(new Blob([`fetch("${place}", {credentials: "include"}).finally(() => postMessage(1))`])));
+    await new Promise((done) => { worker.onmessage = done; setTimeout(done, 2000); });
+}"""
+
+
+@pytest.mark.parametrize("name", [EVIL, "127.0.0.1"])
+def test_no_other_vehicle_of_a_page_reaches_the_server(page: Page, guarded: Guarded, name: str) -> None:
+    """Forms, beacons, redirects, elements, event streams and workers; the cookie goes along from another port."""
+    log_in(page, guarded)
+    guarded.reached.asked.clear()
+    with serve_blank() as port:
+        page.goto(f"http://{name}:{port}/")
+        page.evaluate(VEHICLES, guarded.url)
+        page.wait_for_timeout(500)
+    assert guarded.reached.asked == []
+
+
+def test_the_vehicles_drive(page: Page, guarded: Guarded) -> None:
+    """From the server's own page, else the test above could not fail."""
+    log_in(page, guarded)
+    guarded.reached.asked.clear()
+    page.evaluate(VEHICLES, guarded.url)
+    page.wait_for_timeout(500)
+    place = "/api/deployments/x/create_flow_run"
+    assert guarded.reached.asked.count(f"GET {place}") >= 4
+    assert guarded.reached.asked.count(f"POST {place}") >= 1, "the beacon"
 
 
 def test_the_servers_own_page_reaches_everything(page: Page, guarded: Guarded) -> None:

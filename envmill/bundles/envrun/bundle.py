@@ -6,6 +6,8 @@ The process that runs the program is told the initial state, the clock, the seed
 Of the folder everything is data: the jail and the judge are those beside this file, whichever folder is opened.
 """
 
+import hashlib
+import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .court import Court, Verdict, make_error
-from .files import MAX_FOLDER, Files, FolderError, fault
+from .files import Files, FolderError, fault
 from .jail import Jail, Message, Session
 from .layout import (
     CARRIED,
@@ -198,6 +200,8 @@ class Bundle:
         file = f"{SCENARIOS}/{name}/{SCENARIO}"
         told = self._read(file, _SCENARIO)
         _fit(file, told["user"], {"opening": str}, "user")
+        for place, call in enumerate(told["oracle"]):
+            _fit(file, call, _MOVES["name"], f"oracle.{place}")
         return told | {"initial_state": self._pick(told["initial_state"], file, "initial_state")}
 
     def find_id(self, name: str) -> str:
@@ -260,9 +264,11 @@ class Bundle:
 
     def _read_program(self) -> Message:
         """The program as the jail is told it: the very files under `program/`, which are those that an audit reads."""
-        program = _fit(ENVIRONMENT, self.files.json(ENVIRONMENT, MAX_FOLDER), _ENVIRONMENT)
-        if program["files"] != {path: self.files.text(f"{PROGRAM}/{path}") for path in self.files.below(PROGRAM)}:
+        program = self._read(ENVIRONMENT, _ENVIRONMENT)
+        if program["files"] != {path: self.files.source(f"{PROGRAM}/{path}") for path in self.files.below(PROGRAM)}:
             raise self.files.complain(ENVIRONMENT, f"its program is not the one in {PROGRAM}/", "Export the folder again.", "files")
+        if program["hash"] != _hash(program):
+            raise self.files.complain(ENVIRONMENT, "its hash is not that of its program", "Export the folder again.", "hash")
         return program
 
     def _pick(self, given: Any, file: str, place: str) -> Message:
@@ -272,6 +278,13 @@ class Bundle:
 
     def _read(self, path: str, fields: Fields) -> Message:
         return _fit(path, self.files.json(path), fields)
+
+
+def _hash(program: Message) -> str:
+    """As the factory computes it. The jail knows programs by their hash: under that of a verifier's checks one would judge itself."""
+    content = {name: program[name] for name in ("files", "entry", "tools")}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.blake2b(text.encode()).hexdigest()[:20]
 
 
 def _fit(file: str, value: Any, fields: Fields, place: str = "") -> Message:

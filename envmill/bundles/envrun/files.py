@@ -13,11 +13,15 @@ from math import isfinite
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
-MAX_FILE = 4 * 2**20
-"""Bytes of one file; the largest state that is seen in practice takes a tenth."""
+MAX_FILE = 64 * 2**20
+"""Bytes of one file: a session takes states of 24 MB, and the spelling of a folder with its line breaks is longer."""
+MAX_SOURCE = 4 * 2**20
+"""Bytes of a file of code."""
+MAX_VALUES = MAX_FILE // 16
+"""Values of one JSON file: in memory an empty list of three characters takes 64 bytes. A state of 100,000 rows has a million."""
 MAX_FILES = 20_000
 """Files and folders of a whole folder."""
-MAX_FOLDER = 64 * 2**20
+MAX_FOLDER = 256 * 2**20
 """Bytes of all files."""
 MAX_LEVELS = 8
 """Folders inside folders."""
@@ -42,8 +46,12 @@ class FolderError(Exception):
 def spell_fault(file: str, what: str, mend: str, place: str = "") -> str:
     """The one form of complaint about a folder."""
     text = f"{file}, {place}: {what}. {mend}" if place else f"{file}: {what}. {mend}"
-    # Names and values come from the folder: a terminal must not obey them.
-    return "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in text)
+    return "\n".join(map(escape, text.split("\n")))
+
+
+def escape(text: str) -> str:
+    """What cannot be printed, spelled out: names and values come from the folder, and a terminal must not obey them."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def fault(file: str, what: str, mend: str, place: str = "") -> FolderError:
@@ -65,6 +73,7 @@ class Files:
             handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             raise self.complain(str(root), "there is no such folder", "Name the folder that holds bundle.json.") from None
+        self._place = _find_place(handle)
         self._sizes = dict(sorted(self._list(handle, PurePosixPath()), key=lambda found: found[0].split("/")))
         if sum(self._sizes.values()) > (bound := max(MAX_FOLDER, largest)):
             raise self.complain(str(root), f"its files have more than {bound // 2**20} MB", "A bundle holds one environment: split it.")
@@ -107,9 +116,11 @@ class Files:
         """Every path."""
         return list(self._sizes)
 
-    def content(self, path: str, largest: int = 0) -> bytes:
-        """A file's bytes; `largest` replaces the folder's bound for one file."""
-        bound = largest or self._largest
+    def content(self, path: str) -> bytes:
+        """A file's bytes."""
+        return self._read(path, self._largest)
+
+    def _read(self, path: str, largest: int) -> bytes:
         if path not in self._sizes:
             mend = "Add it, or take out what names it; docs/bundle-folder.md shows the layout."
             raise self.complain(path, "the file is missing", mend)
@@ -118,23 +129,30 @@ class Files:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode):
                 raise self.complain(path, *_NO_PLAIN_FILE)
-            content = b"" if found.st_size > bound else _read_to(handle, bound + 1)
+            content = b"" if found.st_size > largest else _read_to(handle, largest + 1)
         finally:
             os.close(handle)
-        if (size := max(found.st_size, len(content))) > bound:
-            raise self.complain(path, f"it has {size} bytes of {bound} allowed", "Make it smaller.")
+        if (size := max(found.st_size, len(content))) > largest:
+            raise self.complain(path, f"it has {size} bytes of {largest} allowed", "Make it smaller.")
         return content
 
-    def text(self, path: str, largest: int = 0) -> str:
+    def source(self, path: str) -> str:
+        """A file of code."""
+        return self._decode(path, min(self._largest, MAX_SOURCE))
+
+    def text(self, path: str) -> str:
         """A file as text."""
+        return self._decode(path, self._largest)
+
+    def _decode(self, path: str, largest: int) -> str:
         try:
-            return self.content(path, largest).decode("utf-8")
+            return self._read(path, largest).decode("utf-8")
         except UnicodeDecodeError as error:
             raise self.complain(path, f"it is not UTF-8 ({error.reason})", "Save it as UTF-8.", f"byte {error.start}") from None
 
-    def json(self, path: str, largest: int = 0) -> Any:
+    def json(self, path: str) -> Any:
         """A file as JSON: no NaN, no half characters, no key twice in one object, and bounded depth."""
-        return parse_json(self.text(path, largest), path, complain=self.complain)
+        return parse_json(self.text(path), path, complain=self.complain, most=self._largest // 16)
 
     def resolve(self, inside: str, path: str, at: str) -> str:
         """A path that the file `at` names, relative to a folder of the bundle; it must not lead out of it."""
@@ -147,6 +165,9 @@ class Files:
         """A file, opened component by component from the root."""
         *folders, name = path.split("/")
         handle = self._open(str(self.root), os.O_DIRECTORY, None, path)
+        if _find_place(handle) != self._place:
+            os.close(handle)
+            raise self.complain(str(self.root), "another folder has taken its place", "Read it again.")
         for folder in folders:
             above = handle
             try:
@@ -179,6 +200,12 @@ class Files:
         return self.complain(path, *_NO_PLAIN_FILE)
 
 
+def _find_place(handle: int) -> tuple[int, int]:
+    """Which folder an open one is, whatever its name."""
+    found = os.fstat(handle)
+    return found.st_dev, found.st_ino
+
+
 def _read_to(handle: int, size: int) -> bytes:
     """The first bytes of an open file."""
     content = bytearray()
@@ -187,7 +214,7 @@ def _read_to(handle: int, size: int) -> bytes:
     return bytes(content)
 
 
-def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Exception] = fault) -> Any:
+def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Exception] = fault, most: int = MAX_VALUES) -> Any:
     """Text as JSON, and no more than JSON: what Python takes besides (NaN, 1e400, half characters, a key twice) is refused."""
 
     def refuse(what: str, mend: str = "Correct it there.") -> NoReturn:
@@ -210,8 +237,11 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
         number = int(digits) if len(digits) <= 20 else 2**64
         return number if -(2**63) <= number < 2**64 else parse_float(digits)
 
-    if is_deep(text.encode("utf-8", "surrogatepass")):
+    bare = strip_strings(text.encode("utf-8", "surrogatepass"))
+    if is_deep(bare):
         refuse(f"it is nested deeper than {MAX_DEPTH} levels", "Write it flatter.")
+    if sum(map(bare.count, (b",", b"[", b"{"))) > most:
+        refuse(f"it has more than {most} values", "Make it smaller.")
     try:
         found = json.loads(text, object_pairs_hook=build, parse_constant=parse_float, parse_int=parse_int, parse_float=parse_float)
     except json.JSONDecodeError as error:
@@ -225,10 +255,14 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
     return found
 
 
-def is_deep(content: bytes) -> bool:
-    """Whether brackets outside strings are nested too deeply, counted before anything is decoded."""
-    brackets = _STRINGS.sub(b"", _ESCAPES.sub(b"", content)).translate(_BRACKETS, _REST)
-    return max(accumulate(map((92).__sub__, brackets)), default=0) > MAX_DEPTH
+def strip_strings(content: bytes) -> bytes:
+    """JSON without its strings, read without decoding."""
+    return _STRINGS.sub(b"", _ESCAPES.sub(b"", content))
+
+
+def is_deep(bare: bytes) -> bool:
+    """Whether brackets are nested too deeply, in JSON without its strings."""
+    return max(accumulate(map((92).__sub__, bare.translate(_BRACKETS, _REST))), default=0) > MAX_DEPTH
 
 
 def _is_whole(value: Any) -> bool:

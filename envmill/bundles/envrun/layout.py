@@ -70,7 +70,7 @@ def read_checks(files: Files, home: str) -> tuple[Any, set[str]]:
         if "file" in check:
             path = files.resolve(home, str(check.pop("file")), file)
             named.add(path)
-            check["source"] = files.text(path)
+            check["source"] = files.source(path)
     return written, named
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .bundle import FORMS, Bundle, check_move, make_move, open_bundle
 from .court import JudgeError
-from .files import MAX_FOLDER, FolderError, fault, parse_json
+from .files import MAX_FILE, FolderError, escape, fault, parse_json
 from .jail import JailError, Message
 from .recording import is_recording, score_recording
 from .serving import add_options, serve
@@ -56,7 +56,8 @@ def _make_parser() -> argparse.ArgumentParser:
 def _list(bundle: Bundle, _: argparse.Namespace) -> int:
     for name in bundle.list_scenarios():
         told = bundle.read_scenario(name)
-        sys.stdout.write(f"{name}\t{told['split']}\t{told['polarity']}\t{' '.join(told['request'].split())}\n")
+        words = (name, told["split"], told["polarity"], told["request"])
+        sys.stdout.write("\t".join(escape(" ".join(text.split())) for text in words) + "\n")
     return 0
 
 
@@ -96,12 +97,12 @@ def _read_moves(path: Path) -> list[Message]:
     mend = "Name a file of moves, one JSON object a line."
     try:
         with path.open("rb") as opened:
-            content = opened.read(MAX_FOLDER + 1)
+            content = opened.read(MAX_FILE + 1)
         lines = content.decode("utf-8").split("\n")
     except (OSError, ValueError) as error:
         raise fault(str(path), f"it cannot be read ({error})", mend) from None
-    if len(content) > MAX_FOLDER:
-        raise fault(str(path), f"it has more than {MAX_FOLDER} bytes", mend)
+    if len(content) > MAX_FILE:
+        raise fault(str(path), f"it has more than {MAX_FILE} bytes", mend)
     moves: list[Message] = []
     for place, line in enumerate(lines):
         if line.strip():
@@ -143,6 +144,9 @@ def _parse(text: str, file: str, place: str = "") -> Message:
 
 
 def _write(value: Any) -> int:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    text = json.dumps(value, ensure_ascii=False)
+    if not text.isprintable():  # JSON leaves control characters beyond ASCII as they are, and a terminal must not obey them
+        text = "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
     return 0
