@@ -17,7 +17,7 @@ from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
 from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground, list_touched
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import check_health, pack_library, put, restart, run
+from envmill.sandbox.machines.machine import CLEAN, check_health, pack_library, put, restart, run
 from schemas.base import digest
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -52,8 +52,20 @@ PASSING = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 HOME = "/root"
 """Root's, which programs ask for settings whatever they are told: it begins anew, where nothing of the machine lies in it."""
 SHUT = ("/etc", "/usr")
-LOADED = ("/usr/lib", "/usr/local/lib", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/lib", "/lib64", "/bin", "/usr/bin/python3.11")
-"""Where the judge's programs load what they are made of."""
+CACHE = "__pycache__"
+"""Where Python keeps what it compiled."""
+LOADED = (
+    CLEAN["HOME"],
+    "/usr/lib",
+    "/usr/local/lib",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/usr/bin/python3.11",
+)
+"""Where the judge's programs load what they are made of; compiled files are looked for below the home that does not exist."""
 
 SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 """Endings of copies that careful people leave beside what they edit."""
@@ -185,7 +197,7 @@ class _Look:
         """Necessary, never enough: whatever still runs could answer for the check. Where the check would import what was changed,
         it is not asked: it would be told to whoever changed that."""
         changes = await self._list_changes()
-        if loaded := [path for path in changes if is_below(path, LOADED) and not is_compiled(path)]:
+        if loaded := [path for path in changes if is_below(path, LOADED) and not _is_idle(path)]:
             return {_UNTOLD: f"the judge's programs would load {loaded[0]}"}
         try:
             return await check_health(self.container, self.healthy, self.reference.library, self.exam, probes, held=True)
@@ -249,8 +261,14 @@ def find_changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[st
 
 
 def is_compiled(path: str) -> bool:
-    """What Python writes when it imports as root."""
-    return "__pycache__" in path.split("/")
+    """What Python writes when it imports as root: the folder, and files of its kind right in it."""
+    above, _, name = path.rpartition("/")
+    return name == CACHE or (name.endswith(".pyc") and above.endswith(f"/{CACHE}"))
+
+
+def _is_idle(path: str) -> bool:
+    """Compiled, and where no program of the judge's looks for it."""
+    return is_compiled(path) and not is_below(path, [CLEAN["HOME"]])
 
 
 def is_below(path: str, places: Sequence[str]) -> bool:
