@@ -40,6 +40,10 @@ class NoRoomError(Exception):
     """The container is full: that is a command's doing, and no outage."""
 
 
+class NoReportError(SandboxError):
+    """A health check ended without a word, in a container that works: its own fault, or that of a program beside it."""
+
+
 Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
 """Opens a container on the base image, and takes it down."""
 
@@ -107,7 +111,7 @@ async def check_health(
     found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:
         asked, shown = (f"The test file {exam}", -1500) if exam else (f"The health check of {healthy.system.name}", -500)
-        raise SandboxError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
+        raise NoReportError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
     return json.loads(found[0])
 
 

@@ -17,7 +17,7 @@ from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
 from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground, list_touched
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import CLEAN, check_health, pack_library, put, restart, run
+from envmill.sandbox.machines.machine import CLEAN, NoReportError, check_health, pack_library, put, restart, run
 from schemas.base import digest
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -208,21 +208,31 @@ class _Look:
             await self.container.release()
 
     async def judge(self, left: dict[str, str]) -> Examined:
-        """By a copy, if nothing speaks against it before."""
-        changes = await self._list_changes()
-        inside = [place for place in self.places if any(is_below(path, [place]) for path in changes)]
-        outside = self._list_outside(changes)
-        if outside or any(left.values()):
-            return Examined(left=left, inside=inside, outside=outside[:TOLD])
+        """By a copy, if nothing speaks against it before. Where the check says nothing there either, a service that starts in it saw to
+        that: it gave its report as the machine was left."""
+        inside, lasting = list[str](), dict[str, str]()
+        for _ in range(2):
+            changes = await self._list_changes()
+            inside = [place for place in self.places if any(is_below(path, [place]) for path in changes)]
+            outside = self._list_outside(changes)
+            if outside or any(left.values()):
+                return Examined(left=left, inside=inside, outside=outside[:TOLD])
+            try:
+                return Examined(left=left, inside=inside, lasting=await self._ask_copy(changes))
+            except NoReportError as error:
+                self.held, lasting = None, {_UNTOLD: str(error)[:200]}
+        return Examined(left=left, inside=inside, lasting=lasting)
+
+    async def _ask_copy(self, changes: Sequence[str]) -> dict[str, str]:
+        """Health after a restart."""
         kept = [(place, moved) for place in self.places if is_below(place, PASSING) and (moved := await self.container.get(place))]
         homes = [] if any(is_below(place, [HOME]) for place in self.places) else [HOME]
         copy = await self.container.copy([*PASSING, *homes])
         try:
             await self._restart(copy, changes, [(place, moved.content or b"") for place, moved in kept if moved.code != "ENOENT"])
-            lasting = await check_health(copy, self.healthy, self.reference.library, self.exam)
+            return await check_health(copy, self.healthy, self.reference.library, self.exam)
         finally:
             await copy.down()
-        return Examined(left=left, inside=inside, lasting=lasting)
 
     async def _restart(self, copy: Container, changes: Sequence[str], kept: Sequence[tuple[str, bytes]]) -> None:
         """As after a restart of the machine. What Python compiled is taken away, and what was broken where a restart clears is kept."""

@@ -2,11 +2,15 @@
 
 import pytest
 
+from envmill.drafting.breaking.judging import decide
 from envmill.drafting.breaking.systems import load_system
+from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.frame import list_frame
-from envmill.sandbox.machines.machine import Containers, set_up
+from envmill.sandbox.machines.machine import Containers, check_health, set_up
+from envmill.sandbox.machines.starting import spell_state
 from envmill.sandbox.machines.trust import Examined, Reference, examine, take_ground, take_reference
+from schemas.system import MachineState
 from tests.drafting.breaking.conftest import containers
 
 __all__ = ["containers"]
@@ -112,3 +116,99 @@ async def test_a_copy_takes_what_was_written_and_no_holes(containers: Containers
     assert there == here
     assert "x 1073741824" in there
     assert int(blocks) * 512 < 1 << 20
+
+
+ENDS = """
+import os, signal
+from probing import probe, report
+
+
+@probe
+def told(v):
+    if not os.access("/etc", os.W_OK):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+report()
+"""
+
+
+async def test_no_report_after_a_restart_is_the_machines_fault(containers: Containers) -> None:
+    """A service that kills the judge there would make an outage of what lost; its report of the machine as left was whole."""
+    healthy = SHARE._replace(check=ENDS)
+    async with containers() as container:
+        found = await examine(container, healthy, [], await _begin(container))
+    assert found.left == {"told": ""}
+    assert list(found.lasting) == ["check"]
+    assert decide(found).reason == "not_lasting"
+    begun = MachineState(breaks=[], places=[])
+    assert set(spell_state(healthy, begun, found)["lasting"].values()) == {"unasked"}
+
+
+async def test_a_machine_that_cannot_be_copied_is_an_error(containers: Containers, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def break_(without: object) -> Container:
+        raise SandboxError(f"The nursery is gone, and {without} with it.")
+
+    async with containers() as container:
+        reference = await _begin(container)
+        monkeypatch.setattr(container, "copy", break_)
+        with pytest.raises(SandboxError, match="nursery"):
+            await examine(container, SHARE, [], reference)
+
+
+LATER = """
+import sys
+from probing import fetch, probe, report, want
+
+
+@probe
+def loads(v):
+    try:
+        import judged
+    except ImportError:
+        want("encodings.idna" in sys.modules, "what a request imports would be looked for on the disk")
+    else:
+        want(False, "loaded")
+
+
+report()
+"""
+
+
+@pytest.mark.parametrize("held", [True, False])
+async def test_a_check_imports_nothing_from_the_disk_while_the_agents_processes_run(containers: Containers, held: bool) -> None:
+    """Where nothing was held, nothing of the agent's runs: the module is found."""
+    async with containers() as container:
+        await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
+        library = (await take_ground(container, SHARE)).library
+        if held:
+            await container.hold()
+        assert await check_health(container, SHARE._replace(check=LATER), library, held=held) == {"loads": "" if held else "loaded"}
+
+
+PLANT = """
+import os, glob, time
+place = "/usr/lib/python3.11/gzip"
+while True:
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            if b"given.json" in open(path, "rb").read() and not os.path.exists(place):
+                os.mkdir(place)
+                open(place + "/__init__.py", "w").write(%r)
+        except OSError:
+            pass
+""" % (STEAL.replace("pread(0,", "pread(3,") + "\nraise ImportError")
+
+
+async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(containers: Containers) -> None:
+    """The check of the backups opens an archive, for which the library imports `gzip` when it is needed."""
+    healthy = load_system("backup")
+    async with containers() as container:
+        ground = await take_ground(container, healthy)
+        await set_up(container, healthy)
+        reference = await take_reference(container, healthy, ground)
+        await container.put("/root/plant.py", PLANT.encode())
+        await container.run(["/usr/bin/setsid", "-f", "/bin/sh", "-c", "exec python3 /root/plant.py >/dev/null 2>&1 </dev/null"])
+        found = await examine(container, healthy, [], reference)
+        assert (await container.get("/root/loot")).content is None
+    assert set(found.left.values()) == {""}

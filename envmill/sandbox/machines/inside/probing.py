@@ -188,16 +188,26 @@ def report(names: list[str] | None = None) -> None:
     services: dict[str, dict[str, str]] = given["services"]
     tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
     if given.get("held"):
-        go_on(fetches=any(each["port"] for each in services.values()))
+        shut()
+        go_on()
     tests |= {name: test for name, test in PROBES.items() if names is None or name in names}
     said = {name: _ask(test, given["values"]) for name, test in tests.items() if name in (given.get("asked") or tests)}
     sys.stdout.write(f"\n{given['marker']}{json.dumps(said)}\n")
 
 
-def go_on(*, fetches: bool = False) -> None:
+def shut() -> None:
+    """Import what the library would import later, and from here on nothing but what the archive holds: whoever can write to the disk
+    could put a module there for a moment, and be run by whoever judges."""
+    late = ("http.client", "encodings.idna") if hasattr(sys.modules.get("check"), "fetch") else ()
+    for name in (*late, *(("gzip",) if "tarfile" in sys.modules else ())):
+        __import__(name)
+    sys.path_hooks[:] = [each for each in sys.path_hooks if each.__module__ == "zipimport"]
+    sys.path[:] = [path for path in sys.path if path.startswith("/proc/self/fd/")]
+    sys.path_importer_cache.clear()
+
+
+def go_on() -> None:
     """All other processes were stopped until here, so that none could replace what is imported."""
-    if fetches:
-        __import__("http.client")
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGCONT)
 
