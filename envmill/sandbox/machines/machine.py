@@ -92,7 +92,8 @@ async def pack_library(container: Container) -> bytes:
 async def check_health(
     container: Container, healthy: Healthy, library: bytes = b"", exam: str = "", probes: Sequence[str] = (), *, held: bool = False
 ) -> dict[str, str]:  # fmt: skip
-    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over. Probes are
+    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over, but
+    for tests: pytest is the container's, and so is the library that it imports. Probes are
     the health check's, those that are named or all, or the tests of the file named. Of a container that is `held` the check lets
     everything go on once it has imported what it needs."""
     marker, values = secrets.token_hex(16), healthy.values
@@ -106,7 +107,12 @@ async def check_health(
     texts["given.json"] = json.dumps({**given, "held": held})
     words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", ASK, "examining" if exam else "check"]
     ran = await container.run(
-        words, seconds=PATIENCE, given=add_to_archive(library, texts), environment=CLEAN | _PYTEST, cap=16 << 20, judges=True
+        words,
+        seconds=PATIENCE,
+        given=add_to_archive(b"" if exam else library, texts),
+        environment=CLEAN | _PYTEST,
+        cap=16 << 20,
+        judges=True,
     )
     found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:

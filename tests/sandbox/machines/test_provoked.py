@@ -212,3 +212,44 @@ async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(contain
         found = await examine(container, healthy, [], reference)
         assert (await container.get("/root/loot")).content is None
     assert set(found.left.values()) == {""}
+
+
+EXAM = """
+import importlib
+from pathlib import Path
+
+
+def test_it_was_put_there():
+    assert Path("/srv/survey/README").read_text(encoding="latin-1") == "no"
+
+
+def test_the_library():
+    import csv, tarfile
+    from xml.etree import ElementTree
+    assert ElementTree.fromstring("<a/>").tag == "a"
+    assert csv.list_dialects() and tarfile.is_tarfile
+
+
+def test_the_disk():
+    try:
+        importlib.import_module("judged")
+    except ImportError:
+        return
+    assert False, "loaded"
+"""
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+async def test_tests_are_asked_with_and_without_a_packed_library(containers: Containers, held: bool, packed: bool) -> None:
+    """Sessions that begin on a layer have one. While the agent's processes run, nothing is imported from the disk."""
+    async with containers() as container:
+        await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
+        library = (await take_ground(container, SHARE)).library
+        await set_up(container, SHARE)
+        if held:
+            await container.hold()
+        said = await check_health(
+            container, SHARE._replace(exams={"test_final.py": EXAM}), library if packed else b"", "test_final.py", held=held
+        )
+    assert [name for name, wrong in said.items() if not wrong] == ["test_the_library", *(["test_the_disk"] if held else [])]
