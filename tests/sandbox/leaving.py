@@ -105,6 +105,12 @@ LATE = {
     "flags of decimals": ("decimal", "decimal.Decimal(1) / 3", "[str(f) for f, on in decimal.getcontext().flags.items() if on]"),
     "precision of decimals": ("decimal", "decimal.getcontext().prec = 5", "str(decimal.Decimal(1) / 3)"),
     "class of a kind": ("collections.abc", "collections.abc.Sized.register(int)", "isinstance(1, collections.abc.Sized)"),
+    "module out of another": (
+        "json\nfrom json import codecs",
+        "codecs.register_error('own', codecs.ignore_errors)",
+        "b'\\xff'.decode('ascii', 'own')",
+    ),
+    "classes of a session before": ("json", "self._own = type('Own', (ValueError,), {})", "len(ValueError.__subclasses__())"),
     "import by name": ("json", "__import__('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
     "module out of reach of the eye": ("json", "eval('__import__')('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
 }

@@ -3,6 +3,7 @@
 The kernel keeps a removed file as a device 0:0 of its name, and a folder that hides the one below by an attribute.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Collection, Iterator
@@ -111,7 +112,7 @@ def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tup
             return 0
         links[seen.st_dev, seen.st_ino] = target
     if stat.S_ISREG(seen.st_mode):
-        _copy_content(source, target)
+        _copy_content(source, target, seen.st_size)
     elif stat.S_ISLNK(seen.st_mode):
         target.symlink_to(source.readlink())
     else:
@@ -120,10 +121,28 @@ def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tup
     return seen.st_size
 
 
-def _copy_content(source: Path, target: Path) -> None:
+def _copy_content(source: Path, target: Path, size: int) -> None:
+    """What was written alone: a file may be a hole of any length."""
     with source.open("rb") as given, target.open("xb") as taken:
-        while os.sendfile(taken.fileno(), given.fileno(), None, 1 << 30):
-            pass
+        os.truncate(taken.fileno(), size)
+        for start, end in _list_written(given.fileno(), size):
+            os.lseek(taken.fileno(), start, os.SEEK_SET)
+            while start < end and (sent := os.sendfile(taken.fileno(), given.fileno(), start, end - start)):
+                start += sent
+
+
+def _list_written(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where it holds anything: beginnings and ends."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing from here on
+                return
+            raise
+        end = os.lseek(file, start, os.SEEK_HOLE)
+        yield start, end
 
 
 def _copy_facts(source: Path, target: Path, seen: os.stat_result) -> None:

@@ -1,9 +1,10 @@
 """What a program may import: the standard-library modules a zygote loads ahead, since a jailed process opens no file."""
 
 import importlib
+import sys
 from collections.abc import Iterable, Iterator
 from opcode import EXTENDED_ARG, opmap
-from types import CodeType
+from types import CodeType, ModuleType
 
 from envmill.runtime.jail import zones
 
@@ -41,9 +42,9 @@ SETTLED = frozenset((
 ))  # fmt: skip
 """Modules that hold no setting or registry, or only such that a reset sets back or a look finds: see docs/jail.md. Programs that import
 any other module (`calendar`, `csv`, `logging`, `locale`, `codecs`, `sys` …) are given a process of their own for each session."""
-_REACHING = frozenset(("__builtins__", "__import__", "__loader__", "__spec__", "eval", "exec"))
-"""Names by which code comes to a module without an import statement."""
-_IMPORT = opmap["IMPORT_NAME"]
+_REACHING = frozenset(("__builtins__", "__import__", "__loader__", "__spec__", "__subclasses__", "eval", "exec"))
+"""Names by which code comes to a module without an import statement, or to classes that another session made."""
+_IMPORT, _FROM = opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]
 
 
 def list_imports(codes: Iterable[CodeType]) -> set[str]:
@@ -64,15 +65,26 @@ def _walk(code: CodeType) -> Iterator[CodeType]:
 
 
 def _list_imported(code: CodeType) -> Iterator[str]:
+    """Modules in import statements, and those that are taken out of another one: `from json import codecs`."""
+    imports = list(_find_names(code, _IMPORT))
+    yield from (name for _, name in imports)
+    for place, name in _find_names(code, _FROM) if imports else ():
+        module = sys.modules.get([each for at, each in imports if at < place][-1])
+        if module and isinstance(found := vars(module).get(name), ModuleType):
+            yield found.__name__
+
+
+def _find_names(code: CodeType, operation: int) -> Iterator[tuple[int, str]]:
+    """Where an operation stands, and its name."""
     operations, arguments = code.co_code[::2], code.co_code[1::2]
-    place = operations.find(_IMPORT)
+    place = operations.find(operation)
     while place >= 0:
         argument, before = arguments[place], place - 1
         while before >= 0 and operations[before] == EXTENDED_ARG:
             argument |= arguments[before] << 8 * (place - before)
             before -= 1
-        yield code.co_names[argument]
-        place = operations.find(_IMPORT, place + 1)
+        yield place, code.co_names[argument]
+        place = operations.find(operation, place + 1)
 
 
 def load_ahead() -> None:

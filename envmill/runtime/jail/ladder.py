@@ -27,6 +27,8 @@ _STEPS = 64
 _BYTES = 256 * 1024
 _SECONDS = 0.25
 """An episode longer than this is not worth a trial: the fork is the smaller part of it."""
+_LONGEST = 20 * _SECONDS
+"""What a repetition may take: nobody else is served meanwhile."""
 LEAKS: list[Message] = []
 """Steps that came to something else after their program was proven: to be told with the next reply."""
 Verdict = Literal["unknown", "proven", "refuted"]
@@ -62,12 +64,13 @@ class Tape:
 
     def is_record(self) -> bool:
         """Whether it can show that a used process is as good: an episode in a fresh one that can be played again."""
-        return self.fresh and self.can_be_repeated()
+        return self.fresh and self.can_be_repeated() and self.seconds <= _SECONDS
 
     def can_be_repeated(self) -> bool:
-        """A whole episode with calls, short, and nothing failed. Snapshots hold bytes that may differ where all they say is the same."""
+        """A whole episode with calls, and nothing failed. Snapshots hold bytes that may differ where all they say is the same. A program
+        that takes its time is not left out for it: it could choose which of its episodes are drawn."""
         done = {step["op"] for step in self.steps}
-        return self.whole and "call" in done and done.isdisjoint(("snapshot", "restore")) and not self.failed and self.seconds <= _SECONDS
+        return self.whole and "call" in done and done.isdisjoint(("snapshot", "restore")) and not self.failed and self.seconds <= _LONGEST
 
 
 @dataclass
@@ -98,7 +101,7 @@ class Standing:
             return
         for record in self.records:
             try:
-                answers = inmate.play(in_place(record.steps), time.monotonic() + 20 * _SECONDS)
+                answers = inmate.play(in_place(record.steps), time.monotonic() + _LONGEST)
             except Died:
                 self.refute()
                 return
@@ -114,7 +117,7 @@ class Standing:
         """Play again in a fresh process what was played in a used one. It must answer the same bytes."""
         if self.verdict != "proven":
             return
-        at, until = 0, time.monotonic() + 20 * _SECONDS
+        at, until = 0, time.monotonic() + 2 * _LONGEST
         for length in tape.lengths:
             steps, recorded = tape.steps[at : at + length], tape.answers[at : at + length]
             try:

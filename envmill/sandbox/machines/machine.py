@@ -40,6 +40,10 @@ class NoRoomError(Exception):
     """The container is full: that is a command's doing, and no outage."""
 
 
+class NoReportError(SandboxError):
+    """A health check ended without a word, in a container that works: its own fault, or that of a program beside it."""
+
+
 Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
 """Opens a container on the base image, and takes it down."""
 
@@ -88,7 +92,8 @@ async def pack_library(container: Container) -> bytes:
 async def check_health(
     container: Container, healthy: Healthy, library: bytes = b"", exam: str = "", probes: Sequence[str] = (), *, held: bool = False
 ) -> dict[str, str]:  # fmt: skip
-    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over. Probes are
+    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over, but
+    for tests: pytest is the container's, and so is the library that it imports. Probes are
     the health check's, those that are named or all, or the tests of the file named. Of a container that is `held` the check lets
     everything go on once it has imported what it needs."""
     marker, values = secrets.token_hex(16), healthy.values
@@ -102,12 +107,17 @@ async def check_health(
     texts["given.json"] = json.dumps({**given, "held": held})
     words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", ASK, "examining" if exam else "check"]
     ran = await container.run(
-        words, seconds=PATIENCE, given=add_to_archive(library, texts), environment=CLEAN | _PYTEST, cap=16 << 20, judges=True
+        words,
+        seconds=PATIENCE,
+        given=add_to_archive(b"" if exam else library, texts),
+        environment=CLEAN | _PYTEST,
+        cap=16 << 20,
+        judges=True,
     )
     found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:
         asked, shown = (f"The test file {exam}", -1500) if exam else (f"The health check of {healthy.system.name}", -500)
-        raise SandboxError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
+        raise NoReportError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
     return json.loads(found[0])
 
 

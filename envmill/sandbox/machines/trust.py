@@ -17,7 +17,7 @@ from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
 from envmill.sandbox.machines.frame import Frame, Ground, list_frame, list_ground, list_touched
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import check_health, pack_library, put, restart, run
+from envmill.sandbox.machines.machine import CLEAN, NoReportError, check_health, pack_library, put, restart, run
 from schemas.base import digest
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -52,8 +52,20 @@ PASSING = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 HOME = "/root"
 """Root's, which programs ask for settings whatever they are told: it begins anew, where nothing of the machine lies in it."""
 SHUT = ("/etc", "/usr")
-LOADED = ("/usr/lib", "/usr/local/lib", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/lib", "/lib64", "/bin", "/usr/bin/python3.11")
-"""Where the judge's programs load what they are made of."""
+CACHE = "__pycache__"
+"""Where Python keeps what it compiled."""
+LOADED = (
+    CLEAN["HOME"],
+    "/usr/lib",
+    "/usr/local/lib",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/usr/bin/python3.11",
+)
+"""Where the judge's programs load what they are made of; compiled files are looked for below the home that does not exist."""
 
 SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 """Endings of copies that careful people leave beside what they edit."""
@@ -185,7 +197,7 @@ class _Look:
         """Necessary, never enough: whatever still runs could answer for the check. Where the check would import what was changed,
         it is not asked: it would be told to whoever changed that."""
         changes = await self._list_changes()
-        if loaded := [path for path in changes if is_below(path, LOADED) and not is_compiled(path)]:
+        if loaded := [path for path in changes if is_below(path, LOADED) and not _is_idle(path)]:
             return {_UNTOLD: f"the judge's programs would load {loaded[0]}"}
         try:
             return await check_health(self.container, self.healthy, self.reference.library, self.exam, probes, held=True)
@@ -196,21 +208,31 @@ class _Look:
             await self.container.release()
 
     async def judge(self, left: dict[str, str]) -> Examined:
-        """By a copy, if nothing speaks against it before."""
-        changes = await self._list_changes()
-        inside = [place for place in self.places if any(is_below(path, [place]) for path in changes)]
-        outside = self._list_outside(changes)
-        if outside or any(left.values()):
-            return Examined(left=left, inside=inside, outside=outside[:TOLD])
+        """By a copy, if nothing speaks against it before. Where the check says nothing there either, a service that starts in it saw to
+        that: it gave its report as the machine was left."""
+        inside, lasting = list[str](), dict[str, str]()
+        for _ in range(2):
+            changes = await self._list_changes()
+            inside = [place for place in self.places if any(is_below(path, [place]) for path in changes)]
+            outside = self._list_outside(changes)
+            if outside or any(left.values()):
+                return Examined(left=left, inside=inside, outside=outside[:TOLD])
+            try:
+                return Examined(left=left, inside=inside, lasting=await self._ask_copy(changes))
+            except NoReportError as error:
+                self.held, lasting = None, {_UNTOLD: str(error)[:200]}
+        return Examined(left=left, inside=inside, lasting=lasting)
+
+    async def _ask_copy(self, changes: Sequence[str]) -> dict[str, str]:
+        """Health after a restart."""
         kept = [(place, moved) for place in self.places if is_below(place, PASSING) and (moved := await self.container.get(place))]
         homes = [] if any(is_below(place, [HOME]) for place in self.places) else [HOME]
         copy = await self.container.copy([*PASSING, *homes])
         try:
             await self._restart(copy, changes, [(place, moved.content or b"") for place, moved in kept if moved.code != "ENOENT"])
-            lasting = await check_health(copy, self.healthy, self.reference.library, self.exam)
+            return await check_health(copy, self.healthy, self.reference.library, self.exam)
         finally:
             await copy.down()
-        return Examined(left=left, inside=inside, lasting=lasting)
 
     async def _restart(self, copy: Container, changes: Sequence[str], kept: Sequence[tuple[str, bytes]]) -> None:
         """As after a restart of the machine. What Python compiled is taken away, and what was broken where a restart clears is kept."""
@@ -249,8 +271,14 @@ def find_changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[st
 
 
 def is_compiled(path: str) -> bool:
-    """What Python writes when it imports as root."""
-    return "__pycache__" in path.split("/")
+    """What Python writes when it imports as root: the folder, and files of its kind right in it."""
+    above, _, name = path.rpartition("/")
+    return name == CACHE or (name.endswith(".pyc") and above.endswith(f"/{CACHE}"))
+
+
+def _is_idle(path: str) -> bool:
+    """Compiled, and where no program of the judge's looks for it."""
+    return is_compiled(path) and not is_below(path, [CLEAN["HOME"]])
 
 
 def is_below(path: str, places: Sequence[str]) -> bool:

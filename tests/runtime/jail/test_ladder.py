@@ -101,3 +101,10 @@ def test_one_of_so_many_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 280 < drawn < 520  # six standard deviations
     monkeypatch.setattr(ladder, "DRAWN", 1)
     assert is_drawn()
+
+
+@pytest.mark.parametrize(("seconds", "record", "repeated"), [(0.1, True, True), (1.0, False, True), (6.0, False, False)])
+def test_an_episode_that_takes_its_time_is_no_record_and_is_drawn_all_the_same(seconds: float, record: bool, repeated: bool) -> None:
+    slow = Tape(fresh=True)
+    slow.add([RESET, CALL], [EMPTY, *answer(1)], seconds)
+    assert (slow.is_record(), slow.can_be_repeated()) == (record, repeated)

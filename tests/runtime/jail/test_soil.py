@@ -119,6 +119,11 @@ IMPORTS: dict[str, tuple[str, set[str]]] = {
     "none": ("x = 1", set()),
     "plain": ("import json, csv as c", {"json", "csv"}),
     "from": ("from urllib.parse import quote", {"urllib.parse"}),
+    "a module out of another": (
+        "from json import codecs as c, dumps\nfrom collections import abc, deque",
+        {"json", "codecs", "collections", "collections.abc"},
+    ),
+    "classes of others": ("x = ValueError.__subclasses__()", {"__subclasses__"}),
     "in a method": ("class A:\n    def f(self):\n        def g():\n            import logging", {"logging"}),
     "by name": ("def f(): return __import__('csv')", {"__import__"}),
     "by text": ("eval('1')", {"eval"}),

@@ -22,6 +22,22 @@ NAME = "test_exam.py"
 LONGEST = 600
 
 
+LATE = ("_strptime", "encodings.ascii", "encodings.cp1252", "encodings.idna", "encodings.latin_1", "encodings.utf_16",
+        "encodings.utf_8_sig", "gzip", "http.client")  # fmt: skip
+"""What the library imports when it is needed."""
+
+
+def list_imports(source: str) -> list[str]:
+    """Modules that a test file names, in its functions as well."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [each.name for each in node.names]
+    return names
+
+
 class Reporter:
     """What pytest collects and tells while it runs."""
 
@@ -36,8 +52,9 @@ class Reporter:
     def pytest_collection_finish(self, session: Any) -> None:
         self.collected = [item.name for item in session.items]
         if self.held:
-            from probing import go_on  # pyright: ignore
+            from probing import go_on, shut  # pyright: ignore
 
+            shut([*LATE, *list_imports(self.source)])
             go_on()
 
     def pytest_runtest_logreport(self, report: Any) -> None:

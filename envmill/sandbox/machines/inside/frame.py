@@ -14,6 +14,11 @@ import sys
 
 LARGEST = 12 << 20
 """Letters of a list: what a program's output is cut at is more."""
+DEEPEST = 200
+"""Folders within folders: the engine looks no deeper, and copies none that are."""
+WHOLE = 64 << 20
+"""Bytes of a file that is read; of a larger one the change time tells."""
+MORE = "more\tthan can be told"
 SKIPPED = {"/proc", "/sys", "/dev", "/run", "/tmp"}
 
 
@@ -22,6 +27,8 @@ def list_files(top: str, hashed: list[str]) -> list[str]:
     waiting, size = [top], 0
     while waiting:
         folder = waiting.pop()
+        if folder.count("/") > DEEPEST:
+            return sorted([*lines, MORE])
         for entry in os.scandir(folder):
             if entry.path in SKIPPED:
                 continue
@@ -29,7 +36,7 @@ def list_files(top: str, hashed: list[str]) -> list[str]:
             lines.append(_write(entry.path, seen, hashed))
             size += len(lines[-1]) + 1
             if size > LARGEST:  # whoever filled the machine with names has changed it, and that is all there is to know
-                return sorted([*lines, "more\tthan can be told"])
+                return sorted([*lines, MORE])
             if stat.S_ISDIR(seen.st_mode):
                 waiting.append(entry.path)
     return sorted(lines)
@@ -50,7 +57,7 @@ def _tell(path: str, seen: os.stat_result, hashed: list[str]) -> str:
         return spell(os.readlink(path))
     if not stat.S_ISREG(seen.st_mode):
         return ""
-    if any(path == each or path.startswith(f"{each}/") for each in hashed):
+    if seen.st_size <= WHOLE and any(path == each or path.startswith(f"{each}/") for each in hashed):
         with open(path, "rb") as file:
             return _blake2.blake2b(file.read(), digest_size=16).hexdigest()
     return f"{seen.st_size} {seen.st_ctime_ns}"

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -188,16 +188,27 @@ def report(names: list[str] | None = None) -> None:
     services: dict[str, dict[str, str]] = given["services"]
     tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
     if given.get("held"):
-        go_on(fetches=any(each["port"] for each in services.values()))
+        fetches, unpacks = hasattr(sys.modules.get("check"), "fetch"), "tarfile" in sys.modules
+        shut([*(("http.client", "encodings.idna") if fetches else ()), *(("gzip",) if unpacks else ())])
+        go_on()
     tests |= {name: test for name, test in PROBES.items() if names is None or name in names}
     said = {name: _ask(test, given["values"]) for name, test in tests.items() if name in (given.get("asked") or tests)}
     sys.stdout.write(f"\n{given['marker']}{json.dumps(said)}\n")
 
 
-def go_on(*, fetches: bool = False) -> None:
+def shut(late: Iterable[str]) -> None:
+    """Import what would be imported later, and from here on nothing but what the archive holds: whoever can write to the disk could put
+    a module there for a moment, and be run by whoever judges."""
+    for name in late:
+        with suppress(ImportError):
+            __import__(name)
+    sys.path_hooks[:] = [each for each in sys.path_hooks if each.__module__ == "zipimport"]
+    sys.path[:] = [path for path in sys.path if path.startswith("/proc/self/fd/")]
+    sys.path_importer_cache.clear()
+
+
+def go_on() -> None:
     """All other processes were stopped until here, so that none could replace what is imported."""
-    if fetches:
-        __import__("http.client")
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGCONT)
 
