@@ -159,27 +159,21 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
                 source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
             elif source == "told" and not apart.holds(value) and asked.says_for_others(place, value):
                 source = find_source(value, apart, seen)
-            if (
-                source == "unknown"
-                and is_amount(value)
-                and not (counted or is_in_hundredths(value, told))
-                and (sentence := asked.find_text(place))
-            ):
+            if source == "unknown" and is_amount(value) and not counted and (sentence := asked.find_text(place)):
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
                 source = "unknown" if is_worked_out(value, Knowledge.of([sentence], year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else Knowledge(year)) else "nowhere"
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
-            looks = call.name in tools and tools[call.name].effect == "query"
-            if source == "nowhere" and not counted and (looks or value not in stored) and is_listed(value, tools.get(call.name), name):
-                source = "listed"
+            if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
+                source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
-        reply = trial.replies[place] if place < len(trial.replies) else None
-        parts = [read_part(part) for part in reply.parts] if reply else []
-        rows += list_rows(parts)
-        seen.take(parts)
-        seen.read(reply.message if reply else "")
+        if place < len(trial.replies):
+            parts = [read_part(part) for part in trial.replies[place].parts]
+            rows += list_rows(parts)
+            seen.take(parts)
+            seen.read(trial.replies[place].message)
     return found
 
 
@@ -190,7 +184,7 @@ def find_source(value: Json, told: Knowledge, seen: Knowledge) -> Source:
     """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
-    if told.holds(value):
+    if told.holds(value) or is_in_hundredths(value, told):
         return "told"
     if seen.holds(value):
         return "seen"
