@@ -36,7 +36,8 @@ Changes of what the person says in twenty scenarios that the same model wrote (`
 and the reference path stay as they are. **Planted** counts every change, also those that no gate notices. **Noticed**: the gate to which
 the fault belongs asks a question about it. **Read**: the question is one of the shipped cases, and a judge answered it twice.
 **Confirmed**: both answers are yes. **Caught** is the share noticed times the share confirmed of those read. An honest look-alike is the
-text as it was written, or with harmless words, with a question that a fault would get; a confirmed one would be dropped wrongly.
+text as it was written, or with harmless words, with a question that a fault would get; a confirmed one would be dropped wrongly. A fault
+that only another gate or another reason code asks about counts as not noticed.
 
 The judge was two careful readers of one strong model family, of the family of the authors. Neither knew what was planted, nor the other's
 answers. Other models read otherwise: a judge has a say in a run only after its own calibration (`envmill calibrate`). The answers are

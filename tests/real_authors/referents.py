@@ -13,7 +13,7 @@ from envmill.gates.base import Finding, Means, Posed
 from envmill.gates.sources import list_leaves
 from schemas.base import Json, is_object
 from schemas.scenario import Scenario
-from tests.real_authors.texts import Text, reword, tidy
+from tests.real_authors.texts import Text, reword, says_other, tidy
 
 
 async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
@@ -23,7 +23,10 @@ async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIte
         own = {value for name, value in target.said if "." not in name and not _is_shared(value, collection, key, stock)}
         if not own:
             continue
-        vague = reword(posed, dict.fromkeys(own, f"the {say_singular(collection)}"))
+        unnamed = dict.fromkeys(own, f"the {say_singular(collection)}")
+        vague = reword(posed, unnamed)
+        if not says_other(posed, unnamed):
+            continue
         for text in _list_sides("a row unnamed", posed, vague, await s15.look(vague, means), key):
             yield text
         for changes in islice(_list_other_names(target, own, stock, dice), 4):

@@ -6,7 +6,7 @@ from envmill.gates.calibrations import SHIPPED, read_cases
 from tests.real_authors.planted import READINGS, Count, count, count_side, estimate_share, name_case, read_decisions, read_planted
 
 LEAST = 60
-CAUGHT_TODAY = 0.51
+CAUGHT_TODAY = 0.52
 """Estimated share of the planted faults that a gate notices and the judge confirms. It only goes up."""
 
 

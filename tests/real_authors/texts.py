@@ -54,6 +54,11 @@ def reword(posed: Posed, changes: Mapping[str, str], more: str = "", **fields: A
     return replace(posed, scenario=Scenario.model_validate(scenario.model_dump() | told | fields))
 
 
+def says_other(posed: Posed, changes: Mapping[str, str]) -> bool:
+    """Whether the request itself is another one with these words: a fault of what is told later only is none of the request."""
+    return reword(posed, changes).scenario.request != tidy(posed.scenario.request)
+
+
 def tidy(text: str) -> str:
     """No article twice, and a capital where a sentence begins."""
     text = re.sub(r"\b[Tt]he (?=(?:the|any|either|another|one|a certain|so many)\b)", "", text)
@@ -137,6 +142,8 @@ async def list_values(posed: Posed, means: Means, dice: random.Random) -> AsyncI
     for changes, word, honest in changed:
         chatter = dice.choice(("", dice.choice(_CHATTER).format(n=dice.randint(4, 19))))
         faulty = reword(posed, changes, chatter)
+        if not says_other(posed, changes):
+            continue
         finding = pick_finding(await s10.look(faulty, means), "S10", "unmatched_value", word)
         yield Text("another value", faulty, (finding,) if finding else (), planted=True)
         if finding and honest:
