@@ -12,6 +12,7 @@ from typing import Literal
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.base import Means, Posed
+from envmill.gates.offered import has_hundredths
 from envmill.gates.question import EMPTY, Question
 from envmill.gates.readings import Reading, list_readings, read_tables
 from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
@@ -151,13 +152,20 @@ def may_follow(fact: Fact, question: Question, replies: Sequence[Observation], s
     for reply in replies:
         heard.take([read_part(part) for part in reply.parts if part.get("type") != "json"])
         heard.read(reply.message)
-    if heard.holds(fact.value):
+    if heard.holds(fact.value) or is_shown_in_hundredths(fact, question, replies):
         return True
     if is_of_record(fact, question, stock) or scenario.polarity == "answer":
         words = split_words(str(fact.value))
         return fact.kind == "text" and (_YES_OR_NO.issuperset(words) or _is_own_summary(words, replies))
     told = Knowledge.of([*list_told(scenario), subject.environment.policy_document, *subject.environment.rules], year)
     return fact.kind == "text" or told.holds(fact.value)
+
+
+def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Observation]) -> bool:
+    """Whether a reply counts an amount in cents that is asked for in euros."""
+    number = read_plain_number(fact.value)
+    shown = {read_plain_number(leaf) for reply in replies for part in reply.parts for leaf in list_leaves(read_part(part))}
+    return number is not None and number * 100 in shown and has_hundredths(f"{fact.name} {question.text}")
 
 
 def is_of_record(fact: Fact, question: Question, stock: Stock) -> bool:

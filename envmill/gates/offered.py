@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from envmill.gates.question import stem
-from envmill.gates.sources import Knowledge, holds_words
+from envmill.gates.sources import Knowledge, holds_words, read_plain_number
 from envmill.verifiers.words import normalise, split_words
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
@@ -36,6 +36,8 @@ _UNITS = re.compile(
     r"(?i)\d\s*(?:kg|km|kilo\w*|g|grams?|t|tonnes?|tons?|m|metres?|meters?|cm|mm|l|lit\w+|ml|h|hrs?|hours?|min\w*|s|secs?|seconds?|days?"
     r"|weeks?|months?|years?|eur\w*|usd|gbp|dollars?|pounds?|dozens?|percent|per cent|k)\b|[$€£]\s?\d|\d\s?[€£%]"
 )
+_HUNDREDFOLD = re.compile(r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|eur)\b|[$€£]")
+"""Units of which programs count the hundredths."""
 _STEP = re.compile(
     r"\b(?:more|less|fewer|another|extra|additional|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|up by|down by"
     r"|on top|than|longer|shorter"
@@ -151,6 +153,16 @@ def is_converted(number: Decimal, known: set[Decimal]) -> bool:
     return any(number * factor in known or number / factor in known for factor in _FACTORS)
 
 
+def is_in_hundredths(value: Json, told: Knowledge) -> bool:
+    """Whether an amount was said in a unit of which it counts the hundredths, as cents of euros."""
+    number = read_plain_number(value)
+    return number is not None and number / 100 in told.numbers and has_hundredths(told.plain)
+
+
+def has_hundredths(text: str) -> bool:
+    return _HUNDREDFOLD.search(text) is not None
+
+
 def is_written_otherwise(value: str, told: Knowledge, seen: Knowledge) -> bool:
     """A time of day, a weekday, a telephone number or a plural that was said in another form."""
     if re.fullmatch(r"\d{1,2}:\d\d(?::\d\d)?", value):
@@ -161,12 +173,20 @@ def is_written_otherwise(value: str, told: Knowledge, seen: Knowledge) -> bool:
     if len(digits) >= _FEWEST_DIGITS and len(digits) > len(re.findall(r"[^\W\d_]", value)):
         return digits in re.sub(r"\D", "", told.plain)
     words = split_words(value.replace("_", " "))
-    known = {stem(word.removesuffix("'s")) for word in split_words(told.normal + seen.normal)}
-    return bool(words) and all(stem(word) in known for word in words)
+    known = {find_root(word.removesuffix("'s")) for word in split_words(told.normal + seen.normal)}
+    return bool(words) and all(find_root(word) in known for word in words)
+
+
+def find_root(word: str) -> str:
+    """One form for one and many, and for `ends`, `ended` and `ending`."""
+    root = re.sub(r"(?:ing|ed)$", "", stem(word))
+    return (root if len(root) >= _SHORTEST_ROOT else stem(word)).removesuffix("e")
 
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _SOON = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|day after|weekend)\b")
+_SHORTEST_ROOT = 3
+"""Letters of a verb without its ending."""
 _FEWEST_DIGITS = 6
 """Digits of a telephone or account number."""
 

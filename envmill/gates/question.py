@@ -32,7 +32,8 @@ OPERATIONS: dict[str, str] = {
 
 _ARITHMETIC = re.compile(
     r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|higher|lower) than"
-    r"|left over|remain(?:s|ing)?|how (?:long|old|far)|days? (?:between|from|until)"
+    r"|left over|would (?:we|i|they|he|she|it|you|then|the)|still to be|less what|minus"
+    r"|remain(?:s|ing)?|how (?:long|old|far)|days? (?:between|from|until)"
     r"|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
 )
 """Signs of a calculation of more than one step."""

@@ -12,6 +12,8 @@ from envmill.verifiers.diff import diff_states
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Tool
 
+_REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
+"""Letters and digits of a number on paper: `P-205`."""
 _PICKS = re.compile(
     r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any(?! of| case)|suggest\w*"
     r"|recommend\w*)\b",
@@ -160,7 +162,7 @@ def searches_find_parts(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
             if not found or whole.seen.outcome != "ok":
                 continue
             for reason, spelt, words in (("whole_words_only", part, "a part of it"), ("case_sensitive", other, "it in the other case")):
-                if not found <= _list_ids(spelt):
+                if not found <= _list_ids(spelt) and not _is_reference(whole, spelt):
                     seen = {
                         "call": spelt.call.model_dump(),
                         "against": whole.call.model_dump(),
@@ -168,6 +170,12 @@ def searches_find_parts(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: 
                         "now": sorted(_list_ids(spelt)),
                     }
                     yield Breach(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
+
+
+def _is_reference(whole: Stop, spelt: Stop) -> bool:
+    """Whether the text that is put otherwise is a reference such as `P-205`, which people copy as it stands, and no name."""
+    changed = [value for name, value in whole.call.arguments.items() if value != spelt.call.arguments.get(name)]
+    return any(_REFERENCE.fullmatch(str(value)) for value in changed)
 
 
 def searches_find_all(built: Built, tour: Tour) -> Iterator[Breach]:  # noqa: ARG001

@@ -29,6 +29,11 @@ CODES: Mapping[str, ReasonClass] = {
 _EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to")
 _LETTERS = {"A": r"(?<=[a-z\d] )A\b", "I": r"(?<=[a-z\d] )I(?=[.,;:!?)\n]|$)"}
 """Where letters that are words as well are none."""
+_CHOOSES = re.compile(
+    r"\b(?:who|which|what)ever\b|\bnext (?:in|after|on the|one)\b|\bfirst (?:in|on the)\b"
+    r"|\bthe (?:most|least|(?!west|forest|guest|interest|request|harvest|contest)[a-z]{3,}est)\b"
+)
+"""Words that leave the choice of a row to a rule."""
 _DEPTH = 2
 """References followed from a row: `Maya's loan of the sander` speaks of two other rows."""
 _TELLING = "0123456789-"
@@ -154,8 +159,11 @@ def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowl
 
 
 def find_strangers(target: Target, targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> Iterator[Rival]:
-    """Every other row of the collection, where the request says nothing of the target and nothing it says leads there."""
-    if not target.said and not is_led_to(target, targets, subject, stock, told):
+    """Every other row of the collection, where the request says nothing of the target, nothing it says leads there, and no rule chooses it.
+
+    `Whoever comes next in points` is such a rule: it says no value of the row, and comparing values cannot tell whom it means.
+    """
+    if not target.said and not _CHOOSES.search(told.normal) and not is_led_to(target, targets, subject, stock, told):
         meant = {each.key for each in targets}
         yield from (Rival(target, key, better=False) for key in stock.rows[target.collection] if key not in meant)
 

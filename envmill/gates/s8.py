@@ -15,10 +15,11 @@ from typing import Literal
 from envmill.agents.attackers.stock import Stock
 from envmill.gates.answers import judge_answers
 from envmill.gates.base import Finding, Means, Posed, drop, gather, skip
-from envmill.gates.offered import amounts_to, is_listed, is_relative, is_written_otherwise
+from envmill.gates.offered import amounts_to, is_in_hundredths, is_listed, is_relative, is_written_otherwise
 from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
 from envmill.gates.trials import Attempt, Trials
 from envmill.gates.wishes import Wishes
+from envmill.sandbox import Observation
 from envmill.verifiers.words import split_words
 from schemas.base import Json, is_array, is_object
 from schemas.ledger import ReasonClass
@@ -30,7 +31,7 @@ CODES: Mapping[str, ReasonClass] = {
     "wrong_answer": "suspicion",
 }
 
-Source = Literal["told", "seen", "listed", "narrows", "default", "unknown", "nowhere"]
+Source = Literal["told", "seen", "listed", "narrows", "idle", "free", "default", "unknown", "nowhere"]
 
 _DAY_WORDS = re.compile(
     r"\b(today|tonight|tomorrow|yesterday|now|next|following|later|days?|weeks?|months?|fortnight|end of"
@@ -58,7 +59,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     scenario = subject.scenario
     if not scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path whose arguments could be traced.")
-    arguments = await find_narrowing(subject, means, await trace(subject, means))
+    arguments = await find_harmless(subject, means, await trace(subject, means))
     lost = [each for each in arguments if each.source == "nowhere"]
     unknown = [tell(each) for each in arguments if each.source == "unknown"]
     keys, said = Stock.of(scenario.initial_state), "\n".join(list_told(scenario))
@@ -75,22 +76,46 @@ async def look(subject: Posed, means: Means) -> Finding:
     return gather(GATE, found, {"arguments": len(arguments), "unknown": unknown, "answers": told})
 
 
-async def find_narrowing(subject: Posed, means: Means, arguments: Sequence[Argument]) -> list[Argument]:
-    """An unknown filter of a look-up is no fault where the look-up is answered without it, too: it only makes the reply shorter."""
-    tools = {tool.name: tool for tool in subject.environment.tools}
-    oracle, trials, found = subject.scenario.oracle, Trials.of(subject, means), list[Argument]()
-    for one in arguments:
-        tool = tools.get(one.tool)
-        if one.source == "nowhere" and tool and tool.effect == "query" and one.name not in tool.parameters.get("required", []):
-            call = oracle[one.place]
-            wider = call.model_copy(update={"arguments": {name: value for name, value in call.arguments.items() if name != one.name}})
-            attempt = Attempt("wider", (*oracle[: one.place], wider), ())
-            (trial,) = await trials.play([attempt])
-            if len(trial.replies) > one.place and trial.replies[one.place].outcome == "ok":
-                found.append(replace(one, source="narrows"))
-                continue
-        found.append(one)
-    return found
+async def find_harmless(subject: Posed, means: Means, arguments: Sequence[Argument]) -> list[Argument]:
+    """An unknown value is no fault where nothing depends on it: without it, or with another one, the path comes to the same."""
+    trials = Trials.of(subject, means)
+    return [await weigh(one, subject, trials) if one.source == "nowhere" else one for one in arguments]
+
+
+async def weigh(argument: Argument, subject: Posed, trials: Trials) -> Argument:
+    """The argument, with its source where a look-up is answered without it, or the look-up is idle, or its text may be any."""
+    oracle, place = subject.scenario.oracle, argument.place
+    call = oracle[place]
+    tool = next((one for one in subject.environment.tools if one.name == call.name), None)
+    if tool is None or argument.name not in call.arguments:
+        return argument
+    before, after = oracle[:place], oracle[place + 1 :]
+    if tool.effect == "query" and argument.name not in tool.parameters.get("required", []):
+        kept = {name: value for name, value in call.arguments.items() if name != argument.name}
+        (trial,) = await trials.play([Attempt("wider", (*before, call.model_copy(update={"arguments": kept})), ())])
+        if len(trial.replies) > place and trial.replies[place].outcome == "ok":
+            return replace(argument, source="narrows")
+    if tool.effect == "query":
+        (trial,) = await trials.play([Attempt("without", (*before, *after), trials.last_words())])
+        idle = trial.verdict.outcome == "pass" and is_idle(place, subject, (await trials.oracle())[0].replies)
+        return replace(argument, source="idle") if idle else argument
+    if isinstance(argument.value, str) and " " in argument.value:
+        put = call.model_copy(update={"arguments": {**call.arguments, argument.name: f"{argument.value}, as was said"}})
+        (trial,) = await trials.play([Attempt("put otherwise", (*before, put, *after), trials.last_words())])
+        return replace(argument, source="free") if trial.verdict.outcome == "pass" else argument
+    return argument
+
+
+def is_idle(place: int, subject: Posed, replies: Sequence[Observation]) -> bool:
+    """Whether a look-up's reply shows nothing that a later call or the answer uses and that is not known without it."""
+    scenario, year = subject.scenario, int(subject.scenario.clock[:4])
+    shown, known = Knowledge(year), Knowledge.of(list_told(scenario), year)
+    for number, (call, reply) in enumerate(zip(scenario.oracle, replies, strict=False)):
+        needed = list(list_leaves(call.arguments)) if number > place else []
+        if any(shown.holds(value) and not known.holds(value) for value in needed):
+            return False
+        (shown if number == place else known).take([read_part(part) for part in reply.parts])
+    return not any(shown.holds(fact.value) and not known.holds(fact.value) for fact in scenario.verifier.facts)
 
 
 def describe(argument: Argument) -> str:
@@ -121,7 +146,7 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
     apart = Knowledge.of([*map(str, list_leaves(scenario.user.facts)), subject.environment.policy_document], year)
     asked, seen = Wishes.of(subject), Knowledge(year)
     tools, stock = {tool.name: tool for tool in subject.environment.tools}, Stock.of(scenario.initial_state)
-    found, rows = list[Argument](), list[Json]()
+    found, rows, stored = list[Argument](), list[Json](), list(list_leaves(trial.ending.final)) if trial.ending else []
     for place, call in enumerate(scenario.oracle):
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
         for name, value in list_plain(call.arguments):
@@ -140,16 +165,15 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else Knowledge(year)) else "nowhere"
-            # What is listed is known; which of it a change is to have, somebody must say.
-            looks = call.name in tools and tools[call.name].effect == "query"
-            if source == "nowhere" and looks and not counted and is_listed(value, tools.get(call.name), name):
-                source = "listed"
+            # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
+            if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
+                source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
-        reply = trial.replies[place] if place < len(trial.replies) else None
-        parts = [read_part(part) for part in reply.parts] if reply else []
-        rows += list_rows(parts)
-        seen.take(parts)
-        seen.read(reply.message if reply else "")
+        if place < len(trial.replies):
+            parts = [read_part(part) for part in trial.replies[place].parts]
+            rows += list_rows(parts)
+            seen.take(parts)
+            seen.read(trial.replies[place].message)
     return found
 
 
@@ -160,7 +184,7 @@ def find_source(value: Json, told: Knowledge, seen: Knowledge) -> Source:
     """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
-    if told.holds(value):
+    if told.holds(value) or is_in_hundredths(value, told):
         return "told"
     if seen.holds(value):
         return "seen"

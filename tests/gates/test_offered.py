@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.offered import amounts_to, is_listed, is_written_otherwise
+from envmill.gates.offered import amounts_to, is_in_hundredths, is_listed, is_written_otherwise
 from envmill.gates.sources import Knowledge
 from schemas.environment import Tool
 
@@ -83,7 +83,25 @@ def test_an_amount_in_other_words(number: int, text: str, there: list[int], know
         ("+45 12 34 56 78", "call +45 1234 5678", True),
         ("pretzel", "sixty pretzels", True),
         ("pretzel", "sixty rolls", False),
+        ("ended", "Her lease ends with that day.", True),
+        ("closed", "Please close it.", True),
+        ("closed", "Please move it.", False),
+        ("red", "I want it read.", False),
     ],
 )
 def test_a_text_in_another_form(value: str, text: str, known: bool) -> None:
     assert is_written_otherwise(value, Knowledge.of([text], 2026), Knowledge(2026)) is known
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "said"),
+    [
+        (6000, "I am paying 60 euros.", True),
+        (1250, "It is €12.50.", True),
+        (6000, "I am paying 59 euros.", False),
+        (6000, "I bring 60 apples.", False),
+        (60, "I am paying 60 euros.", False),
+    ],
+)
+def test_an_amount_in_hundredths(number: int, text: str, said: bool) -> None:
+    assert is_in_hundredths(number, Knowledge.of([text], 2026)) is said

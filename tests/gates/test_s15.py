@@ -37,6 +37,7 @@ CASES = {
         "untouched_referent",
     ),
     "a class that nobody speaks of": Case(ask("Put 25 on Ada Kern's account and book her one seat."), "ambiguous_referent"),
+    "a class that a rule chooses": Case(ask("Put 25 on Ada Kern's account and book her one seat in the cheapest that will do.")),
     "a booking that hers leads to": Case(ask("Put 25 on Ada Kern's account, and cancel what Bo Lind has booked.", oracle=HIS)),
     "as it is": Case(pose()),
     "a twin on another day": Case(pose(initial_state=twin("classes", "C1", day="Friday"))),

@@ -7,11 +7,13 @@ import pytest
 from envmill.gates import s8
 from envmill.gates.base import Finding, Posed
 from envmill.gates.question import leave_out_wishes
+from envmill.verifiers.derive import derive_verifier
+from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
 from schemas.scenario import Fact, UserContract
 from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
-from tests.gates.specimens import REQUEST, pose
-from tests.gates.specimens.studio import STATE
+from tests.gates.specimens import REQUEST, pose, vary
+from tests.gates.specimens.studio import STATE, end
 
 USUAL = "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday wheel class."
 SPELLED = "Please put € 25.00 on ADA KERN's account; after that, 1 seat for her in the wheel class on Tuesday."
@@ -49,7 +51,41 @@ def wish(told: str, request: str) -> Posed:
     return answer(fact, polarity="refuse", request=request, oracle=oracle, procedure=[], say=f"It is the account of {told}.")
 
 
+def in_cents(value: int, request: str = "How many euros does Bo Lind have on his account?") -> Posed:
+    """A question that a record answers in cents."""
+    members = {key: row | {"balance": 1800} for key, row in STATE["members"].items()}
+    fact = Fact(name="the balance", kind="number", value=value)
+    return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"It is {value}.", initial_state=STATE | {"members": members})
+
+
+def book(request: str, **given: str) -> Posed:
+    """Seats are booked by a tool that takes a mode, which no row keeps, and two texts, one of which a row keeps."""
+    built = vary(
+        ("seats: int)", "seats: int, mode: str = 'now', remark: str = '', kept: str = '')"),
+        ("seats: How many", "mode: Now or later.\n            remark: A remark.\n            kept: A remark.\n            seats: How many"),
+        ('"seats": seats,', '"seats": seats, **({"kept": kept} if kept else {}),'),
+    )
+    booking = BOOK.model_copy(update={"arguments": BOOK.arguments | given})
+    ends = [end(*chance) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09"))]
+    if "kept" in given:
+        for state, key in zip(ends, ("booking_x", "booking_y"), strict=True):
+            state["bookings"][key] = {**state["bookings"][key], "kept": given["kept"]}
+    verifier = derive_verifier(STATE, *(diff_states(STATE, state) for state in ends))
+    return ask(request, built=built, oracle=[FIND, LIST, TOP_UP, booking], verifier=verifier)
+
+
 CASES = {
+    "a look-up that nothing rests on": Case(
+        pose(oracle=[FIND, Call(name="find_members", arguments={"query": "Bo Lind"}), LIST, TOP_UP, BOOK])
+    ),
+    "a look-up whose row is acted on": Case(ask(REQUEST.replace("Ada Kern", "my neighbour")), "underivable_argument"),
+    "cents that are asked for in euros": Case(in_cents(18)),
+    "other cents": Case(in_cents(17), "wrong_answer"),
+    "cents of something else": Case(in_cents(18, "How many tickets does Bo Lind have on his account?"), "wrong_answer"),
+    "a calculation": Case(told(35, "How much would Bo Lind have with a seat in the wheel class less than now?", [LOOK_UP])),
+    "a mode that no row keeps": Case(book(REQUEST, mode="later")),
+    "a text that nobody checks": Case(book(REQUEST, remark="by the window")),
+    "a text that is checked": Case(book(REQUEST, kept="by the window"), "underivable_argument"),
     "a filter that nobody names": Case(ask("Please put 25 on Ada Kern's account.", oracle=TUESDAY)),
     "a number in words": Case(ask(REQUEST.replace("25", "twenty-five"))),
     "an ordinal": Case(ask(REQUEST.replace("25", "the 25th of all those euros"))),

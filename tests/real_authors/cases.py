@@ -26,7 +26,7 @@ from tests.real_authors.corpus import list_items
 from tests.real_authors.making import make
 from tests.real_authors.outcomes import MACHINES
 from tests.real_authors.referents import list_openings, list_rows, list_twins
-from tests.real_authors.texts import list_answers, list_arguments, list_told_answers, list_values, make_case
+from tests.real_authors.texts import Text, list_answers, list_arguments, list_told_answers, list_values, make_case
 from tests.trust.posing import find_clean, make_environment, plant
 from tests.trust.scenarios import pick
 
@@ -44,7 +44,7 @@ _EMBEDDED: dict[str, tuple[Any, str]] = {
 """Fault of the embedded author → the gate and the code that names it."""
 
 
-async def list_recorded(means: Means) -> AsyncIterator[tuple[str, SuspicionCase]]:
+async def list_recorded(means: Means) -> AsyncIterator[tuple[str, Text]]:
     for item in list_items():
         if item.recipe in MACHINES:
             continue
@@ -52,12 +52,12 @@ async def list_recorded(means: Means) -> AsyncIterator[tuple[str, SuspicionCase]
         assert made.environment is not None
         for number, scenario in made.scenarios.items():
             source = f"{item.id}/{number}"
-            async for case in list_texts(Posed(scenario, made.environment), means, random.Random(source)):
-                yield source, case
+            async for text in list_texts(Posed(scenario, made.environment), means, random.Random(source)):
+                yield source, text
 
 
-async def list_texts(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[SuspicionCase]:
-    """Every case that one scenario gives."""
+async def list_texts(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
+    """Every fault and look-alike that one scenario gives."""
     lists = (
         list_values(posed, means, dice),
         list_arguments(posed, means),
@@ -67,9 +67,9 @@ async def list_texts(posed: Posed, means: Means, dice: random.Random) -> AsyncIt
         list_twins(posed, means),
         list_openings(posed),
     )
-    for cases in lists:
-        async for case in cases:
-            yield case
+    for texts in lists:
+        async for text in texts:
+            yield text
 
 
 async def list_embedded(means: Means) -> AsyncIterator[tuple[str, SuspicionCase]]:
@@ -131,8 +131,9 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
             means = Means(sandbox)
-            found = [one async for one in list_recorded(means)] + [one async for one in list_embedded(means)]
-    write_cases(choose(found))
+            recorded = [(source, text) async for source, text in list_recorded(means)]
+            embedded = [one async for one in list_embedded(means)]
+    write_cases(choose([*((source, case) for source, text in recorded for case in text.list_cases()), *embedded]))
 
 
 if __name__ == "__main__":

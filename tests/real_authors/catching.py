@@ -19,6 +19,7 @@ from tests.real_authors.faults import PATH, Fault, draw_faults, find_catch, read
 from tests.real_authors.making import Made, look_at_environment, make
 from tests.real_authors.operators import FAMILIES
 from tests.real_authors.outcomes import MACHINES
+from tests.real_authors.planted import list_lines
 
 CAUGHT = Path(__file__).parent / "caught.json"
 PAGE = ROOT / "docs/audit/real-authors.md"
@@ -29,6 +30,18 @@ One change of the syntax tree, or of the SQL in it, in one of nine programs that
 frozen (`faults.json`). A change that no reply and no state showed in 200 random calls is no fault; it was left out when the list was drawn.
 **Caught**: a stored test or a W gate finds something that it does not find in the program as it was written. This page is generated:
 `python -m tests.real_authors.catching`.
+"""
+TEXT_FAULTS = """
+Changes of what the person says in twenty scenarios that the same model wrote (`tests/real_authors/texts.py`, `referents.py`). The program
+and the reference path stay as they are. **Planted** counts every change, also those that no gate notices. **Noticed**: the gate to which
+the fault belongs asks a question about it. **Read**: the question is one of the shipped cases, and a judge answered it twice.
+**Confirmed**: both answers are yes. **Caught** is the share noticed times the share confirmed of those read. An honest look-alike is the
+text as it was written, or with harmless words, with a question that a fault would get; a confirmed one would be dropped wrongly. A fault
+that only another gate or another reason code asks about counts as not noticed.
+
+The judge was two careful readers of one strong model family, of the family of the authors. Neither knew what was planted, nor the other's
+answers. Other models read otherwise: a judge has a say in a run only after its own calibration (`envmill calibrate`). The answers are
+`tests/real_authors/readings.json`; `python -m tests.real_authors.planted` plants the faults again.
 """
 
 
@@ -86,6 +99,12 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
         if not line:
             place, change = fault.place, f"`{_shorten(fault.place.old)}` → `{_shorten(fault.place.new)}`"
             yield f"- {fault.item}, `{place.function}`, line {place.line}, {place.operator}: {change}"
+    yield ""
+    yield "# Text faults"
+    yield ""
+    yield from TEXT_FAULTS.strip().splitlines()
+    yield ""
+    yield from list_lines()
 
 
 def _tell_gates(lines: Sequence[str]) -> str:

@@ -9,35 +9,41 @@ from typing import Any
 
 from envmill.agents.attackers.stock import Stock
 from envmill.gates import s15, s17
-from envmill.gates.base import Means, Posed
+from envmill.gates.base import Finding, Means, Posed
 from envmill.gates.sources import list_leaves
 from schemas.base import Json, is_object
 from schemas.scenario import Scenario
-from schemas.suspicion import SuspicionCase
-from tests.real_authors.texts import make_case, reword, tidy
+from tests.real_authors.texts import Text, reword, says_other, tidy
 
 
-async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[SuspicionCase]:
+async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
     targets = {(one.collection, one.key): one for one in s15.list_targets(posed)}
     stock = Stock.of(posed.scenario.initial_state)
     for (collection, key), target in targets.items():
         own = {value for name, value in target.said if "." not in name and not _is_shared(value, collection, key, stock)}
         if not own:
             continue
-        vague = reword(posed, dict.fromkeys(own, f"the {say_singular(collection)}"))
-        for finding in (await s15.look(vague, means)).spread():
-            if finding.reason in ("ambiguous_referent", "wrong_referent") and key in finding.question:
-                yield make_case(vague, finding, planted=True)
-                yield make_case(posed, finding, planted=False)
+        unnamed = dict.fromkeys(own, f"the {say_singular(collection)}")
+        vague = reword(posed, unnamed)
+        if not says_other(posed, unnamed):
+            continue
+        for text in _list_sides("a row unnamed", posed, vague, await s15.look(vague, means), key):
+            yield text
         for changes in islice(_list_other_names(target, own, stock, dice), 4):
             other = reword(posed, changes)
-            for finding in (await s15.look(other, means)).spread():
-                if finding.reason in ("ambiguous_referent", "wrong_referent") and f"than {key}" in finding.question:
-                    yield make_case(other, finding, planted=True)
-                    yield make_case(posed, finding, planted=False)
+            for text in _list_sides("another row's name", posed, other, await s15.look(other, means), f"than {key}"):
+                yield text
 
 
-async def list_twins(posed: Posed, means: Means) -> AsyncIterator[SuspicionCase]:
+def _list_sides(operator: str, posed: Posed, faulty: Posed, found: Finding, word: str) -> Iterator[Text]:
+    """The fault, and the text as it was written with the same questions."""
+    findings = tuple(one for one in found.spread() if one.reason in ("ambiguous_referent", "wrong_referent") and word in one.question)
+    yield Text(operator, faulty, findings, planted=True)
+    if findings:
+        yield Text(operator, posed, findings, planted=False)
+
+
+async def list_twins(posed: Posed, means: Means) -> AsyncIterator[Text]:
     """A second row that is called as the target is; of the honest look-alike a letter more is said."""
     stock = Stock.of(posed.scenario.initial_state)
     for target in {(one.collection, one.key): one for one in s15.list_targets(posed)}.values():
@@ -54,8 +60,7 @@ async def list_twins(posed: Posed, means: Means) -> AsyncIterator[SuspicionCase]
             text = reword(posed, {}, initial_state=state)
             finding = s15.suspect([s15.Rival(target, key, better=False)], Stock.of(text.scenario.initial_state))
             found = [one for one in (await s15.look(text, means)).spread() if one.reason == "ambiguous_referent" and key in one.question]
-            if not planted or found:
-                yield make_case(text, found[0] if planted else finding, planted=planted)
+            yield Text("a twin row", text, tuple(found[:1]) if planted else (finding,), planted=planted)
 
 
 def _is_name(value: Json) -> bool:
@@ -93,7 +98,7 @@ _HOLDING = (
 )
 
 
-async def list_openings(posed: Posed) -> AsyncIterator[SuspicionCase]:
+async def list_openings(posed: Posed) -> AsyncIterator[Text]:
     """Facts that name a row which a change is about, each put in other words in the first message."""
     user, stock = posed.scenario.user, Stock.of(posed.scenario.initial_state)
     targets = {(one.collection, one.key) for one in s15.list_targets(posed)}
@@ -105,9 +110,7 @@ async def list_openings(posed: Posed) -> AsyncIterator[SuspicionCase]:
             opening = tidy(posed.scenario.request.replace(value, template.format(many=homes[0].replace("_", " "))))
             contract = user.model_copy(update={"opening": opening, "hidden": [name]}).model_dump()
             text = replace(posed, scenario=Scenario.model_validate(posed.scenario.model_dump() | {"id": "", "user": contract}))
-            for finding in s17.list_suspicions(text, [name]):
-                yield make_case(text, finding, planted=planted)
-                break
+            yield Text("an opening that leaves the choice", text, tuple(islice(s17.list_suspicions(text, [name]), 1)), planted=planted)
 
 
 def say_singular(collection: str) -> str:

@@ -10,7 +10,7 @@ The program and the reference path stay as they were written. What an operator c
 import random
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -54,6 +54,11 @@ def reword(posed: Posed, changes: Mapping[str, str], more: str = "", **fields: A
     return replace(posed, scenario=Scenario.model_validate(scenario.model_dump() | told | fields))
 
 
+def says_other(posed: Posed, changes: Mapping[str, str]) -> bool:
+    """Whether the request itself is another one with these words: a fault of what is told later only is none of the request."""
+    return reword(posed, changes).scenario.request != tidy(posed.scenario.request)
+
+
 def tidy(text: str) -> str:
     """No article twice, and a capital where a sentence begins."""
     text = re.sub(r"\b[Tt]he (?=(?:the|any|either|another|one|a certain|so many)\b)", "", text)
@@ -67,6 +72,20 @@ def _add(text: str, more: str) -> str:
 def _put_number(value: Json, changes: Mapping[str, str]) -> Json:
     new = changes.get(str(value), "")
     return int(new) if isinstance(value, int) and new.isdigit() else value
+
+
+@dataclass(frozen=True)
+class Text:
+    """A scenario with other words: a planted fault or an honest look-alike, and what the gate asks of it."""
+
+    operator: str
+    posed: Posed
+    findings: tuple[Finding, ...]
+    """None where the gate does not notice a planted fault. A look-alike has the question that it is asked."""
+    planted: bool
+
+    def list_cases(self) -> list[SuspicionCase]:
+        return [make_case(self.posed, one, planted=self.planted) for one in self.findings]
 
 
 def make_case(posed: Posed, finding: Finding, *, planted: bool) -> SuspicionCase:
@@ -118,24 +137,25 @@ def pick_finding(found: Finding, gate: str, reason: str, word: str = "") -> Find
 # Values: the request says a date, an amount or a reference that the path does not have.
 
 
-async def list_values(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[SuspicionCase]:
+async def list_values(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
     changed = (*_list_dates(posed), *_list_amounts(posed, dice), *_list_amounts(posed, dice), *_list_references(posed, dice))
     for changes, word, honest in changed:
         chatter = dice.choice(("", dice.choice(_CHATTER).format(n=dice.randint(4, 19))))
         faulty = reword(posed, changes, chatter)
+        if not says_other(posed, changes):
+            continue
         finding = pick_finding(await s10.look(faulty, means), "S10", "unmatched_value", word)
-        if finding:
-            yield make_case(faulty, finding, planted=True)
-            if honest:
-                yield make_case(posed, replace(finding, question=honest), planted=False)
+        yield Text("another value", faulty, (finding,) if finding else (), planted=True)
+        if finding and honest:
+            yield Text("another value", posed, (replace(finding, question=honest),), planted=False)
     for number, template in zip(dice.sample(range(4, 20), len(_CHATTER)), _CHATTER, strict=True):
         harmless = reword(posed, {}, template.format(n=number))
         if finding := pick_finding(await s10.look(harmless, means), "S10", "unmatched_value", str(number)):
-            yield make_case(harmless, finding, planted=False)
+            yield Text("another value", harmless, (finding,), planted=False)
     for words, word in _list_harmless(dice):
         harmless = reword(posed, {}, words)
         if finding := pick_finding(await s10.look(harmless, means), "S10", "unmatched_value", word):
-            yield make_case(harmless, finding, planted=False)
+            yield Text("another value", harmless, (finding,), planted=False)
 
 
 def _list_harmless(dice: random.Random) -> Iterator[tuple[str, str]]:
@@ -182,7 +202,7 @@ def _list_references(posed: Posed, dice: random.Random) -> Iterator[tuple[dict[s
 # Arguments: nobody says what the path uses.
 
 
-async def list_arguments(posed: Posed, means: Means) -> AsyncIterator[SuspicionCase]:
+async def list_arguments(posed: Posed, means: Means) -> AsyncIterator[Text]:
     """A value is taken out of all that the person says; the same question about the words as they were written is the honest case."""
     tools = {tool.name: tool for tool in posed.environment.tools}
     for argument in await s8.trace(posed, means):
@@ -192,11 +212,12 @@ async def list_arguments(posed: Posed, means: Means) -> AsyncIterator[SuspicionC
         if not _is_fixed(argument, posed):
             continue
         question = s8.ask(argument)
-        yield make_case(posed, Finding("S8", "suspected", "underivable_argument", question=question), planted=False)
+        honest = Finding("S8", "suspected", "underivable_argument", question=question)
+        yield Text("an argument unsaid", posed, (honest,), planted=False)
         vague = _forget(posed, changes)
         if vague.scenario.request != posed.scenario.request:
-            for finding in [one for one in (await s8.look(vague, means)).spread() if one.question == question][:1]:
-                yield make_case(vague, finding, planted=True)
+            found = [one for one in (await s8.look(vague, means)).spread() if one.question == question]
+            yield Text("an argument unsaid", vague, tuple(found[:1]), planted=True)
 
 
 def _forget(posed: Posed, changes: Mapping[str, str]) -> Posed:
@@ -249,7 +270,7 @@ def _say_vaguely(value: Json) -> str:
 # Answers: what is to be told is not so.
 
 
-async def list_answers(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[SuspicionCase]:
+async def list_answers(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
     scenario = posed.scenario
     facts = scenario.verifier.facts
     for place, fact in enumerate(facts):
@@ -260,12 +281,12 @@ async def list_answers(posed: Posed, means: Means, dice: random.Random) -> Async
             told = {"verifier": verifier.model_dump(), "say": scenario.say.replace(str(fact.value), str(rival))}
             faulty = reword(posed, {}, **told)
             found = [one for one in (await s8.look(faulty, means)).spread() if one.reason == "wrong_answer" and fact.name in one.question]
+            yield Text("another answer", faulty, tuple(found[:1]), planted=True)
             for finding in found[:1]:
-                yield make_case(faulty, finding, planted=True)
                 question = _swap(finding.question, repr(fact.value), repr(rival))
                 if "rather than" not in question:
                     question = Answer(fact, "underivable", "").ask()
-                yield make_case(posed, replace(finding, question=question), planted=False)
+                yield Text("another answer", posed, (replace(finding, question=question),), planted=False)
 
 
 def _swap(text: str, one: str, other: str) -> str:
@@ -282,7 +303,7 @@ def _list_rivals(fact: Fact, scenario: Scenario) -> list[Json]:
     return list(dict.fromkeys(one for one in found if isinstance(one, kind) and str(one) not in scenario.say and one != ""))
 
 
-async def list_told_answers(posed: Posed) -> AsyncIterator[SuspicionCase]:
+async def list_told_answers(posed: Posed) -> AsyncIterator[Text]:
     """The request tells the answer itself; or it holds it among others, and leaves open which it is."""
     for fact in posed.scenario.verifier.facts:
         rivals = [str(one) for one in _list_rivals(fact, posed.scenario)][:2]
@@ -299,7 +320,5 @@ async def list_told_answers(posed: Posed) -> AsyncIterator[SuspicionCase]:
             (f"The {name} was {rivals[0]} once and {right} at another time; I do not know what it is now.", False),
         ):
             text = reword(posed, {}, words)
-            for code, value in s9.list_leaks(text):
-                if (code, value) == ("answer", right):
-                    yield make_case(text, s9.tell_leak(code, value, None), planted=planted)
-                    break
+            leaks = [s9.tell_leak(*leak, None) for leak in s9.list_leaks(text) if leak == ("answer", right)]
+            yield Text("the answer told", text, tuple(leaks[:1]), planted=planted)
