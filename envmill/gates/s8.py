@@ -39,6 +39,8 @@ _DAY_WORDS = re.compile(
 )
 _MOST_WORDS = 0.6
 """Share of a longer text's words that have to be known for the text to be somebody's own summary."""
+_OTHER_WORDS = "something else altogether"
+"""Holds no word of a value: a verifier may look for the value inside a longer text."""
 _LETTERS = 2
 """Letters of a key that somebody comes to who knows its number."""
 
@@ -99,8 +101,9 @@ async def weigh(argument: Argument, subject: Posed, trials: Trials) -> Argument:
         (trial,) = await trials.play([Attempt("without", (*before, *after), trials.last_words())])
         idle = trial.verdict.outcome == "pass" and is_idle(place, subject, (await trials.oracle())[0].replies)
         return replace(argument, source="idle") if idle else argument
-    if isinstance(argument.value, str) and " " in argument.value:
-        put = call.model_copy(update={"arguments": {**call.arguments, argument.name: f"{argument.value}, as was said"}})
+    # A name is somebody's to say, also where no verifier looks at it.
+    if isinstance(argument.value, str) and " " in argument.value and not argument.value.istitle():
+        put = call.model_copy(update={"arguments": {**call.arguments, argument.name: _OTHER_WORDS}})
         (trial,) = await trials.play([Attempt("put otherwise", (*before, put, *after), trials.last_words())])
         return replace(argument, source="free") if trial.verdict.outcome == "pass" else argument
     return argument

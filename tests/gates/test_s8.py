@@ -85,6 +85,7 @@ CASES = {
     "a calculation": Case(told(35, "How much would Bo Lind have with a seat in the wheel class less than now?", [LOOK_UP])),
     "a mode that no row keeps": Case(book(REQUEST, mode="later")),
     "a text that nobody checks": Case(book(REQUEST, remark="by the window")),
+    "a name that nobody checks": Case(book(REQUEST, remark="Nadia Petrova"), "underivable_argument"),
     "a text that is checked": Case(book(REQUEST, kept="by the window"), "underivable_argument"),
     "a filter that nobody names": Case(ask("Please put 25 on Ada Kern's account.", oracle=TUESDAY)),
     "a number in words": Case(ask(REQUEST.replace("25", "twenty-five"))),
