@@ -34,12 +34,12 @@ class Hurried:
         self._sandbox, self._most = sandbox, most
         self.messages = 0
 
-    async def play(self, program: Program, steps: Sequence[Step]) -> list[Observation]:
+    async def play(self, program: Program, steps: Sequence[Step], *, in_place: bool = False) -> list[Observation]:
         self.messages += 1
         starts = [place for place, step in enumerate(steps) if isinstance(step, Reset)]
         end = ([*starts, len(steps)])[min(self._most, len(starts))]
         over = Observation("failure", [], PLAN_OVER, "The plan's time was used up before this step.", "", None)
-        reached = await self._sandbox.play(program, steps[:end]) if end else []
+        reached = await self._sandbox.play(program, steps[:end], in_place=in_place) if end else []
         return [*reached, *[over for _ in steps[end:]]]
 
 

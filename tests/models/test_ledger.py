@@ -242,5 +242,5 @@ def test_a_journal_of_version_1_is_read(tmp_path: Path) -> None:
     }
     (tmp_path / "old.jsonl").write_text(f"{json.dumps(kept)}\n")
     (row,) = read_calls(tmp_path)
-    assert (row.schema_version, row.error, row.role, row.token_ids, row.answers) == (3, "not recorded", "author", None, True)
-    assert upgrade("model_calls", 1, kept, 3).keys() == ModelCall.model_fields.keys()
+    assert (row.schema_version, row.error, row.role, row.token_ids, row.answers) == (4, "not recorded", "author", None, True)
+    assert upgrade("model_calls", 1, kept, 4).keys() == ModelCall.model_fields.keys()
