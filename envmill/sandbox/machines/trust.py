@@ -86,6 +86,10 @@ class Reference(NamedTuple):
     """What machines that began alike came to → what they showed; None where none is kept."""
 
 
+EXAM_FOLDERS = ("/tests", "/logs")
+"""Where tests of other formats lie and report while they run: below `/`, which a sealed copy cannot write to."""
+
+
 @dataclass(frozen=True)
 class Examined:
     """What was found. What comes after the first fault is not asked: it would say nothing."""
@@ -239,11 +243,11 @@ class _Look:
         script = [f"rm -f -- {' '.join(map(quote, compiled))}"] if (compiled := [path for path in changes if path.endswith(".pyc")]) else []
         if self.reference.running:
             script.append(f"tar -C {RUNNING} -xpf -")
-        if script:
-            await run(copy, "\n".join(script), given=self.reference.running)
+        script.append(f"mkdir -p {' '.join(EXAM_FOLDERS)}")
+        await run(copy, "\n".join(script), given=self.reference.running)
         for place, content in kept:
             await put(copy, place, content)
-        await copy.seal([place for place in self.places if is_below(place, SHUT)])
+        await copy.seal([*(place for place in self.places if is_below(place, SHUT)), *EXAM_FOLDERS])
         await restart(copy, self.healthy)
 
     async def _list_changes(self) -> list[str]:
