@@ -7,7 +7,7 @@ WORKDIR /app
 COPY .wheels /wheels
 COPY pyproject.toml ./
 # The program itself comes last, into the folders that are linked here: a changed line of it installs nothing anew.
-RUN for folder in envmill schemas quality tasks flows; do install -D /dev/null $folder/__init__.py; done && touch README.md LICENSE \
+RUN for folder in envmill schemas quality offline tasks flows; do install -D /dev/null $folder/__init__.py; done && touch README.md LICENSE \
  && python3 -m venv --without-pip /opt/envmill \
  && PYTHONPATH="$(echo /wheels/pip-*.whl)" PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore \
     /opt/envmill/bin/python -m pip install -qq --editable ".[s3]"
@@ -21,6 +21,7 @@ COPY LICENSE pyproject.toml prefect.yaml requirements.lock ./
 COPY data data
 COPY schemas schemas
 COPY quality quality
+COPY offline offline
 COPY envmill envmill
 COPY tasks tasks
 COPY flows flows

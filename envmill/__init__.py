@@ -1,3 +1,3 @@
 """The engine of EnvMill. Knows nothing of Prefect."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

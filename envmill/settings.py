@@ -109,7 +109,7 @@ class Settings:
             raise SettingsError(f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535.")
         return cls(
             home=home,
-            lake=_spell_place(environ.get("ENVMILL_LAKE") or str(ROOT / "data/lake")),
+            lake=_render_place(environ.get("ENVMILL_LAKE") or str(ROOT / "data/lake")),
             bundles=Path(environ.get("ENVMILL_BUNDLES") or ROOT / "data/bundles").absolute(),
             port=int(port),
             author_url=environ.get("ENVMILL_AUTHOR_URL", ""),
@@ -169,7 +169,7 @@ def _find_folder(environ: Mapping[str, str], name: str, usual: Path) -> Path:
     return Path(text).absolute()
 
 
-def _spell_place(text: str) -> str:
+def _render_place(text: str) -> str:
     """A URL as it is, a path made absolute."""
     return text if "://" in text else str(Path(text).absolute())
 

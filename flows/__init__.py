@@ -1,0 +1,1 @@
+"""Order under Prefect: flows, the local server, and the command line."""

@@ -7,7 +7,7 @@ generate ─► build ─► verify ─► filter ─► collect ─► export  
 from prefect import flow
 
 from flows.rounds import walk_rounds
-from flows.walking import run_name
+from flows.running import run_name
 from schemas.run import RunConfig
 
 

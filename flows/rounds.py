@@ -14,8 +14,8 @@ from prefect.runtime import flow_run
 from envmill.errors import BudgetReached, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
+from flows.running import walk_run
 from flows.surroundings import read_settings
-from flows.walking import walk_run
 from schemas.ledger import Attrition, ModelCall
 from schemas.run import RunConfig
 

@@ -13,23 +13,23 @@ import httpx
 from prefect import get_run_logger
 from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, acreate_table_artifact, aupdate_progress_artifact
 
-from envmill.exporters.base import StepCount
-from envmill.line import Step
+from envmill.interop.exporters.base import StepCount
+from envmill.pipeline.inputs import count_exits
+from envmill.pipeline.line import PipelineStep
+from envmill.pipeline.runner import Runner
 from envmill.report.place import find_place
-from envmill.upstream import count_exits
-from envmill.walk import Walk
 from schemas.ledger import Attrition
 
 
 @dataclass
-class Board:
+class RunArtifacts:
     """The pages of one walk."""
 
-    walk: Walk
+    walk: Runner
     _counts: dict[str, StepCount] = field(default_factory=dict)
     _bar: asyncio.Task[Any] | None = None
 
-    def begin(self, step: Step, buckets: int) -> Callable[[], Awaitable[None]]:
+    def begin(self, step: PipelineStep, buckets: int) -> Callable[[], Awaitable[None]]:
         """A bar for the step, made while it works; call what is returned whenever a bucket is over."""
         name, over = f"{step.name}-progress", 0
         bar = self._bar = asyncio.create_task(
@@ -45,7 +45,7 @@ class Board:
         return advance
 
     @asynccontextmanager
-    async def showing(self, step: Step, failures: Sequence[BaseException]) -> AsyncGenerator[None]:
+    async def showing(self, step: PipelineStep, failures: Sequence[BaseException]) -> AsyncGenerator[None]:
         """The run's tables as of this step, made beside what goes on in the block; there when it is left, however it is left."""
         bar, tables = self._bar, asyncio.create_task(self._end(step, failures))
         try:
@@ -53,14 +53,14 @@ class Board:
         finally:
             await asyncio.gather(tables, *([bar] if bar else []))
 
-    async def _end(self, step: Step, failures: Sequence[BaseException]) -> None:
+    async def _end(self, step: PipelineStep, failures: Sequence[BaseException]) -> None:
         """An empty table of failures replaces that of the attempt before."""
         self._counts[step.name] = await asyncio.to_thread(self._count, step)
         about = f"Items of {step.name} that ended in error: mend the cause, then Retry."
         await publish(acreate_table_artifact(list_failures(failures), key=f"{step.name}-failures", description=about))
-        funnel = [_tell_funnel(one) for one in self._counts.values()]
+        funnel = [_describe_funnel(one) for one in self._counts.values()]
         await publish(acreate_table_artifact(funnel, key="funnel", description="What entered each step, and what became of it."))
-        cost = [_tell_cost(one) for one in self._counts.values()]
+        cost = [_describe_cost(one) for one in self._counts.values()]
         await publish(
             acreate_table_artifact(cost, key="cost", description="What each step took; a cost is empty where a price is unknown.")
         )
@@ -75,7 +75,7 @@ class Board:
         )
         await publish(acreate_markdown_artifact(text, key="report", description=f"Where run {run} can be read."))
 
-    def _count(self, step: Step) -> StepCount:
+    def _count(self, step: PipelineStep) -> StepCount:
         return count_exits(step.name, self.walk.lake.read(Attrition, self.walk.mill.run, self.walk.marks[step.name]))
 
 
@@ -97,11 +97,11 @@ def list_failures(failures: Sequence[BaseException]) -> list[dict[str, str]]:
     return rows
 
 
-def _tell_funnel(one: StepCount) -> dict[str, Any]:
+def _describe_funnel(one: StepCount) -> dict[str, Any]:
     reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(one.reasons.items(), key=lambda pair: -pair[1])[:5])
     return {"step": one.step, "kept": one.kept, "dropped": one.dropped, "reasons": reasons}
 
 
-def _tell_cost(one: StepCount) -> dict[str, Any]:
+def _describe_cost(one: StepCount) -> dict[str, Any]:
     each = None if one.cost is None or not one.kept else round(one.cost / one.kept, 6)
     return {"step": one.step, "tokens": one.tokens, "cost": one.cost, "cost per kept": each}

@@ -1,4 +1,4 @@
-"""One flow per step, each runnable alone on any run: it does what the run still lacks there."""
+"""One flow for each step of the line. Each runs alone on any run, and does what the run still lacks at that step."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -7,9 +7,9 @@ from prefect import Flow, flow
 
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
-from envmill.line import STEP
+from envmill.pipeline.line import STEP
+from flows.running import run_name, walk_run
 from flows.surroundings import read_settings
-from flows.walking import run_name, walk_run
 from schemas.run import RunConfig
 
 StepFlow = Flow[[RunConfig], Coroutine[Any, Any, None]]
@@ -27,14 +27,7 @@ def _flow_of(name: str) -> StepFlow:
     return decorate(step)
 
 
-environments_mine = _flow_of("environments-mine")
-environments_generate = _flow_of("environments-generate")
-environments_build = _flow_of("environments-build")
-environments_verify = _flow_of("environments-verify")
-environments_filter = _flow_of("environments-filter")
-scenarios_generate = _flow_of("scenarios-generate")
-scenarios_build = _flow_of("scenarios-build")
-scenarios_verify = _flow_of("scenarios-verify")
-scenarios_filter = _flow_of("scenarios-filter")
-scenarios_collect = _flow_of("scenarios-collect")
-scenarios_export = _flow_of("scenarios-export")
+FLOWS: dict[str, StepFlow] = {name.replace("-", "_"): _flow_of(name) for name in STEP}
+"""Entry point of prefect.yaml → its flow."""
+
+globals().update(FLOWS)

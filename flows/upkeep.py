@@ -10,17 +10,18 @@ from prefect.runtime import flow_run
 from prefect.tasks import Task
 
 from envmill.errors import StepFailed
-from envmill.gates.base import Means
+from envmill.gates.base import GateContext
+from envmill.kinds import open_sandbox
 from envmill.lake.compaction import compact as compact_run
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
-from envmill.recall import Shipped, list_shipped
-from envmill.sandbox import Sandbox
+from envmill.pipeline.reverify import Shipped, list_shipped
 from flows.surroundings import read_settings
 from schemas.quality import Withdrawal
 from schemas.rollout import Bundle
+from schemas.run import number_of
 from schemas.upkeep import CompactConfig, ReverifyConfig
-from tasks.reverify import ROUND, Round
+from tasks.reverify import ROUND, ReverifyContext
 from tasks.reverify import reverify as judge_one
 
 judge: Task[..., Any] = judge_one
@@ -35,9 +36,9 @@ async def reverify(config: ReverifyConfig) -> None:
     lake = Lake(open_store(settings.lake))
     lacking = {one.key: one for one in list_shipped(lake)[: config.environments] if one.judged_at < began.isoformat()}
     get_run_logger().info("%d shipped environments to judge again", len(lacking))
-    seed = config.seed if config.seed is not None else int(began.strftime("%Y%m%d"))
-    async with Sandbox.open(settings) as sandbox:
-        token = ROUND.set(Round(lake, Means(sandbox, seed=seed, episodes=config.search), lacking))
+    seed = number_of(began) if config.seed is None else config.seed
+    async with open_sandbox(settings) as sandbox:
+        token = ROUND.set(ReverifyContext(lake, GateContext(sandbox, seed=seed, episodes=config.search), lacking))
         try:
             states = await _judge_all(list(lacking))
         finally:

@@ -11,27 +11,27 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quality.promise import Tally
-from quality.report import Finding, Report, group_tallies
+from quality.promise import PromiseTally
+from quality.report import Report, TableReport, group_tallies
 
 
-def judge(tallies: Sequence[Tally], aside: Mapping[tuple[str, str], int] | None = None) -> Report:
+def judge(tallies: Sequence[PromiseTally], aside: Mapping[tuple[str, str], int] | None = None) -> Report:
     """Run every table's suite over its summary. `aside`: (table, promise) → rows set aside before."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of its own dependencies
         return Report(tuple(_judge(tallies, aside or {})))
 
 
-def _judge(tallies: Sequence[Tally], aside: Mapping[tuple[str, str], int]) -> list[Finding]:
+def _judge(tallies: Sequence[PromiseTally], aside: Mapping[tuple[str, str], int]) -> list[TableReport]:
     from quality.suites import make_frame, make_suite
 
     summaries = _open_summaries()
-    findings: list[Finding] = []
+    findings: list[TableReport] = []
     for table, found in group_tallies(tallies).items():
         outcome = summaries.get_batch({"dataframe": make_frame(found)}).validate(make_suite(table, found))
         failed = {one.expectation_config.kwargs["column"] for one in outcome.results if not one.success}
         findings.append(
-            Finding(
+            TableReport(
                 table,
                 max(tally.rows for tally in found),
                 tuple(tally.promise for tally in found),

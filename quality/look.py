@@ -12,23 +12,23 @@ from functools import partial
 
 from duckdb import DuckDBPyConnection
 
-from quality.promise import Breach, Cost, Promise, RowPromise, TablePromise, TablePromises
+from quality.promise import BrokenPromise, Cost, Promise, RowPromise, TablePromise, TablePromises
 from quality.promises.sums import PRODUCTS
 
 _MOST_SAMPLES = 20  # of a broken invariant: nothing is mended from them, a person reads them
 
 
 @dataclass(frozen=True)
-class Seen:
+class TableLook:
     """What one look saw."""
 
     rows: int = 0
     """Rows that were judged; 0 when the look was not at rows."""
-    broken: Mapping[str, list[Breach]] = field(default_factory=dict[str, list[Breach]])
+    broken: Mapping[str, list[BrokenPromise]] = field(default_factory=dict[str, list[BrokenPromise]])
     """Promise → what breaks it."""
 
 
-Look = Callable[[DuckDBPyConnection], Seen]
+Look = Callable[[DuckDBPyConnection], TableLook]
 
 
 def plan_looks(found: TablePromises, due: Sequence[Promise]) -> Iterator[Look]:
@@ -36,26 +36,26 @@ def plan_looks(found: TablePromises, due: Sequence[Promise]) -> Iterator[Look]:
     conditions = [one for one in due if isinstance(one, RowPromise)]
     for source, later in ((f"new_{found.table}", False), (found.table, True)):
         if promises := [one for one in conditions if bool(one.step) is later]:
-            yield partial(_look_at_rows, found=found, source=source, promises=promises)
+            yield partial(_check_rows, found=found, source=source, promises=promises)
     for promise in due:
         if isinstance(promise, TablePromise):
-            yield partial(_look_at_table, table=found.table, promise=promise)
+            yield partial(_check_table, table=found.table, promise=promise)
 
 
-def _look_at_rows(connection: DuckDBPyConnection, found: TablePromises, source: str, promises: Sequence[RowPromise]) -> Seen:
+def _check_rows(connection: DuckDBPyConnection, found: TablePromises, source: str, promises: Sequence[RowPromise]) -> TableLook:
     rows, counts = _count(connection, source, promises)
-    return Seen(rows, {one.name: _fetch(connection, found, source, one) for one in promises if counts[one.name]})
+    return TableLook(rows, {one.name: _fetch(connection, found, source, one) for one in promises if counts[one.name]})
 
 
-def _look_at_table(connection: DuckDBPyConnection, table: str, promise: TablePromise) -> Seen:
+def _check_table(connection: DuckDBPyConnection, table: str, promise: TablePromise) -> TableLook:
     limit = "" if promise.severity == "claim" else f" limit {_MOST_SAMPLES}"
     rows = connection.execute(f"select id, subject, step, seen from ({promise.question}) order by all{limit}").fetchall()
     costs: Cost = "child" if promise.severity == "claim" else "nothing"
     breaches = [
-        Breach(table, promise.name, promise.severity, key, subject, step, f"{promise.about}: {seen}", costs)
+        BrokenPromise(table, promise.name, promise.severity, key, subject, step, f"{promise.about}: {seen}", costs)
         for key, subject, step, seen in rows
     ]
-    return Seen(broken={promise.name: breaches})
+    return TableLook(broken={promise.name: breaches})
 
 
 def _count(connection: DuckDBPyConnection, source: str, promises: Sequence[RowPromise]) -> tuple[int, dict[str, int]]:
@@ -67,7 +67,7 @@ def _count(connection: DuckDBPyConnection, source: str, promises: Sequence[RowPr
     return row[0], dict(zip((promise.name for promise in promises), row[1:], strict=True))
 
 
-def _fetch(connection: DuckDBPyConnection, found: TablePromises, source: str, promise: RowPromise) -> list[Breach]:
+def _fetch(connection: DuckDBPyConnection, found: TablePromises, source: str, promise: RowPromise) -> list[BrokenPromise]:
     """The rows that break it, whole. Of a row made again only what readers see is judged: counting is quicker and counts them all."""
     made_of, step = ("id", f"'{promise.step}'") if promise.step else (found.maker, "step")
     rows = connection.execute(
@@ -76,14 +76,22 @@ def _fetch(connection: DuckDBPyConnection, found: TablePromises, source: str, pr
             where {promise.broken} order by id"""
     ).fetchall()
     return [
-        Breach(
-            found.table, promise.name, promise.severity, key, subject, at, _tell(promise, seen), _cost(found.table, promise, at), content
+        BrokenPromise(
+            found.table,
+            promise.name,
+            promise.severity,
+            key,
+            subject,
+            at,
+            _describe(promise, seen),
+            _cost(found.table, promise, at),
+            content,
         )
         for key, subject, at, seen, content in rows
     ]
 
 
-def _tell(promise: RowPromise, seen: str) -> str:
+def _describe(promise: RowPromise, seen: str) -> str:
     return f"{promise.about}: {seen}" if seen else promise.about
 
 

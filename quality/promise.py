@@ -67,7 +67,7 @@ class TablePromises:
 
 
 @dataclass(frozen=True)
-class Breach:
+class BrokenPromise:
     """One broken promise, and the row or subject that breaks it."""
 
     table: str
@@ -87,7 +87,7 @@ class Breach:
 
 
 @dataclass(frozen=True)
-class Tally:
+class PromiseTally:
     """How one promise fared."""
 
     table: str

@@ -22,7 +22,7 @@ every table is asked once more, and one Great Expectations suite per table state
 
 The outcome is the artifact `quality` on the run's page, and a row of `gate_evidence` with gate `quality`. Importing Great
 Expectations takes several seconds; a run pays them once, at its end or when an invariant breaks. A step's own check is SQL alone.
-The engine walked bare (`envmill.walk`) judges nothing.
+The engine walked bare (`envmill.pipeline.runner`) judges nothing.
 
 ```sql
 select table_name, promise, count(*) as "rows", any_value(detail) as example from quarantine where run = '…' group by all;

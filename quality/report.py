@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from quality.promise import Tally
+from quality.promise import PromiseTally
 
 
 @dataclass(frozen=True)
-class Finding:
+class TableReport:
     """One table after its suite ran."""
 
     table: str
@@ -23,7 +23,7 @@ class Finding:
 class Report:
     """A run held to its promises."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[TableReport, ...]
 
     @property
     def holds(self) -> bool:
@@ -51,9 +51,9 @@ class Report:
         return "\n".join((verdict, "", head, *lines))
 
 
-def group_tallies(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
+def group_tallies(tallies: Sequence[PromiseTally]) -> dict[str, list[PromiseTally]]:
     """By table, in the order they were judged."""
-    grouped: dict[str, list[Tally]] = {}
+    grouped: dict[str, list[PromiseTally]] = {}
     for tally in tallies:
         grouped.setdefault(tally.table, []).append(tally)
     return grouped

@@ -10,10 +10,10 @@ from great_expectations.core.expectation_suite import ExpectationSuite
 from great_expectations.expectations.core.expect_column_max_to_be_between import ExpectColumnMaxToBeBetween
 from great_expectations.expectations.metadata_types import FailureSeverity
 
-from quality.promise import Tally
+from quality.promise import PromiseTally
 
 
-def make_suite(table: str, tallies: Sequence[Tally]) -> ExpectationSuite:
+def make_suite(table: str, tallies: Sequence[PromiseTally]) -> ExpectationSuite:
     """A broken invariant is critical; a row that was not set aside yet is a warning."""
     expectations = [
         ExpectColumnMaxToBeBetween(
@@ -28,6 +28,6 @@ def make_suite(table: str, tallies: Sequence[Tally]) -> ExpectationSuite:
     return ExpectationSuite(f"{table} keeps its promises", expectations=expectations)
 
 
-def make_frame(tallies: Sequence[Tally]) -> pd.DataFrame:
+def make_frame(tallies: Sequence[PromiseTally]) -> pd.DataFrame:
     """One row: how many break each promise."""
     return pd.DataFrame([{tally.promise: tally.broken for tally in tallies}])

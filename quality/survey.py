@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from quality.look import Look, Seen, plan_looks
-from quality.promise import Breach, Promise, RowPromise, TablePromises, Tally
+from quality.look import Look, TableLook, plan_looks
+from quality.promise import BrokenPromise, Promise, PromiseTally, RowPromise, TablePromises
 from quality.promises import PROMISES
 from quality.relations import make_relations
 
@@ -21,11 +21,11 @@ _AT_ONCE = 2  # most looks read one row group, which DuckDB gives to one core
 class Survey:
     """How every promise fared, and what broke it."""
 
-    tallies: tuple[Tally, ...]
-    breaches: tuple[Breach, ...]
+    tallies: tuple[PromiseTally, ...]
+    breaches: tuple[BrokenPromise, ...]
 
     @property
-    def invariants(self) -> list[Breach]:
+    def invariants(self) -> list[BrokenPromise]:
         """Breaches that nothing can set aside."""
         return [one for one in self.breaches if one.severity == "invariant"]
 
@@ -41,7 +41,7 @@ def survey(
             table: [pool.submit(_take, look, connection) for look in plan_looks(PROMISES[table], promises)]
             for table, promises in due.items()
         }
-    judged = [one for table, promises in due.items() for one in _tell_apart(table, promises, looks[table])]
+    judged = [one for table, promises in due.items() for one in _distinguish(table, promises, looks[table])]
     return Survey(tuple(tally for tally, _ in judged), tuple(breach for _, broken in judged for breach in broken))
 
 
@@ -51,19 +51,21 @@ def _find_due(found: TablePromises, steps: Sequence[str], tables: Collection[str
     return [one for one in found.promises if (one.step in steps if isinstance(one, RowPromise) and one.step else judged)]
 
 
-def _take(look: Look, connection: DuckDBPyConnection) -> Seen:
+def _take(look: Look, connection: DuckDBPyConnection) -> TableLook:
     """A cursor of its own: one connection answers one question at a time."""
     with connection.cursor() as cursor:
         return look(cursor)
 
 
-def _tell_apart(table: str, promises: Sequence[Promise], looks: Sequence[Future[Seen]]) -> list[tuple[Tally, list[Breach]]]:
+def _distinguish(
+    table: str, promises: Sequence[Promise], looks: Sequence[Future[TableLook]]
+) -> list[tuple[PromiseTally, list[BrokenPromise]]]:
     """Promise by promise, in the order the table states them."""
     seen = [look.result() for look in looks]
     rows = next((one.rows for one in seen if one.rows), 0)
     broken = {name: breaches for one in seen for name, breaches in one.broken.items()}
     return [
-        (Tally(table, one.name, one.severity, one.about, rows, len(found)), found)
+        (PromiseTally(table, one.name, one.severity, one.about, rows, len(found)), found)
         for one in promises
         for found in [broken.get(one.name, [])]
     ]

@@ -1,0 +1,1 @@
+"""Contracts: frozen records, prompt inputs and replies, schemas of tables. They import nothing of ours."""

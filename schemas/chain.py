@@ -6,7 +6,7 @@ step ──► step ──► reason ──► step          each argument: from
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from schemas.base import Contract, Json
 
@@ -56,8 +56,10 @@ class FromItem(Contract):
 Source = Annotated[FromUser | FromRecord | FromNode | FromItem, Field(discriminator="kind")]
 
 
-class Step(Contract):
+class ChainStep(Contract):
     """One call of a tool."""
+
+    model_config = ConfigDict(title="Step")  # part of the key of a call: it stays
 
     kind: Literal["step"] = "step"
     """Tells nodes apart."""
@@ -114,7 +116,7 @@ class Loop(Contract):
     """Nodes for each item."""
 
 
-Node = Annotated[Step | Reason | Branch | Loop, Field(discriminator="kind")]
+Node = Annotated[ChainStep | Reason | Branch | Loop, Field(discriminator="kind")]
 
 
 class Chain(Contract):

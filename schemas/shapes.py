@@ -20,7 +20,7 @@ _SCALARS: dict[Any, ColumnType] = {str: "string", int: "int64", float: "double",
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnShape:
     """One column; `json` is a string column that holds a JSON value."""
 
     name: str
@@ -29,30 +29,30 @@ class Column:
     description: str = ""
 
 
-Shape = tuple[Column, ...]
+Shape = tuple[ColumnShape, ...]
 
 
 def _read(columns: str) -> Shape:
     """Columns out of `name:type` words; a question mark says that null may stand there."""
     split = (word.split(":") for word in columns.split())
-    return tuple(Column(name, cast(ColumnType, kind.rstrip("?")), kind.endswith("?")) for name, kind in split)
+    return tuple(ColumnShape(name, cast(ColumnType, kind.rstrip("?")), kind.endswith("?")) for name, kind in split)
 
 
 PAST: Mapping[tuple[str, int], Shape] = {
     ("model_calls", 1): (
-        *(Column(name, "string", False) for name in ("id",)),
-        Column("schema_version", "int64", False),
-        Column("request", "string", False),
-        Column("sample", "int64", False),
+        *(ColumnShape(name, "string", False) for name in ("id",)),
+        ColumnShape("schema_version", "int64", False),
+        ColumnShape("request", "string", False),
+        ColumnShape("sample", "int64", False),
         *(
-            Column(name, "string", False)
+            ColumnShape(name, "string", False)
             for name in ("ordinal", "step", "subject", "prompt", "prompt_hash", "provider", "model", "outcome")
         ),
-        Column("reused", "bool", False),
-        *(Column(name, "int64", False) for name in ("retries", "tokens_in", "tokens_out")),
-        Column("cost", "double", True),
-        Column("latency", "double", False),
-        *(Column(name, "string", False) for name in ("asked_at", "reply")),
+        ColumnShape("reused", "bool", False),
+        *(ColumnShape(name, "int64", False) for name in ("retries", "tokens_in", "tokens_out")),
+        ColumnShape("cost", "double", True),
+        ColumnShape("latency", "double", False),
+        *(ColumnShape(name, "string", False) for name in ("asked_at", "reply")),
     ),
     ("model_calls", 2): _read(
         "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string subject:string role:string "
@@ -218,10 +218,10 @@ def upgrade(table: str, version: int, row: Row, to: int, upgrades: Mapping[tuple
     return row | {"schema_version": to}
 
 
-def _column(name: str, annotation: Any, description: str) -> Column:
+def _column(name: str, annotation: Any, description: str) -> ColumnShape:
     bare, nullable = _strip_none(annotation)
     scalar: ColumnType | None = "string" if get_origin(bare) is Literal else _SCALARS.get(bare)
-    return Column(name, scalar or "json", nullable, description)
+    return ColumnShape(name, scalar or "json", nullable, description)
 
 
 def _strip_none(annotation: Any) -> tuple[Any, bool]:

@@ -20,7 +20,7 @@ class Named(Contract):
     """What an administrator must be able to read there in order to put it right, beside the value itself."""
 
 
-class Line(Named):
+class FileLine(Named):
     """A piece of one line of a file that stands in it exactly once."""
 
     kind: Literal["line"] = "line"
@@ -37,7 +37,7 @@ class Line(Named):
     """Value of the same line that `value` can be taken for (`swapped_keys`)."""
 
 
-class Place(Named):
+class OwnedPath(Named):
     """A file or directory, with who owns it and who may do what."""
 
     kind: Literal["file", "directory"]
@@ -54,7 +54,7 @@ class Place(Named):
     """What somebody might leave there (`stray_file`)."""
 
 
-class Link(Named):
+class Symlink(Named):
     """A symbolic link."""
 
     kind: Literal["link"] = "link"
@@ -91,7 +91,7 @@ class Spool(Named):
     """Ending of what can be thrown away."""
 
 
-class Row(Named):
+class DatabaseRow(Named):
     """A value in a table of a SQLite database."""
 
     kind: Literal["row"] = "row"
@@ -112,7 +112,7 @@ class Row(Named):
     """The whole row, as `INSERT` lists it (`missing_row`)."""
 
 
-class Branch(Named):
+class GitBranch(Named):
     """The branch that a bare repository gives to whoever clones it."""
 
     kind: Literal["branch"] = "branch"
@@ -125,7 +125,7 @@ class Branch(Named):
     """Another name."""
 
 
-Handle: TypeAlias = Annotated[Line | Place | Link | Lock | Spool | Row | Branch, Field(discriminator="kind")]
+Handle: TypeAlias = Annotated[FileLine | OwnedPath | Symlink | Lock | Spool | DatabaseRow | GitBranch, Field(discriminator="kind")]
 """Any of them."""
 
 
@@ -200,7 +200,7 @@ class Fault(Contract):
     """What has to be known in order to mend it."""
 
 
-class Broken(Contract):
+class BrokenSystem(Contract):
     """A system with faults, in the order in which they were made."""
 
     system: str

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from schemas.base import Contract, Json, leave_out
 from schemas.chain import Chain, Filling
@@ -116,8 +116,10 @@ class DebugInput(Contract):
     """How they ended, summed up."""
 
 
-class Verdict(Contract):
+class BlameVerdict(Contract):
     """Who is to blame for one red test."""
+
+    model_config = ConfigDict(title="Verdict")  # part of the key of a call: it stays
 
     number: int
     """Which of those told."""
@@ -131,7 +133,7 @@ class Verdict(Contract):
 class DebugReply(Contract):
     """One verdict a red test, and the method mended where it is to blame."""
 
-    verdicts: list[Verdict]
+    verdicts: list[BlameVerdict]
     source: Code = ""
 
     @model_validator(mode="after")

@@ -5,14 +5,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from envmill.errors import StepFailed
-from envmill.quarantine import Loss
-from quality.promise import Breach
+from envmill.pipeline.quarantine import Loss
+from quality.promise import BrokenPromise
 from schemas.quality import Quarantine
 
 _TOLD = 5
 
 
-def group_rows(breaches: Sequence[Breach]) -> dict[str, list[Quarantine]]:
+def group_rows(breaches: Sequence[BrokenPromise]) -> dict[str, list[Quarantine]]:
     """By subject; a breach without a row leaves nothing to set aside."""
     rows: dict[str, list[Quarantine]] = defaultdict(list)
     for one in breaches:
@@ -22,12 +22,12 @@ def group_rows(breaches: Sequence[Breach]) -> dict[str, list[Quarantine]]:
     return rows
 
 
-def find_losses(breaches: Sequence[Breach]) -> list[Loss]:
+def find_losses(breaches: Sequence[BrokenPromise]) -> list[Loss]:
     """What subjects lose by them."""
     return [Loss(one.subject, one.promise, one.detail, one.id, one.costs == "subject") for one in breaches if one.costs != "nothing"]
 
 
-def fail(step: str, breaches: Sequence[Breach]) -> StepFailed:
+def fail(step: str, breaches: Sequence[BrokenPromise]) -> StepFailed:
     """Names promises and sample rows."""
     told = [f"{one.table} breaks `{one.promise}` ({one.detail}) at {one.id or one.subject or one.step}." for one in breaches[:_TOLD]]
     more = f" And {len(breaches) - _TOLD} more." if len(breaches) > _TOLD else ""

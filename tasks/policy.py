@@ -9,7 +9,7 @@ from prefect.tasks import Task
 from envmill.errors import EnvMillError, TimeOver
 
 
-class Policy(TypedDict):
+class TaskOptions(TypedDict):
     """Options every task shares."""
 
     cache_policy: Any
@@ -40,7 +40,7 @@ def _is_slow(error: EnvMillError) -> bool:
     return bool(reasons) and all(why.startswith(f"{TimeOver.__name__.lower()}:") for why in reasons.values())
 
 
-POLICY: Policy = {
+POLICY: TaskOptions = {
     "cache_policy": NO_CACHE,  # the lake says what is done; a lost result cache would repeat paid work in silence
     "persist_result": False,
     "retries": 2,  # the door has waited out what is short; these are for what took the jail or the whole batch

@@ -18,11 +18,11 @@ from prefect.cache_policies import NO_CACHE
 
 from envmill.errors import StepFailed
 from envmill.lake.lease import hold
-from envmill.line import STEP
-from envmill.quarantine import GATE, set_aside
-from envmill.walk import Walk
+from envmill.pipeline.line import STEP
+from envmill.pipeline.quarantine import GATE, set_aside
+from envmill.pipeline.runner import Runner
 from quality.gate import judge
-from quality.promise import Breach
+from quality.promise import BrokenPromise
 from quality.report import Report
 from quality.survey import Survey, survey
 from schemas.ledger import Evidence
@@ -58,12 +58,12 @@ async def check_run(last: str) -> int:
     return aside
 
 
-async def hold_to_promises(walk: Walk, steps: Sequence[str], tables: set[str] | None) -> tuple[Survey, int]:
+async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> tuple[Survey, int]:
     """Set aside what can be set aside until nothing is broken or an invariant is; the last survey, and how many breaches that took."""
     aside, found = 0, Survey((), ())
     async with hold(walk.mill.settings.home / "leases" / walk.mill.run / GATE):
         for _ in range(_ROUNDS):
-            found = await asyncio.to_thread(_look, walk, steps, tables)
+            found = await asyncio.to_thread(_check, walk, steps, tables)
             if found.invariants or not found.breaches:
                 return found, aside
             await _set_all_aside(walk, found.breaches)
@@ -71,20 +71,20 @@ async def hold_to_promises(walk: Walk, steps: Sequence[str], tables: set[str] | 
     raise StepFailed(f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did not help.")
 
 
-def _look(walk: Walk, steps: Sequence[str], tables: set[str] | None) -> Survey:
+def _check(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> Survey:
     with open_rows(walk.lake, walk.mill.run) as connection:
         return survey(connection, {name: mark.fingerprint for name, mark in walk.marks.items()}, steps, tables)
 
 
-async def _set_all_aside(walk: Walk, breaches: Sequence[Breach]) -> None:
-    by_step: dict[str, list[Breach]] = defaultdict(list)
+async def _set_all_aside(walk: Runner, breaches: Sequence[BrokenPromise]) -> None:
+    by_step: dict[str, list[BrokenPromise]] = defaultdict(list)
     for breach in breaches:
         by_step[breach.step].append(breach)
     for step, found in by_step.items():
         await set_aside(walk, step, group_rows(found), find_losses(found))
 
 
-async def _publish(walk: Walk, found: Survey) -> Report:
+async def _publish(walk: Runner, found: Survey) -> Report:
     run, rows = walk.mill.run, walk.lake.read(Quarantine, walk.mill.run)
     aside = Counter((row.table_name, row.promise) for row in rows)
     report = await asyncio.to_thread(judge, found.tallies, aside)

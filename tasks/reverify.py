@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from prefect import task
 
 from envmill.errors import StepFailed
-from envmill.gates.base import Means
+from envmill.gates.base import GateContext
 from envmill.lake.lake import Lake
-from envmill.recall import Shipped, judge_again, save
-from tasks.policy import POLICY, Policy
+from envmill.pipeline.reverify import Shipped, judge_again, save
+from tasks.policy import POLICY, TaskOptions
 
 
 @dataclass(frozen=True)
-class Round:
+class ReverifyContext:
     """What the tasks of one re-verification share."""
 
     lake: Lake
-    means: Means
+    means: GateContext
     shipped: dict[str, Shipped]
     """By key."""
 
 
-ROUND: ContextVar[Round] = ContextVar("round")
+ROUND: ContextVar[ReverifyContext] = ContextVar("round")
 
 
-_POLICY: Policy = {**POLICY, "task_run_name": "{shipped}"}
+_POLICY: TaskOptions = {**POLICY, "task_run_name": "{shipped}"}
 
 
 @task(name="reverify", tags=["jail"], **_POLICY)

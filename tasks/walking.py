@@ -2,6 +2,6 @@
 
 from contextvars import ContextVar
 
-from envmill.walk import Walk
+from envmill.pipeline.runner import Runner
 
-WALK: ContextVar[Walk] = ContextVar("walk")
+WALK: ContextVar[Runner] = ContextVar("walk")

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from xdist.scheduler import LoadScopeScheduling
 
+from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from tests.hostile.engine import Engine, lend_engine
@@ -63,7 +64,7 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 async def sandbox(settings: Settings) -> AsyncGenerator[Sandbox]:
     """A jail of the test's own."""
-    async with Sandbox.open(settings) as opened:
+    async with open_sandbox(settings) as opened:
         yield opened
 
 
@@ -77,5 +78,5 @@ def docker_engine() -> Iterator[Engine]:
 async def jail() -> AsyncGenerator[Sandbox]:
     """One for all tests of a file, in which none of them can tell whether others were before it; to start one takes longer than most."""
     with tempfile.TemporaryDirectory() as folder:
-        async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as opened:
+        async with open_sandbox(Settings.read({"ENVMILL_HOME": folder})) as opened:
             yield opened

@@ -6,24 +6,24 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.build import build_environment, build_scenario
-from envmill.drafting.repair import Repair
-from envmill.generate import generate_blueprint, generate_draft
+from envmill.kinds.authoring.repair import Repair
 from envmill.lake.lake import Lake
-from envmill.mill import Place, Placed, Result, Subject
-from envmill.review import Locks, write_review
 from envmill.sandbox import Sandbox
+from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.context import PlacedScenario, Result, ScenarioSlot, Subject
+from envmill.stages.generate import generate_blueprint, generate_draft
+from envmill.stages.review import Locks, write_review
 from schemas.base import Record
 from schemas.environment import Blueprint, Build, Environment
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, WrittenCheck
 from schemas.scenario import Check, Draft, Scenario, UserContract, Verifier
 from schemas.seed import Seed
-from tests.drafting.test_plan import SOUND
+from tests.kinds.test_plan import SOUND
 from tests.specimens import PROGRAM, STATE, make_environment, make_scenario
-from tests.test_building import GREEN, UNLOADABLE
-from tests.test_posing import ANSWER, SHED, Nobody, make_mill
-from tests.test_review import put
-from tests.test_written_checks import BAD, GOOD, NOTHING_ELSE, WISH
+from tests.stages.test_build import GREEN, UNLOADABLE
+from tests.stages.test_posing import ANSWER, SHED, Nobody, make_mill
+from tests.stages.test_review import put
+from tests.stages.test_written_checks import BAD, GOOD, NOTHING_ELSE, WISH
 
 SEED = Seed(recipe="envscaler", brief=SHED.brief, licence="Apache-2.0")
 RULE, OTHER = "A tool that is lent cannot be lent again.", "A member has at most 3 tools out at a time."
@@ -106,7 +106,7 @@ SILENT = ANSWER | {"say": "", "facts": FACTS}
 async def test_a_repaired_draft_keeps_a_locked_fact(
     sandbox: Sandbox, settings: Any, mended: list[Any], outcomes: list[str], ends: list[str]
 ) -> None:
-    kept, place = make_scenario(SHED, user=UserContract(opening="Please.", facts=FACTS)), Place(SHED, 0)
+    kept, place = make_scenario(SHED, user=UserContract(opening="Please.", facts=FACTS)), ScenarioSlot(SHED, 0)
     writer = Writer([SILENT, *mended])
     mill = replace(make_mill(sandbox, writer), locks=lock(settings, kept, "card"))
     result = await generate_draft(Subject(place.id, "y", "t", place), mill, cast(Any, Nobody()))
@@ -129,11 +129,11 @@ async def build(sandbox: Sandbox, settings: Any, locked: Check, *versions: Any) 
     """A scenario of a draft one of whose checks was locked."""
     writer = Writer([WISH, *versions])
     mill = make_mill(sandbox, writer, checks="written")
-    (draft,) = (await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), mill, cast(Any, Nobody()))).records
+    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), mill, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
     kept = make_scenario(SHED, draft=draft.id, verifier=Verifier(goals=[locked], guards=[], frame=[]))
     mill = replace(mill, locks=lock(settings, kept, locked.name))
-    return await build_scenario(Subject(draft.id, "y", "t", Placed(draft, SHED)), mill, cast(Any, Nobody())), writer.told[1:]
+    return await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), mill, cast(Any, Nobody())), writer.told[1:]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ async def test_a_written_checklist_keeps_a_locked_check(
 async def test_nobody_is_asked_for_a_list_that_cannot_hold_what_is_locked(sandbox: Sandbox, settings: Any) -> None:
     """A derived check is no function."""
     mill = make_mill(sandbox, Writer([WISH]))
-    (draft,) = (await generate_draft(Subject("x", "y", "t", Place(SHED, 0)), mill, cast(Any, Nobody()))).records
+    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), mill, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
-    derived = (await build_scenario(Subject(draft.id, "y", "t", Placed(draft, SHED)), mill, cast(Any, Nobody()))).records[0]
+    derived = (await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), mill, cast(Any, Nobody()))).records[0]
     assert isinstance(derived, Scenario)
     result, told = await build(sandbox, settings, derived.verifier.goals[0], GOOD)
     assert tell_end(result) == ([], ["locked"])

@@ -1,4 +1,4 @@
-"""Policies by name."""
+"""Agents: policies by name, simulated users, rollouts and attackers."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,14 @@ from envmill.agents import model
 from envmill.agents.base import Policy
 from envmill.agents.careless import Careless
 from envmill.agents.model import ModelPolicy
-from envmill.agents.reference import Reference
+from envmill.agents.reference import ReferencePolicy
 from envmill.agents.skilled import Skilled
 from envmill.agents.users import model as user
 from envmill.agents.users import umpire
 from envmill.errors import SettingsError
 
 POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
-    "reference": lambda _: Reference(),
+    "reference": lambda _: ReferencePolicy(),
     "careless": lambda _: Careless(),
     "skilled": lambda degree: Skilled(_read_degree(degree)),
     "model": lambda _: ModelPolicy(),

@@ -8,15 +8,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from envmill.agents.base import Policy
-from envmill.agents.ground import Ground
-from envmill.agents.limits import Limits
+from envmill.agents.limits import RolloutLimits
 from envmill.agents.model import ModelPolicy
 from envmill.agents.rollout import play_on
+from envmill.agents.setup import RolloutSetup
 from envmill.agents.users.doing import needs_user
 from envmill.errors import Outage
-from envmill.models.account import Account, name_judge
+from envmill.models.session import ModelSession, name_judge
 from envmill.sandbox import Sandbox
-from envmill.verifiers.ruling import Bench
+from envmill.verifiers.ruling import CalibratedJudge
 from schemas.environment import Environment
 from schemas.rollout import Form, Rollout
 from schemas.run import RunConfig
@@ -61,12 +61,12 @@ def make_player(
     environment: Environment,
     sandbox: Sandbox,
     group: str,
-    account: Account | None,
+    account: ModelSession | None,
     config: RunConfig,
-    bench: Bench | None = None,
+    bench: CalibratedJudge | None = None,
 ) -> Play:
     """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
-    limits, ground = Limits.of(config), Ground.of(scenario, environment)
+    limits, ground = RolloutLimits.of(config), RolloutSetup.of(scenario, environment)
     umpire = bool(config.judge) and account is not None and name_judge(account) != "offline"
 
     def play(number: int) -> Awaitable[Rollout]:

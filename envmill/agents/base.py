@@ -51,7 +51,7 @@ class Policy(Protocol):
 
 
 @dataclass(frozen=True)
-class Unread:
+class MalformedCall:
     """A call whose arguments are no object: it is answered as an error, and never made."""
 
     name: str
@@ -65,7 +65,7 @@ class Turn:
 
     text: str = ""
     """Words; to the user where nothing is called."""
-    calls: Sequence[Call | Unread] = ()
+    calls: Sequence[Call | MalformedCall] = ()
     """Calls, side by side."""
     wait: float | None = None
     """Seconds to let pass."""
@@ -81,7 +81,7 @@ Event: TypeAlias = Literal["opening", "words", "replies", "time"]
 
 
 @dataclass(frozen=True)
-class Heard:
+class TurnInput:
     """What an agent is told before its next turn."""
 
     event: Event
@@ -104,7 +104,7 @@ class Speaker(Protocol):
     listens: bool
     """Whether a turn depends on what tools answer; one that does not is played in one message to the jail."""
 
-    async def speak(self, heard: Heard) -> Turn:
+    async def speak(self, heard: TurnInput) -> Turn:
         """The next message; Outage when nobody can say it."""
         ...
 
@@ -116,14 +116,14 @@ class Scripted:
         self._actor = actor
         self.listens: bool = getattr(actor, "listens", True)
 
-    async def speak(self, heard: Heard) -> Turn:
+    async def speak(self, heard: TurnInput) -> Turn:
         move = self._actor.act(_last(heard))
         if isinstance(move, Say):
             return Turn(move.text)
         return Turn(wait=move.seconds) if isinstance(move, Wait) else Turn(calls=(move,))
 
 
-def _last(heard: Heard) -> Observation | Say | None:
+def _last(heard: TurnInput) -> Observation | Say | None:
     if heard.event == "words":
         return Say(heard.text)
     return heard.passed if heard.event == "time" else next(iter(heard.replies), None)

@@ -3,7 +3,7 @@
 import random
 
 from envmill.agents.base import Actor
-from envmill.agents.reference import Script
+from envmill.agents.reference import ScriptedPolicy
 from schemas.base import Json, is_object
 from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
@@ -26,7 +26,7 @@ class Careless:
             fate = dice.random() / slip
             if fate >= 0.5:
                 calls.append(mix_up(call, scenario.initial_state, dice) if fate < 1 else call)
-        return Script(calls, scenario.say)
+        return ScriptedPolicy(calls, scenario.say)
 
 
 def mix_up(call: Call, state: dict[str, Json], dice: random.Random) -> Call:

@@ -14,7 +14,7 @@ Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Tally:
+class AttemptTally:
     """Attempts, counted. An error is none: it says nothing about the policy. A conversation that its user spoilt counts among those that
     were judged, and never passes: otherwise a policy would gain by spoiling the ones it would lose."""
 
@@ -23,7 +23,7 @@ class Tally:
     errors: int = 0
 
     @classmethod
-    def of(cls, rollouts: Iterable[Rollout]) -> "Tally":
+    def of(cls, rollouts: Iterable[Rollout]) -> "AttemptTally":
         outcomes = ["fault" if one.termination == "user_fault" else one.outcome for one in rollouts]
         errors = outcomes.count("error")
         return cls(outcomes.count("pass"), len(outcomes) - errors, errors)

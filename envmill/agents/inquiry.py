@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 
 from envmill.agents.base import Actor, Move, Say
 from envmill.agents.users.doing import bid, list_deeds
-from envmill.agents.users.naming import spell_name
+from envmill.agents.users.naming import render_name
+from envmill.language.told import list_leaves, render_leaf
+from envmill.language.words import find_words, normalise
 from envmill.sandbox import Observation
-from envmill.verifiers.told import list_leaves, spell_leaf
-from envmill.verifiers.words import find_words, normalise
 from schemas.base import Json, is_object
 from schemas.environment import Call
 from schemas.scenario import Scenario
@@ -59,20 +59,20 @@ class Inquirer:
         return Say(bid(name, self._deeds))
 
     def _list_needs(self, call: Call) -> list[str]:
-        known = {spell_leaf(leaf) for leaf in _list_grounds(call, self._state)}
+        known = {render_leaf(leaf) for leaf in _list_grounds(call, self._state)}
         return [name for name in self._untold if any(_rests_on(leaf, known) for leaf in list_leaves(self._facts[name]))]
 
 
 def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
     """One question for several facts."""
-    listed = [spell_name(name, facts) for name in names]
+    listed = [render_name(name, facts) for name in names]
     return f"Could you tell me {' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
 
 
 def _rests_on(told: Json, known: set[str]) -> bool:
     """Whether what the user would tell is, or names, something that the call goes by."""
-    plain = normalise(spell_leaf(told))
-    return spell_leaf(told) in known or any(len(leaf) >= _SHORTEST and find_words(plain, leaf) for leaf in known)
+    plain = normalise(render_leaf(told))
+    return render_leaf(told) in known or any(len(leaf) >= _SHORTEST and find_words(plain, leaf) for leaf in known)
 
 
 def _list_grounds(call: Call, state: Mapping[str, Json]) -> Iterator[Json]:

@@ -6,7 +6,7 @@ from schemas.run import RunConfig
 
 
 @dataclass(frozen=True)
-class Limits:
+class RolloutLimits:
     """Each ends a rollout under a name of its own, and what was done until then is judged."""
 
     steps: int = 40
@@ -21,7 +21,7 @@ class Limits:
     """Turns in a row whose calls could not be read."""
 
     @classmethod
-    def of(cls, config: RunConfig) -> "Limits":
+    def of(cls, config: RunConfig) -> "RolloutLimits":
         return cls(steps=config.steps, turns=config.turns, tokens=config.tokens)
 
     def tell(self) -> dict[str, float]:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from envmill.agents.base import Heard, Speaker, Turn, Unread
-from envmill.agents.tape import MALFORMED, spell_content, tell_reply
+from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
+from envmill.agents.log import MALFORMED, describe_reply, render_content
 from envmill.errors import BadRequest
-from envmill.models.account import Account
 from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec
 from envmill.models.prompt import Prompt
+from envmill.models.session import ModelSession
 from schemas.base import canonical_json
 from schemas.environment import Call, Environment
 from schemas.turns import PolicyInput
@@ -33,7 +33,7 @@ class ModelPolicy:
     def __init__(self, sampling: Sampling = Sampling()) -> None:  # noqa: B008  frozen
         self._sampling = sampling
 
-    def open(self, environment: Environment, account: Account, attempt: int, tokens: int | None) -> Speaker:
+    def open(self, environment: Environment, account: ModelSession, attempt: int, tokens: int | None) -> Speaker:
         """Start one attempt; its number is what makes it another sample of the same conversation."""
         return _Player(environment, account, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
 
@@ -43,7 +43,7 @@ class _Player:
 
     listens = True
 
-    def __init__(self, environment: Environment, account: Account, attempt: int, sampling: Sampling) -> None:
+    def __init__(self, environment: Environment, account: ModelSession, attempt: int, sampling: Sampling) -> None:
         self._account, self._attempt, self._sampling = account, attempt, sampling
         self._inputs = PolicyInput(policy_document=environment.policy_document)
         self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.tools if "agent" in tool.actors]
@@ -52,7 +52,7 @@ class _Player:
         self._calls: tuple[ToolCall, ...] = ()
         self._ids: set[str] = set()
 
-    async def speak(self, heard: Heard) -> Turn:
+    async def speak(self, heard: TurnInput) -> Turn:
         self._messages += self._tell(heard)
         try:
             said = await self._account.converse(
@@ -72,11 +72,11 @@ class _Player:
         self._messages.append(replace(said.to_message(), tool_calls=self._calls))
         return _read_turn(said)
 
-    def _tell(self, heard: Heard) -> Iterator[Message]:
+    def _tell(self, heard: TurnInput) -> Iterator[Message]:
         if heard.event == "replies":
             for call, reply in zip(self._calls, heard.replies, strict=True):
-                content = MALFORMED if reply is None else tell_reply(reply)
-                yield Message("tool", spell_content(content), tool_call_id=call.id)
+                content = MALFORMED if reply is None else describe_reply(reply)
+                yield Message("tool", render_content(content), tool_call_id=call.id)
         else:
             yield Message("user", heard.text or canonical_json(heard.notices))
 
@@ -90,7 +90,8 @@ class _Player:
 
 def _read_turn(said: Completion) -> Turn:
     calls = [
-        Unread(one.name, one.raw) if one.arguments is None else Call(name=one.name, arguments=one.arguments) for one in said.tool_calls
+        MalformedCall(one.name, one.raw) if one.arguments is None else Call(name=one.name, arguments=one.arguments)
+        for one in said.tool_calls
     ]
     took = said.usage + said.recalled
     return Turn(said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took)

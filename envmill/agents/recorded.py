@@ -5,10 +5,10 @@ calls ─► a fresh session ─► the same states? ─► verdict; an error wh
 
 from collections.abc import Sequence
 
-from envmill.agents.scene import MASKED
+from envmill.agents.loop import MASKED
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.verifiers.court import decide
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.judge import make_error
 from schemas.environment import Call, Environment
 from schemas.rollout import Verdict
@@ -31,5 +31,5 @@ async def judge_recorded(
     for place, (now, then) in enumerate(zip(seen, hashes, strict=True)):
         if now.state_hash != then:
             return make_error(f"after call {place} the state is {now.state_hash}, and {then} was recorded: this is not what was played")
-    deeds = [Deed.of(call, reply) for call, reply in zip(calls, seen[1:], strict=True)]
+    deeds = [CompletedCall.of(call, reply) for call, reply in zip(calls, seen[1:], strict=True)]
     return await decide(sandbox, scenario.verifier, Ending(scenario.initial_state, end.state, deeds, said), reset.clock)

@@ -6,7 +6,7 @@ from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
 
 
-class Script:
+class ScriptedPolicy:
     """Plays calls in order, then says what there is to say, as often as it is spoken to."""
 
     listens = False
@@ -19,10 +19,10 @@ class Script:
         return next(self._calls, None) or Say(self._words)
 
 
-class Reference:
+class ReferencePolicy:
     """Plays the scenario's own reference path."""
 
     name = "reference"
 
     def begin(self, scenario: Scenario, environment: Environment, seed: int) -> Actor:  # noqa: ARG002
-        return Script(scenario.oracle, scenario.say)
+        return ScriptedPolicy(scenario.oracle, scenario.say)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from envmill.agents.tape import Asked, Waited, read_moves, tell_reply
+from envmill.agents.log import StoredCall, StoredWait, describe_reply, read_moves
 from envmill.kinds.start import start
 from envmill.runtime.recorder import Difference, list_differences
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Sandbox
@@ -19,7 +19,7 @@ async def replay_rollout(rollout: Rollout, scenario: Scenario, environment: Envi
     if began.outcome != "ok" and moves:
         return Difference(0, ("outcome",), "ok", f"{began.code}: {began.message}")
     for place, (move, reply) in enumerate(zip(moves, replies, strict=True), start=1):
-        name = move.call.name if isinstance(move, Asked) else "wait"
+        name = move.call.name if isinstance(move, StoredCall) else "wait"
         for path, before, after in list_differences(_recorded(move), _seen(move, reply)):
             return Difference(place, (name, *path), before, after)
     return _compare_ends(rollout, end, len(moves) + 1)
@@ -27,17 +27,17 @@ async def replay_rollout(rollout: Rollout, scenario: Scenario, environment: Envi
 
 async def play_again(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> list[Observation]:
     """The start, every move, and a look at the end, in a process of its own."""
-    steps = [Advance(move.seconds) if isinstance(move, Waited) else Invoke(move.call) for move in read_moves(rollout.transcript)]
+    steps = [Advance(move.seconds) if isinstance(move, StoredWait) else Invoke(move.call) for move in read_moves(rollout.transcript)]
     reset = replace(start(scenario), weather=rollout.weather)
     return await sandbox.play(Program.of(environment), [reset, *steps, Look()], fresh=True)
 
 
-def _recorded(move: Asked | Waited) -> Json:
-    return {"reply": move.content if isinstance(move, Asked) else move.notifications, "state_hash": move.state_hash}
+def _recorded(move: StoredCall | StoredWait) -> Json:
+    return {"reply": move.content if isinstance(move, StoredCall) else move.notifications, "state_hash": move.state_hash}
 
 
-def _seen(move: Asked | Waited, reply: Observation) -> Json:
-    return {"reply": tell_reply(reply) if isinstance(move, Asked) else reply.notifications, "state_hash": reply.state_hash}
+def _seen(move: StoredCall | StoredWait, reply: Observation) -> Json:
+    return {"reply": describe_reply(reply) if isinstance(move, StoredCall) else reply.notifications, "state_hash": reply.state_hash}
 
 
 def _compare_ends(rollout: Rollout, end: Observation, place: int) -> Difference | None:

@@ -7,11 +7,11 @@ transcript ─► deeds, words ────────────────�
 from dataclasses import dataclass
 from typing import Literal
 
+from envmill.agents.log import StoredCall, read_moves, read_words
+from envmill.agents.loop import MASKED
 from envmill.agents.replay import play_again
-from envmill.agents.scene import MASKED
-from envmill.agents.tape import Asked, read_moves, read_words
 from envmill.errors import BuildError
-from envmill.runtime.canonical import NotJson, fingerprint, plain, spell
+from envmill.runtime.canonical import NotJson, fingerprint, plain, render
 from envmill.sandbox import Sandbox
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import apply_changes
@@ -50,7 +50,7 @@ async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment
         final = await _find_end(rollout, scenario, environment, sandbox)
     except BuildError as error:
         return Rescored(rollout, make_error(error.message), basis)
-    deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, Asked)]
+    deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)]
     ending = Ending(scenario.initial_state, final, deeds, read_words(rollout.transcript))
     return Rescored(rollout, weigh(await decide(sandbox, scenario.verifier, ending, scenario.clock), rollout.ruling), basis)
 
@@ -64,7 +64,7 @@ async def _find_end(rollout: Rollout, scenario: Scenario, environment: Environme
         return end.state
     try:
         final = apply_changes(scenario.initial_state, [Change.model_validate(change) for change in rollout.changes])
-        reached = fingerprint(spell(plain(final)))
+        reached = fingerprint(render(plain(final)))
     except (KeyError, TypeError, ValueError, NotJson) as error:
         raise BuildError(f"The stored changes do not fit the scenario's initial state ({type(error).__name__}: {error}).") from None
     if reached != rollout.final_state_hash:

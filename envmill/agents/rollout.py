@@ -6,25 +6,25 @@ policy, user ─► rehearsed and played as one plan, or live ─► scene ─�
 from dataclasses import dataclass, replace
 from typing import Any
 
+from envmill.agents.backend import LiveBackend, RecordingBackend, RolloutBackend, TurnRecorder, play_plan
 from envmill.agents.base import Policy, Scripted, Speaker
-from envmill.agents.ground import Ground
 from envmill.agents.inquiry import Inquirer
-from envmill.agents.limits import Limits
+from envmill.agents.limits import RolloutLimits
+from envmill.agents.log import RolloutLog
+from envmill.agents.loop import MASKED, RolloutEnd, RolloutLoop
 from envmill.agents.model import ModelPolicy
-from envmill.agents.scene import MASKED, End, Scene
-from envmill.agents.stage import Live, Noted, Rehearsal, Stage, play_plan
-from envmill.agents.tape import Tape
-from envmill.agents.users import USERS, Knowledge, Person
+from envmill.agents.setup import RolloutSetup
+from envmill.agents.users import USERS, Person, UserKnowledge
 from envmill.agents.users.doing import needs_user
 from envmill.agents.users.umpire import find_user_fault
 from envmill.errors import Outage, SettingsError
-from envmill.models.account import Account
+from envmill.models.session import ModelSession
 from envmill.sandbox import Observation, Sandbox
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
-from envmill.verifiers.ruling import Bench, weigh
+from envmill.verifiers.ruling import CalibratedJudge, weigh
 from envmill.verifiers.shares import share_steps
 from schemas.base import Json
 from schemas.environment import Environment
@@ -40,30 +40,38 @@ async def play_scenario(
     group: str,
     attempt: int,
     *,
-    account: Account | None = None,
+    account: ModelSession | None = None,
     weather: Json = None,
     form: Form = "single",
     user: str = "scripted",
-    limits: Limits = Limits(),  # noqa: B008  frozen
+    limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
 ) -> Rollout:
     """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail, a spent budget, a refused key."""
     return await play_on(
-        Ground.of(scenario, environment, weather), policy, sandbox, group, attempt, account=account, form=form, user=user, limits=limits
+        RolloutSetup.of(scenario, environment, weather),
+        policy,
+        sandbox,
+        group,
+        attempt,
+        account=account,
+        form=form,
+        user=user,
+        limits=limits,
     )
 
 
 async def play_on(
-    ground: Ground,
+    ground: RolloutSetup,
     policy: Policy | ModelPolicy,
     sandbox: Sandbox,
     group: str,
     attempt: int,
     *,
-    account: Account | None = None,
+    account: ModelSession | None = None,
     form: Form = "single",
     user: str = "scripted",
-    limits: Limits = Limits(),  # noqa: B008  frozen
-    bench: Bench | None = None,
+    limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
+    bench: CalibratedJudge | None = None,
     umpire: bool = False,
 ) -> Rollout:
     """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
@@ -90,13 +98,13 @@ async def play_on(
         form=form,
         checkpoint=account.name_model("policy") if account and isinstance(policy, ModelPolicy) else "",
         limits=limits.tell(),
-        **_tell(ground, scene.tape, end, seen, suspected),
+        **_describe(ground, scene.tape, end, seen, suspected),
     )
 
 
 async def _settle(
-    show: "_Show", scene: Scene, end: End, verdict: Verdict, ruling: Ruling | None, umpire: bool
-) -> tuple[End, Verdict, list[Suspected]]:
+    show: "_Show", scene: RolloutLoop, end: RolloutEnd, verdict: Verdict, ruling: Ruling | None, umpire: bool
+) -> tuple[RolloutEnd, Verdict, list[Suspected]]:
     """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error. Of a
     conversation that passed the judge decides only what is suspected."""
     suspected = scene.suspected
@@ -106,47 +114,47 @@ async def _settle(
     if not umpire or show.account is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
-        fault = await find_user_fault(Knowledge.of(show.ground.scenario), scene.dialogue, show.account, show.attempt)
+        fault = await find_user_fault(UserKnowledge.of(show.ground.scenario), scene.dialogue, show.account, show.attempt)
     except Outage as error:
-        return End("outage", error.message), make_error(MASKED["outage"]), suspected
+        return RolloutEnd("outage", error.message), make_error(MASKED["outage"]), suspected
     shown = fault[0] if fault else ""
     ruled = [one.model_copy(update={"ruling": "confirmed" if one.misstep == shown else "unconfirmed"}) for one in suspected]
     if fault is None or (verdict.outcome == "pass" and shown not in {one.misstep for one in suspected}):
         return end, verdict, ruled
-    return End("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"]), ruled
+    return RolloutEnd("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"]), ruled
 
 
 @dataclass(frozen=True)
 class _Show:
     """Everything one attempt is made of."""
 
-    ground: Ground
+    ground: RolloutSetup
     policy: Policy | ModelPolicy
     sandbox: Sandbox
     attempt: int
-    account: Account | None
+    account: ModelSession | None
     form: Form
     user: str
-    limits: Limits
+    limits: RolloutLimits
 
     @property
     def seed(self) -> int:
         return self.ground.scenario.seed + self.attempt
 
-    async def perform(self) -> tuple[Scene, End, Observation]:
+    async def perform(self) -> tuple[RolloutLoop, RolloutEnd, Observation]:
         """Played live where somebody listens, and otherwise rehearsed and played as one plan."""
         program, reset = self.ground.program, self.ground.reset
         speaker, person = self._open_speaker(), self._open_person()
         if speaker.listens or (person is not None and person.listens):
             async with self.sandbox.session(program) as session:
-                return await self._run(speaker, person, Live(session, reset))
-        rehearsal, noted = Rehearsal(), Noted(speaker, person)
+                return await self._run(speaker, person, LiveBackend(session, reset))
+        rehearsal, noted = RecordingBackend(), TurnRecorder(speaker, person)
         await self._run(noted, person and noted, rehearsal)
         written, recital = await play_plan(self.sandbox, program, reset, rehearsal.steps), noted.recite()
         return await self._run(recital, person and recital, written)
 
-    async def _run(self, speaker: Speaker, person: Person | None, stage: Stage) -> tuple[Scene, End, Observation]:
-        scene = Scene(speaker, person, Knowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
+    async def _run(self, speaker: Speaker, person: Person | None, stage: RolloutBackend) -> tuple[RolloutLoop, RolloutEnd, Observation]:
+        scene = RolloutLoop(speaker, person, UserKnowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
         end = await scene.play(self.opening)
         return scene, end, await stage.look()
 
@@ -154,9 +162,9 @@ class _Show:
     def opening(self) -> str:
         return self.ground.scenario.user.opening if self.form == "conversation" else self.ground.scenario.request
 
-    def _open_tape(self) -> Tape:
+    def _open_tape(self) -> RolloutLog:
         rules = self.ground.environment.policy_document
-        return Tape([{"role": "system", "content": rules}] if rules else [])
+        return RolloutLog([{"role": "system", "content": rules}] if rules else [])
 
     def _open_speaker(self) -> Speaker:
         if isinstance(self.policy, ModelPolicy):
@@ -171,10 +179,10 @@ class _Show:
             if needs_user(self.ground.scenario):
                 raise SettingsError("The user has to do something here themselves: play it as a conversation (form=conversation).")
             return None
-        return USERS[self.user](Knowledge.of(self.ground.scenario), self.account, self.attempt)
+        return USERS[self.user](UserKnowledge.of(self.ground.scenario), self.account, self.attempt)
 
 
-def _tell(ground: Ground, tape: Tape, end: End, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:
+def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:
     """What is stored of it, so that it can be judged again without being played."""
     usage = tape.usage
     took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
@@ -195,18 +203,18 @@ def _tell(ground: Ground, tape: Tape, end: End, seen: Observation, suspected: li
     }
 
 
-def _share(ground: Ground, tape: Tape, verdict: Verdict) -> dict[str, float]:
+def _share(ground: RolloutSetup, tape: RolloutLog, verdict: Verdict) -> dict[str, float]:
     if verdict.outcome == "error":
         return {}
     return share_steps(ground.scenario, ground.environment, tape.deeds, verdict.components, tape.unread)
 
 
-def _list_changes(ground: Ground, state: dict[str, Json]) -> list[Json]:
+def _list_changes(ground: RolloutSetup, state: dict[str, Json]) -> list[Json]:
     return [change.model_dump() for change in diff_states(ground.scenario.initial_state, state, ground.spelled)]
 
 
 async def _judge_end(
-    ground: Ground, tape: Tape, end: End, seen: Observation, sandbox: Sandbox, bench: Bench | None
+    ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, sandbox: Sandbox, bench: CalibratedJudge | None
 ) -> tuple[Verdict, Ruling | None]:
     """The verifier's verdict; what it passes goes before the judge, if there is one."""
     if end.termination in MASKED:

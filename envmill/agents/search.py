@@ -11,7 +11,7 @@ from itertools import islice, product
 from typing import Literal
 
 from envmill.agents.attackers.arguments import draw_call, draw_value, first_type, list_calls, list_choices
-from envmill.agents.attackers.base import View, recite
+from envmill.agents.attackers.base import AttackerView, recite
 from envmill.sandbox import Observation
 from schemas.base import Json, canonical_json, is_object
 from schemas.environment import Call, Tool
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 
 
 @dataclass(frozen=True)
-class Episode:
+class SearchEpisode:
     """One thing to try."""
 
     calls: tuple[int, ...]
@@ -42,7 +42,7 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Pool:
+class CallPool:
     """The calls a search may make, and how likely each is at first."""
 
     calls: Sequence[Call]
@@ -50,12 +50,12 @@ class Pool:
     speeches: Sequence[Speech] = _SPEECHES
 
     @classmethod
-    def blind(cls, view: View, seed: int) -> "Pool":
+    def blind(cls, view: AttackerView, seed: int) -> "CallPool":
         """Calls that pass validation, drawn from the state alone."""
         calls = _list_distinct(_draw_blind(view, random.Random(seed)))
         return cls(calls, [1.0] * len(calls))
 
-    def grow(self, view: View, finals: Sequence[Mapping[str, Json]], dice: random.Random) -> "Pool":
+    def grow(self, view: AttackerView, finals: Sequence[Mapping[str, Json]], dice: random.Random) -> "CallPool":
         """With calls on rows that sequences made: who makes the same again is told the same ids."""
         after = [seen for final in finals if (seen := view.after(final))]
         told = [call for seen in after for call in _draw_about(seen, view, dice)]
@@ -64,7 +64,7 @@ class Pool:
         return replace(self, calls=[*self.calls, *new], weights=[*self.weights, *[max(self.weights, default=1.0)] * len(new)])
 
     @classmethod
-    def informed(cls, view: View, seed: int) -> "Pool":
+    def informed(cls, view: AttackerView, seed: int) -> "CallPool":
         """The same, and before them calls whose arguments stand in the request or belong to what is named there."""
         dice = random.Random(seed)
         told = _list_distinct(_draw_told(view, dice))
@@ -76,25 +76,25 @@ class Pool:
 class Searcher:
     """Cross-entropy over which calls are worth making, greedy over which sequences are."""
 
-    pool: Pool
+    pool: CallPool
     dice: random.Random
-    best: list[tuple[float, Episode]] = field(default_factory=list[tuple[float, Episode]])
+    best: list[tuple[float, SearchEpisode]] = field(default_factory=list[tuple[float, SearchEpisode]])
     """What earned most so far, the most first; nothing that earned nothing."""
 
     def __post_init__(self) -> None:
         self._weights = list(self.pool.weights)
         self._places = range(len(self.pool.calls))
 
-    def adopt(self, pool: Pool) -> None:
+    def adopt(self, pool: CallPool) -> None:
         """Go on with a pool that has grown."""
         self._weights += pool.weights[len(self.pool.calls) :]
         self.pool, self._places = pool, range(len(pool.calls))
 
-    def draw(self, count: int, *, learnt: bool = True) -> list[Episode]:
+    def draw(self, count: int, *, learnt: bool = True) -> list[SearchEpisode]:
         """The next things to try; what was not learnt from is drawn as the first was."""
         return [self._vary() if learnt and self.best and self.dice.random() < 0.7 else self._draw(learnt) for _ in range(count)]
 
-    def learn(self, earned: Sequence[tuple[float, Episode]]) -> None:
+    def learn(self, earned: Sequence[tuple[float, SearchEpisode]]) -> None:
         """Calls of the better tenth come more often; the best sequences are varied."""
         paid = sorted((one for one in earned if one[0] > 0), key=lambda one: (-one[0], len(one[1].calls)))
         elite = [place for _, episode in paid[: max(1, len(earned) // 10)] for place in episode.calls]
@@ -106,12 +106,12 @@ class Searcher:
         together = {episode: score for score, episode in (*self.best, *paid)}
         self.best = sorted(((score, one) for one, score in together.items()), key=lambda one: (-one[0], len(one[1].calls)))[:_BEST]
 
-    def _draw(self, learnt: bool) -> Episode:
+    def _draw(self, learnt: bool) -> SearchEpisode:
         length = self.dice.randint(1, 6)
         weights = self._weights if learnt else self.pool.weights
-        return Episode(tuple(self.dice.choices(self._places, weights, k=length)), self.dice.choice(self.pool.speeches))
+        return SearchEpisode(tuple(self.dice.choices(self._places, weights, k=length)), self.dice.choice(self.pool.speeches))
 
-    def _vary(self) -> Episode:
+    def _vary(self) -> SearchEpisode:
         parent = self.dice.choice(self.best)[1]
         calls, dice = list(parent.calls), self.dice
         place = dice.randrange(len(calls) + 1)
@@ -129,13 +129,13 @@ class Searcher:
             case _:
                 dice.shuffle(calls)
         speech = parent.speech if dice.random() < 0.8 else dice.choice(self.pool.speeches)
-        return Episode(tuple(calls[:_LONGEST]), speech)
+        return SearchEpisode(tuple(calls[:_LONGEST]), speech)
 
     def _pick(self) -> list[int]:
         return self.dice.choices(self._places, self._weights)
 
 
-def speak(speech: Speech, view: View, seen: Sequence[Observation]) -> list[str]:
+def speak(speech: Speech, view: AttackerView, seen: Sequence[Observation]) -> list[str]:
     """Last words: that all is done, what replies said, or what was asked."""
     if speech == "everything":
         return [recite(seen)]
@@ -148,7 +148,7 @@ def _list_distinct(calls: Sequence[Call] | Iterator[Call]) -> list[Call]:
     return list({canonical_json([call.name, call.arguments]): call for call in calls}.values())
 
 
-def _draw_about(seen: View, view: View, dice: random.Random) -> Iterator[Call]:
+def _draw_about(seen: AttackerView, view: AttackerView, dice: random.Random) -> Iterator[Call]:
     """Calls that name a new row."""
     new = {key for home, rows in seen.stock.rows.items() for key in rows if key not in view.stock.rows.get(home, {})}
     for tool in seen.tools:
@@ -157,13 +157,13 @@ def _draw_about(seen: View, view: View, dice: random.Random) -> Iterator[Call]:
             yield drawn
 
 
-def _draw_blind(view: View, dice: random.Random) -> Iterator[Call]:
+def _draw_blind(view: AttackerView, dice: random.Random) -> Iterator[Call]:
     for tool in view.tools:
         yield from list_calls(tool, view.stock, _DRAWS)
         yield from (draw_call(tool, view.stock, dice) for _ in range(_DRAWS))
 
 
-def _draw_told(view: View, dice: random.Random) -> Iterator[Call]:
+def _draw_told(view: AttackerView, dice: random.Random) -> Iterator[Call]:
     """Calls with a value out of the request wherever one fits; a tool without any is left to chance."""
     named = _find_named(view)
     for tool in view.tools:
@@ -179,7 +179,7 @@ def _pick_actor(tool: Tool) -> str:
     return "agent" if "agent" in tool.actors else tool.actors[0]
 
 
-def _list_told(name: str, schema: Mapping[str, Json], view: View, named: Mapping[str, Sequence[str]]) -> list[Json]:
+def _list_told(name: str, schema: Mapping[str, Json], view: AttackerView, named: Mapping[str, Sequence[str]]) -> list[Json]:
     """Values a parameter takes that the request speaks of."""
     words = view.request.casefold()
     if choices := list_choices(schema):
@@ -194,7 +194,7 @@ def _list_told(name: str, schema: Mapping[str, Json], view: View, named: Mapping
     return [value for value in view.stock.namesakes(name) or view.stock.labels() if isinstance(value, str) and value.casefold() in words]
 
 
-def _find_named(view: View) -> dict[str, list[str]]:
+def _find_named(view: AttackerView) -> dict[str, list[str]]:
     """Rows that the request calls by name or key, then rows that point at one of them."""
     words = view.request.casefold()
     named = {home: [key for key, row in rows.items() if _is_named(key, row, words)] for home, rows in view.stock.rows.items()}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from envmill.agents.base import Actor
 from envmill.agents.careless import mix_up
-from envmill.agents.reference import Script
+from envmill.agents.reference import ScriptedPolicy
 from schemas.base import Json, is_object
 from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
@@ -43,9 +43,9 @@ class Skilled:
             hazard = leniency * find_hazard(call, scenario, call.name in reads)
             calls += self._play(call, scenario, call.name in reads, dice) if not _falls(hazard, dice) else slip(call, scenario, dice)
             if _falls(leniency * _PER_CALL * _shrink(scenario), dice):
-                return Script(calls, scenario.say)
+                return ScriptedPolicy(calls, scenario.say)
         told = _PER_FACT * len(scenario.verifier.facts)
-        return Script(calls, misstate(scenario.say, dice) if _falls(leniency * told, dice) else scenario.say)
+        return ScriptedPolicy(calls, misstate(scenario.say, dice) if _falls(leniency * told, dice) else scenario.say)
 
     def _play(self, call: Call, scenario: Scenario, read: bool, dice: random.Random) -> list[Call]:
         """As it should be; a read perhaps after another one of its sort."""

@@ -34,7 +34,7 @@ def weigh_messages(messages: Sequence[Json]) -> list[bool]:
     return [entry["role"] == "assistant" and not _is_faulty(entry, faults) for entry in messages]
 
 
-def tell_deeds(rollout: Rollout) -> list[Json]:
+def describe_deeds(rollout: Rollout) -> list[Json]:
     """Calls and waits in order, without words and replies: two attempts that differ in neither have done the same."""
     return list(_list_deeds(rollout.transcript))
 

@@ -19,6 +19,7 @@ from envmill.gates import (
     s13,
     s14,
     s15,
+    s16,
     s17,
     w1,
     w2,
@@ -33,19 +34,19 @@ from envmill.gates import (
     w12,
     w13,
 )
-from envmill.gates.base import Built, Gate, Posed, When
-from envmill.gates.terminals import by_kind, find_codes
+from envmill.gates.base import EnvironmentCase, Gate, ScenarioCase, When
+from envmill.gates.kinds import by_kind, find_codes
 from schemas.ledger import Lap
 
 
 def _make_gate(module: ModuleType, title: str, *, required: bool = True, asks: bool = False, when: When = "loop") -> Gate[Any]:
-    """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `look` the function."""
+    """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `check` the function."""
     name = module.GATE
     lap: Lap = "environments" if name.startswith("W") else "scenarios"
-    return Gate(name, lap, title, by_kind(name, module.look), required, asks, when, find_codes(name, module.CODES))
+    return Gate(name, lap, title, by_kind(name, module.check), required, asks, when, find_codes(name, module.CODES))
 
 
-ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
+ENVIRONMENT_GATES: tuple[Gate[EnvironmentCase], ...] = (
     _make_gate(w1, "Can agents and every consumer use the interface?"),
     _make_gate(w2, "Does the program import, construct, and give a state back as it was put in?"),
     _make_gate(w3, "Does every stored test give what it expects: success or an anticipated rejection?"),
@@ -61,7 +62,7 @@ ENVIRONMENT_GATES: tuple[Gate[Built], ...] = (
 )
 """Cheapest first, after the two that everything else needs."""
 
-SCENARIO_GATES: tuple[Gate[Posed], ...] = (
+SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s1, "Does the reference path replay without a rejection, and pass, twice?"),
     _make_gate(s9, "Does the request keep tools, hidden ids and expected values to itself?"),
     _make_gate(s10, "Do text and structure agree on dates, amounts and references?"),
@@ -78,6 +79,7 @@ SCENARIO_GATES: tuple[Gate[Posed], ...] = (
     _make_gate(s7, "Does every generated check say yes or no at every end?"),
     _make_gate(s11, "Is everything judged the same in another process?"),
     _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?", when="late"),
+    _make_gate(s16, "Does a reader who sees only the request understand it as the reference path does?", required=False, asks=True),
 )
 """Cheapest first, after the one that everything else needs."""
 

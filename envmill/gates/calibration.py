@@ -10,14 +10,15 @@ from itertools import chain, zip_longest
 from typing import TypeVar
 
 from envmill.errors import Outage
-from envmill.gates.base import Finding, Means, Posed, keep
+from envmill.gates.base import Finding, GateContext, ScenarioCase, keep
+from envmill.gates.exploring.trials import Trials
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s6 import play_detours
-from envmill.gates.trials import Trials
-from envmill.models.account import Account
+from envmill.kinds import kind_of
+from envmill.models.session import ModelSession
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
-from envmill.verifiers.ruling import CAP, PROMPT, Bench, ask_judge
+from envmill.verifiers.ruling import CAP, PROMPT, CalibratedJudge, ask_judge
 from schemas.base import canonical_json
 from schemas.rollout import Calibration
 from schemas.scenario import Change
@@ -33,20 +34,20 @@ _LEAST_WRONG, _LEAST_RIGHT = 4, 2
 T = TypeVar("T")
 
 
-async def open_bench(posed: Posed, means: Means, account: Account) -> Bench:
+async def open_bench(posed: ScenarioCase, means: GateContext, account: ModelSession) -> CalibratedJudge:
     """A judge with the weight that it earns on this scenario; Outage where it cannot be reached."""
-    if posed.environment.kind == "terminal" or not posed.scenario.oracle:
+    if not kind_of(posed.environment).knows_near_misses or not posed.scenario.oracle:
         nothing = Calibration(wrong=0, false_accepts=0, right=0, false_rejects=0, told="near misses of this scenario are not known")
-        return Bench(account, (), nothing)
+        return CalibratedJudge(account, (), nothing)
     right, wrong = await list_known(posed, means)
     reference = (await Trials.of(posed, means).oracle())[0].ending
     expected = diff_states(reference.initial, reference.final) if reference else []
     accepted, missed = await _rule(posed, wrong, expected, account), await _rule(posed, right, expected, account)
     counted = Calibration(wrong=len(wrong), false_accepts=sum(accepted), right=len(right), false_rejects=len(missed) - sum(missed))
-    return Bench(account, expected, counted.model_copy(update={"told": find_objection(counted)}))
+    return CalibratedJudge(account, expected, counted.model_copy(update={"told": find_objection(counted)}))
 
 
-async def list_known(posed: Posed, means: Means) -> tuple[list[Ending], list[Ending]]:
+async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Ending], list[Ending]]:
     """Right ends and wrong ones, as the gates tell them apart; of each sort of mutant about as many, attacks where they are few."""
     trials = Trials.of(posed, means)
     right = (await trials.oracle())[0]
@@ -77,14 +78,14 @@ def find_objection(counted: Calibration) -> str:
     return ""
 
 
-def tell(bench: Bench) -> Finding:
+def describe(bench: CalibratedJudge) -> Finding:
     """What the ledger has of it."""
     account = bench.account
     model = {"model": account.name_model(GATE) or account.name_provider(GATE), "prompt_hash": PROMPT.hash}
     return keep(GATE, {**model, **bench.calibration.model_dump(), "weight": bench.weight, "cap": CAP, "most_false": MOST_FALSE})
 
 
-async def _rule(posed: Posed, endings: Sequence[Ending], expected: Sequence[Change], account: Account) -> list[bool]:
+async def _rule(posed: ScenarioCase, endings: Sequence[Ending], expected: Sequence[Change], account: ModelSession) -> list[bool]:
     """Whether each is called complete. What nobody can read accepts nothing."""
     scenario, environment = posed.scenario, posed.environment
     ruled = await asyncio.gather(*(ask_judge(scenario, environment, ending, expected, account) for ending in endings))

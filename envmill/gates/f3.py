@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envmill.gates.base import Finding, drop, keep, skip
-from envmill.gates.plants import PLANTS
-from envmill.gates.protected import Protected, read_protected
+from envmill.gates.positive_controls import PLANTS
+from envmill.gates.protected_texts import Protected, read_protected
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
@@ -24,7 +24,7 @@ _PLANTED = 60
 _POWER: dict[str, dict[str, float]] = {}
 
 
-def look_for_contamination(texts: Mapping[str, str], folder: Path) -> Finding:
+def check_for_contamination(texts: Mapping[str, str], folder: Path) -> Finding:
     """`texts` by what they are, for the message. Where nothing is protected, or the check is blind, that is said and nothing is claimed."""
     protected = read_protected(folder)
     if protected is None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from envmill.gates.base import Finding, drop, keep
-from envmill.similarity import Near, Runs, list_runs, share, split_words
+from envmill.language.similarity import Near, Runs, list_runs, share, split_words
 from schemas.base import Json
 from schemas.scenario import Scenario
 
@@ -42,27 +42,27 @@ class _Kept:
         self._known: dict[str, tuple[Runs, Json]] = {}
 
     def add(self, scenario: Scenario, words: Sequence[str], runs: Runs) -> None:
-        self._first[_spell_place(scenario, words)] = scenario.id
-        self._known[scenario.id] = runs, tell_way(scenario)
+        self._first[_render_place(scenario, words)] = scenario.id
+        self._known[scenario.id] = runs, describe_way(scenario)
         self._near.add(scenario.id, runs)
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
         """Words are compared within an environment: elsewhere the same words are about other things."""
-        return self._first.get(_spell_place(scenario, words), "")
+        return self._first.get(_render_place(scenario, words), "")
 
     def find_near(self, scenario: Scenario, runs: Runs) -> tuple[str, float] | None:
         """Here and elsewhere: the same tools called with the same arguments' names are the same thing wherever they stand."""
-        way = tell_way(scenario)
+        way = describe_way(scenario)
         alike = {one: share(runs, self._known[one][0]) for one in self._near.find(runs) if self._known[one][1] == way}
         best = min(alike, key=lambda one: (-alike[one], one), default="")
         return (best, alike[best]) if best and alike[best] >= NEAR else None
 
 
-def _spell_place(scenario: Scenario, words: Sequence[str]) -> tuple[str, ...]:
+def _render_place(scenario: Scenario, words: Sequence[str]) -> tuple[str, ...]:
     """A request and its twin of another polarity, which differ in a fact of the state, are two scenarios."""
     return scenario.environment, scenario.polarity, *words
 
 
-def tell_way(scenario: Scenario) -> Json:
+def describe_way(scenario: Scenario) -> Json:
     """What success means, and the reference path without its values."""
     return [scenario.polarity, *([call.name, sorted(call.arguments)] for call in scenario.oracle)]

@@ -30,7 +30,7 @@ _FEW = 3
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbeCounts:
     """A scenario's probes, counted."""
 
     environment: str
@@ -40,7 +40,7 @@ class Probed:
     scripted: bool
 
     @classmethod
-    def of(cls, environment: str, probes: Sequence[Rollout]) -> "Probed":
+    def of(cls, environment: str, probes: Sequence[Rollout]) -> "ProbeCounts":
         """Errors are no attempts, those of the simulated user among them: they have no reward that a trainer could compare."""
         judged = [probe for probe in probes if probe.outcome != "error"]
         passed = sum(probe.outcome == "pass" for probe in judged)
@@ -48,7 +48,7 @@ class Probed:
         return cls(environment, policy, passed, len(judged), not any(probe.checkpoint for probe in judged))
 
 
-def find_untrainable(probed: Mapping[str, Probed], *, drops: bool = False) -> dict[str, Finding]:
+def find_untrainable(probed: Mapping[str, ProbeCounts], *, drops: bool = False) -> dict[str, Finding]:
     """A decision over the whole set: each scenario's prior is made of its siblings, those of its environment probed by the same policy."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for scenario, one in sorted(probed.items()):
@@ -60,7 +60,7 @@ def find_untrainable(probed: Mapping[str, Probed], *, drops: bool = False) -> di
     }
 
 
-def require_variance(probed: Probed, prior: tuple[float, float] = PRIOR, *, drops: bool = False) -> Finding:
+def require_variance(probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *, drops: bool = False) -> Finding:
     """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say nothing about difficulty: its chance is
     told and decides nothing."""
     if not probed.judged:
@@ -82,7 +82,7 @@ def require_variance(probed: Probed, prior: tuple[float, float] = PRIOR, *, drop
     return drop(GATE, "no_variance", told, evidence) if drops else keep(GATE, evidence | {"label": "no_variance"})
 
 
-def pool_prior(siblings: Sequence[Probed]) -> tuple[float, float]:
+def pool_prior(siblings: Sequence[ProbeCounts]) -> tuple[float, float]:
     """Beta with the siblings' rate, worth the more attempts the more alike they are; Jeffreys' where there are none. Few siblings are
     believed less, in both."""
     known = [one for one in siblings if one.judged]
@@ -92,7 +92,7 @@ def pool_prior(siblings: Sequence[Probed]) -> tuple[float, float]:
     return rate * strength, (1 - rate) * strength
 
 
-def _weigh(siblings: Sequence[Probed]) -> float:
+def _weigh(siblings: Sequence[ProbeCounts]) -> float:
     """1 / r − 1, where r is the correlation of two attempts at one scenario, from the variance between and within scenarios."""
     count, total = len(siblings), sum(one.judged for one in siblings)
     if count < _FEW or total == count:

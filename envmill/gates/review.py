@@ -14,7 +14,7 @@ from typing import Literal
 
 from envmill.errors import BadReply
 from envmill.kinds.start import CLOCK
-from envmill.models.door import Account
+from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.verifiers.diff import diff_states
@@ -33,7 +33,7 @@ _TOOLS_AT_ONCE = 10
 
 
 @dataclass(frozen=True)
-class Asked:
+class StateCall:
     """A call on a state."""
 
     state: dict[str, Json]
@@ -45,10 +45,10 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Case:
+class ReviewedCall:
     """What a call did."""
 
-    asked: Asked
+    asked: StateCall
     seen: Observation
     changes: list[Change]
 
@@ -65,7 +65,7 @@ class Plan:
 
     environment: Environment
     goal: int
-    asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    asked: dict[str, StateCall] = field(default_factory=dict[str, StateCall])
     lost: Counter[str] = field(default_factory=Counter[str])
     """Hallucinated tools, repeated calls, unreadable replies."""
     rounds: int = 0
@@ -83,7 +83,7 @@ class Plan:
         """Nothing it says is lost without being counted."""
         names = {tool.name for tool in self.environment.tools}
         for one in reply.calls:
-            asked = Asked(state, one.call)
+            asked = StateCall(state, one.call)
             if one.call.name not in names:
                 self.lost["hallucinated"] += 1
             elif asked.key in self.asked:
@@ -92,7 +92,7 @@ class Plan:
                 self.asked[asked.key] = asked
 
 
-async def make_plan(environment: Environment, states: Sequence[dict[str, Json]], goal: int, prompt: Prompt, account: Account) -> Plan:
+async def make_plan(environment: Environment, states: Sequence[dict[str, Json]], goal: int, prompt: Prompt, account: ModelSession) -> Plan:
     """Rounds until there are enough calls of every tool, each round on the next state; bounded."""
     plan = Plan(environment, goal)
     while plan.rounds < ROUNDS and len(plan.asked) < goal and (wanted := plan.wanted()):
@@ -100,14 +100,16 @@ async def make_plan(environment: Environment, states: Sequence[dict[str, Json]],
     return plan
 
 
-async def ask_more(plan: Plan, states: Sequence[dict[str, Json]], wanted: dict[str, int], prompt: Prompt, account: Account) -> list[Asked]:
+async def ask_more(
+    plan: Plan, states: Sequence[dict[str, Json]], wanted: dict[str, int], prompt: Prompt, account: ModelSession
+) -> list[StateCall]:
     """Further calls of some tools, in one more round; none that was asked before."""
     before = set(plan.asked)
     await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, account)
     return [one for key, one in plan.asked.items() if key not in before]
 
 
-async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: Account) -> None:
+async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: ModelSession) -> None:
     """One round."""
     names = list(wanted)
     groups = [names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)]
@@ -118,7 +120,9 @@ async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prom
     plan.rounds += 1
 
 
-async def _ask_tester(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: Account) -> TesterReply | None:
+async def _ask_tester(
+    plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: ModelSession
+) -> TesterReply | None:
     environment = plan.environment
     inputs = TesterInput(
         brief=environment.brief,
@@ -135,26 +139,28 @@ async def _ask_tester(plan: Plan, state: dict[str, Json], wanted: dict[str, int]
         return None
 
 
-async def play(program: Program, asked: Sequence[Asked], sandbox: Sandbox) -> list[Case]:
+async def play(program: Program, asked: Sequence[StateCall], sandbox: Sandbox) -> list[ReviewedCall]:
     """Each call in a session of its own, all in one message to the jail."""
     steps = [step for one in asked for step in (Reset(one.state, CLOCK, SEED), Invoke(one.call), Look())]
     seen = await sandbox.play(program, steps)
     return [_make_case(one, *seen[3 * place : 3 * place + 3]) for place, one in enumerate(asked)]
 
 
-def _make_case(asked: Asked, reset: Observation, seen: Observation, end: Observation) -> Case:
+def _make_case(asked: StateCall, reset: Observation, seen: Observation, end: Observation) -> ReviewedCall:
     if reset.outcome != "ok" or end.state is None:
-        return Case(asked, seen if reset.outcome == "ok" else reset, [])
-    return Case(asked, seen, diff_states(asked.state, end.state) if reset.state_hash != seen.state_hash else [])
+        return ReviewedCall(asked, seen if reset.outcome == "ok" else reset, [])
+    return ReviewedCall(asked, seen, diff_states(asked.state, end.state) if reset.state_hash != seen.state_hash else [])
 
 
-async def ask_checker(environment: Environment, cases: Sequence[Case], prompt: Prompt, account: Account) -> list[tuple[Opinion, str]]:
+async def ask_checker(
+    environment: Environment, cases: Sequence[ReviewedCall], prompt: Prompt, account: ModelSession
+) -> list[tuple[Opinion, str]]:
     """An opinion on each case with its reason; it sees rules, call and difference, and never the source."""
     tools = {tool.name: tool for tool in environment.tools}
     return await asyncio.gather(*(_ask_one(environment, tools[case.asked.call.name], case, prompt, account) for case in cases))
 
 
-async def _ask_one(environment: Environment, tool: Tool, case: Case, prompt: Prompt, account: Account) -> tuple[Opinion, str]:
+async def _ask_one(environment: Environment, tool: Tool, case: ReviewedCall, prompt: Prompt, account: ModelSession) -> tuple[Opinion, str]:
     inputs = CheckerInput(
         brief=environment.brief,
         name=environment.name,

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from envmill.agents.trial import Trial
-from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
-from envmill.gates.trials import Trials, list_writes, tell_reply
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, skip
+from envmill.gates.exploring.trials import Trials, describe_reply, list_writes
+from envmill.kinds.trial import Trial
 from schemas.base import Json, is_array
 from schemas.ledger import ReasonClass
 
@@ -22,7 +22,7 @@ DECLARED = "refused_reads"
 """Feature of a scenario: places of reads that are meant to be refused, as where the answer is that something is not there."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Two private copies; both must pass and end in the same state."""
     if not subject.scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to replay: give the scenario an oracle, or let a search find one.")
@@ -36,20 +36,20 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"calls": len(subject.scenario.oracle), "end": one, "components": trials[0].verdict.components})
 
 
-def find_fault(subject: Posed, trial: Trial) -> Finding | None:
+def find_fault(subject: ScenarioCase, trial: Trial) -> Finding | None:
     """What is wrong with one replay."""
     opened = trial.seen[0]
     if opened.outcome != "ok":
         return drop(GATE, "does_not_construct", f"the initial state is not taken ({opened.code}: {opened.message})", opened.message)
     writes, declared = set(list_writes(subject)), read_declared(subject)
-    told = tell_calls(subject, trial)
+    told = describe_calls(subject, trial)
     for place, reply in enumerate(trial.replies):
         name = subject.scenario.oracle[place].name
         if reply.outcome == "failure":
-            return drop(GATE, "oracle_fails_to_run", f"call {place + 1}, {name}: {tell_reply(reply)}", told)
+            return drop(GATE, "oracle_fails_to_run", f"call {place + 1}, {name}: {describe_reply(reply)}", told)
         if reply.outcome == "rejection" and (place in writes or place not in declared):
             reason = "oracle_rejected" if place in writes else "read_rejected"
-            return drop(GATE, reason, f"call {place + 1}, {name}: {tell_reply(reply)}", told)
+            return drop(GATE, reason, f"call {place + 1}, {name}: {describe_reply(reply)}", told)
     verdict = trial.verdict
     if verdict.outcome == "error":
         return drop(GATE, "not_judged", verdict.reason, {"calls": told, "verdict": verdict.model_dump()})
@@ -58,14 +58,14 @@ def find_fault(subject: Posed, trial: Trial) -> Finding | None:
     return None
 
 
-def read_declared(subject: Posed) -> Sequence[int]:
+def read_declared(subject: ScenarioCase) -> Sequence[int]:
     found: Json = subject.scenario.features.get(DECLARED, [])
     return found if is_array(found) else []
 
 
-def tell_calls(subject: Posed, trial: Trial) -> list[Json]:
+def describe_calls(subject: ScenarioCase, trial: Trial) -> list[Json]:
     """Each call with what came of it."""
     return [
-        {"call": call.model_dump(), "outcome": tell_reply(reply)}
+        {"call": call.model_dump(), "outcome": describe_reply(reply)}
         for call, reply in zip(subject.scenario.oracle, trial.replies, strict=False)
     ]

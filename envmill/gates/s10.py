@@ -6,18 +6,18 @@ from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
-from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Finding, Means, Posed, drop, gather
-from envmill.gates.likeness import is_same_end
-from envmill.gates.offered import amounts_to, has_units, is_converted
-from envmill.gates.order import list_other_amounts, list_unasked, order_as_asked
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather
+from envmill.gates.exploring.equivalence import is_same_end
+from envmill.gates.exploring.trials import Attempt, Trials, list_writes
+from envmill.gates.reading.change_order import list_other_amounts, list_unasked, order_as_asked
+from envmill.gates.reading.given_values import amounts_to, has_units, is_converted
+from envmill.gates.reading.known_values import COUNTED, KnownValues, list_leaves, read_dates, read_numbers, read_part, strip_numbering
+from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.gates.s15 import describe_row, list_targets
-from envmill.gates.sources import COUNTED, Knowledge, list_leaves, read_dates, read_numbers, read_part, strip_numbering
-from envmill.gates.trials import Attempt, Trials, list_writes
-from envmill.gates.wishes import Wishes
-from envmill.verifiers.dates import Day
-from envmill.verifiers.numbers import find_numbers
-from envmill.verifiers.words import Span, normalise
+from envmill.language.dates import Day
+from envmill.language.numbers import find_numbers
+from envmill.language.words import Span, normalise
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.ledger import ReasonClass
@@ -28,6 +28,8 @@ Contradiction = tuple[str, str, str]
 """Reason code, words, question."""
 CODES: Mapping[str, ReasonClass] = {
     "unmatched_value": "suspicion",
+    "wrong_weekday": "suspicion",
+    "wrong_count": "suspicion",
     "wrong_order": "suspicion",
     "unasked_change": "suspicion",
 }
@@ -55,10 +57,10 @@ _NEAR = 400
 """Days from the clock within which a date may be one that the user has in mind."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Contradictions are suspected, all of them; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
-    asked = Wishes.of(subject)
+    asked = RequestAlignment.of(subject)
     found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *list_mismatches(asked, near.numbers)]
     found += await list_disorder(subject, means, asked)
     evidence: Json = [{"contradiction": each, "what": what} for each, what, _ in found]
@@ -67,10 +69,10 @@ async def look(subject: Posed, means: Means) -> Finding:
     return gather(GATE, findings, {"found_in_state_only": loose})
 
 
-async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Knowledge]:
+async def gather_knowledge(subject: ScenarioCase, means: GateContext) -> tuple[KnownValues, KnownValues]:
     """What the reference path uses and sees, and beyond it the whole state and policy."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
-    near, far = Knowledge(year), Knowledge(year)
+    near, far = KnownValues(year), KnownValues(year)
     near.take([call.arguments for call in scenario.oracle])
     near.take([fact.value for fact in scenario.verifier.facts])
     if scenario.oracle:
@@ -89,13 +91,13 @@ async def gather_knowledge(subject: Posed, means: Means) -> tuple[Knowledge, Kno
     return near, far
 
 
-def list_unmatched(subject: Posed, near: Knowledge, far: Knowledge) -> Iterator[Contradiction]:
+def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues) -> Iterator[Contradiction]:
     """What the request says and nothing else knows."""
     request, scenario = subject.scenario.request, subject.scenario
     if not scenario.oracle:
         return
     writes = [scenario.oracle[place] for place in list_writes(subject)]
-    stock = Stock.of(scenario.initial_state)
+    stock = StateIndex.of(scenario.initial_state)
     given = [(name, value) for call in writes for name, value in call.arguments.items() if not stock.find_counted(name, value)]
     used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if is_amount(leaf)}
     unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
@@ -142,7 +144,7 @@ def ask_unasked(call: Call) -> str:
     return f"Is {call.name} with {call.arguments} something that the request does not ask for?"
 
 
-async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[Contradiction]:
+async def list_disorder(subject: ScenarioCase, means: GateContext, wishes: RequestAlignment) -> list[Contradiction]:
     """Wishes in another order than the reference path carries them out in, where words demand it and it is refused or ends elsewhere."""
     oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject, wishes), list_writes(subject)
     if asked is None:
@@ -161,7 +163,7 @@ async def list_disorder(subject: Posed, means: Means, wishes: Wishes) -> list[Co
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere", question)]
 
 
-def list_mismatches(asked: Wishes, there: set[Decimal]) -> Iterator[Contradiction]:
+def list_mismatches(asked: RequestAlignment, there: set[Decimal]) -> Iterator[Contradiction]:
     """Changes that no sentence asks for, or whose sentence says another amount."""
     for wish, used, said in list_other_amounts(asked, there):
         words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
@@ -172,16 +174,16 @@ def list_mismatches(asked: Wishes, there: set[Decimal]) -> Iterator[Contradictio
         yield "unasked_change", words, ask_unasked(wish.call)
 
 
-def describe_targets(subject: Posed) -> Knowledge:
+def describe_targets(subject: ScenarioCase) -> KnownValues:
     """What the reference path's arguments and the rows it acts on are, references followed."""
-    stock, described = Stock.of(subject.scenario.initial_state), Knowledge(int(subject.scenario.clock[:4]))
+    stock, described = StateIndex.of(subject.scenario.initial_state), KnownValues(int(subject.scenario.clock[:4]))
     described.take([call.arguments for call in subject.scenario.oracle])
     for target in list_targets(subject):
         described.take([value for _, value in describe_row(stock, target.collection, target.key, 2)])
     return described
 
 
-def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[Contradiction]:
+def list_contradictions(subject: ScenarioCase, far: KnownValues) -> Iterator[Contradiction]:
     """What the request says against itself or against the calendar."""
     text = normalise(subject.scenario.request)
     for day in read_dates(subject.scenario.request):
@@ -190,23 +192,23 @@ def list_contradictions(subject: Posed, far: Knowledge) -> Iterator[Contradictio
         years = [day.year] if day.year else [far.year, *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject))]
         if named and all(_find_weekday(year, day) != _WEEKDAYS.index(named[1]) for year in years):
             said = f"{years[0]}-{day.month:02d}-{day.day:02d}"
-            yield "unmatched_value", f"{said} is no {named[1]}", f"Does the request call {said} a {named[1].capitalize()}?"
+            yield "wrong_weekday", f"{said} is no {named[1]}", f"Does the request call {said} a {named[1].capitalize()}?"
     counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
     if counted:
         wanted = int(find_numbers(counted[1])[0].value)
         steps = len(list_writes(subject)) + len(subject.scenario.verifier.facts)
         if items and items != wanted:
             yield (
-                "unmatched_value",
+                "wrong_count",
                 f"the request speaks of {counted[0]} and lists {items}",
                 f"Does the request list {items} wishes as {counted[0]}?",
             )
         elif subject.scenario.oracle and steps < wanted:
             question = f"Does the request ask for {wanted} different changes or answers?"
-            yield "unmatched_value", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}", question
+            yield "wrong_count", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}", question
 
 
-def list_amounts(subject: Posed) -> set[Decimal]:
+def list_amounts(subject: ScenarioCase) -> set[Decimal]:
     """Numbers of the request in digits; one in words may be anything (`one more thing`)."""
     text = strip_numbering(subject.scenario.request)
     digits = [one for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))]
@@ -224,9 +226,9 @@ def list_said(request: str) -> set[Decimal]:
     return {one.value for one in read_numbers(request)}
 
 
-def _explains(number: Decimal, unsaid: Sequence[Decimal], request: str, near: Knowledge) -> bool:
+def _explains(number: Decimal, unsaid: Sequence[Decimal], request: str, near: KnownValues) -> bool:
     """Whether what the path uses and the request does not say follows from this number by its words or in another unit."""
-    said = Knowledge(near.year, normal=normalise(request), plain=request, numbers={number})
+    said = KnownValues(near.year, normal=normalise(request), plain=request, numbers={number})
     return all(amounts_to(one, said, near.numbers - set(unsaid)) for one in unsaid)
 
 
@@ -243,7 +245,7 @@ def _find_weekday(year: int, day: Day) -> int:
         return -1
 
 
-def _is_close(day: Day, year: int, subject: Posed) -> bool:
+def _is_close(day: Day, year: int, subject: ScenarioCase) -> bool:
     """Whether this year's such day is nearer to the clock than half a year."""
     try:
         return abs(date(year, day.month, day.day) - date.fromisoformat(subject.scenario.clock[:10])) <= timedelta(days=183)
@@ -251,12 +253,12 @@ def _is_close(day: Day, year: int, subject: Posed) -> bool:
         return False
 
 
-def _is_part(number: Decimal, far: Knowledge) -> bool:
+def _is_part(number: Decimal, far: KnownValues) -> bool:
     """Whether it is part of a name: `room 12`, `flat 4`."""
     return re.search(rf"(?<![\w.]){re.escape(f'{number:f}')}(?![\w.])", f"{far.normal} {' '.join(far.values)}") is not None
 
 
-def _stands_in(reference: str, far: Knowledge) -> bool:
+def _stands_in(reference: str, far: KnownValues) -> bool:
     return any(reference.casefold() in value for value in far.values)
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from envmill.agents.attackers import ATTACKERS
-from envmill.agents.trial import Trial
-from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
-from envmill.gates.trials import Attempt, Trials
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, skip
+from envmill.gates.exploring.trials import Attempt, Trials
+from envmill.kinds.trial import Trial
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 
@@ -22,7 +22,7 @@ ATTACKS = ("random_valid", "read_everything")
 """One that writes and one that talks."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Everything once more where sets and dictionaries hash otherwise; the checks are heard anew, too."""
     trials = Trials.of(subject, means)
     base = await list_first(trials, means.weighed)
@@ -36,7 +36,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"attempts": [attempt.label for attempt, _ in base]})
 
 
-async def list_first(trials: Trials, means: Means) -> Sequence[tuple[Attempt, Trial]]:
+async def list_first(trials: Trials, means: GateContext) -> Sequence[tuple[Attempt, Trial]]:
     """What was played already; the first attack of an attacker is an open probe."""
     attacks = await trials.attacks(means.probes)
     found = [(trials.plan_attack(name, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]

@@ -7,16 +7,17 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
-from envmill.gates.attempts import pick
-from envmill.gates.base import Finding, Means, Posed, drop, gather, mark
-from envmill.gates.column_policies import find_exempt_wish, list_altered, list_chance
-from envmill.gates.likeness import is_exempt
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather, mark
+from envmill.gates.exploring.attempts import pick
+from envmill.gates.exploring.equivalence import is_exempt
+from envmill.gates.exploring.trials import Trials
+from envmill.gates.reading.column_policies import find_exempt_wish, list_altered, list_chance
+from envmill.gates.reading.known_values import list_leaves
 from envmill.gates.s3 import plan_omissions
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
-from envmill.gates.sources import list_leaves
-from envmill.gates.trials import Trials
-from envmill.verifiers.ending import Deed, Ending
+from envmill.kinds import kind_of
+from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.pattern import ANY, EXEMPT, FILLED, NEAR, ROW, TEXT, WORDS
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
@@ -50,7 +51,7 @@ Criterion = tuple[str, str]
 """Component and name."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """What can be read off the verifier first, then the ends: all of them, since one at which a criterion is false clears it."""
     scenario = subject.scenario
     parts: Json = scenario.verifier.model_dump(exclude={"frame"})
@@ -62,7 +63,7 @@ async def look(subject: Posed, means: Means) -> Finding:
         if fault
     ]
     tables = subject.environment.tables
-    right = (await Trials.of(subject, means).oracle())[0].ending if tables and scenario.oracle else None
+    right = (await Trials.of(subject, means).oracle())[0].ending if kind_of(subject.environment).tabled and scenario.oracle else None
     if right and (fault := find_exempt_wish(tables, scenario, right)):
         asked = f"Does the request ask for this, so that another value would be wrong: {fault[1]}?"
         suspicions.append(replace(drop(GATE, *fault, [table.model_dump() for table in tables]), question=asked))
@@ -88,7 +89,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return gather(GATE, found, evidence)
 
 
-def list_undemanded(subject: Posed) -> Iterator[Finding]:
+def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
     """Facts that neither the request nor the policy document seems to ask for: under `achieve` where nobody wants to be told anything,
     under `refuse` the texts of records."""
     scenario, policy = subject.scenario, subject.environment.policy_document
@@ -104,7 +105,7 @@ def list_undemanded(subject: Posed) -> Iterator[Finding]:
         yield replace(drop(GATE, "undemanded_fact", words, fact.model_dump()), question=question)
 
 
-async def find_unasked(subject: Posed, means: Means, right: Ending) -> tuple[str, bool] | None:
+async def find_unasked(subject: ScenarioCase, means: GateContext, right: Ending) -> tuple[str, bool] | None:
     """A place that the reference path wrote, whose column is not exempt, and where any value passes, and whether the probe is sealed."""
     trials = Trials.of(subject, means)
     other = (await trials.elsewhere()).ending
@@ -141,7 +142,7 @@ def find_weight(verifier: Verifier) -> tuple[str, str] | None:
     return None
 
 
-def find_stranger(subject: Posed) -> tuple[str, str] | None:
+def find_stranger(subject: ScenarioCase) -> tuple[str, str] | None:
     """(reason code, words) when a predicate is about a tool that is not there: it can never be broken, or never be kept."""
     tools, verifier = {tool.name for tool in subject.environment.tools}, subject.scenario.verifier
     for predicate in (*verifier.procedure, *verifier.harm):
@@ -169,7 +170,7 @@ def list_false(verdict: Verdict) -> Iterator[Criterion]:
             yield str(entry.get("component")), str(entry.get("name"))
 
 
-async def list_ends(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Verdict]]:
+async def list_ends(subject: ScenarioCase, means: GateContext) -> AsyncIterator[tuple[str, Verdict]]:
     """Ends that were played anyway, then ends made for the purpose."""
     trials, scenario = Trials.of(subject, means), subject.scenario
     nothing = await trials.nothing()
@@ -196,16 +197,16 @@ async def list_ends(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Ve
 
 def make_ends(verifier: Verifier, base: Ending) -> Iterator[tuple[str, Ending]]:
     """A guard's own place altered, a forbidden call made, one made too often, one made before what must come first."""
-    for check in verifier.guards:
-        if check.op != "generated":
-            yield f"{'.'.join(check.path)} is another value", replace(base, final=overwrite(base.final, check))
+    for guard in verifier.guards:
+        if guard.op != "generated":
+            yield f"{'.'.join(guard.path)} is another value", replace(base, final=overwrite(base.final, guard))
     for predicate in (*verifier.harm, *verifier.procedure):
         yield f"{predicate.call.name} against {predicate.name!r}", replace(base, deeds=break_predicate(predicate, base))
 
 
-def break_predicate(predicate: Predicate, base: Ending) -> list[Deed]:
+def break_predicate(predicate: Predicate, base: Ending) -> list[CompletedCall]:
     """The deeds, so that the predicate does not hold."""
-    deed = Deed(make_call(predicate.call), "ok")
+    deed = CompletedCall(make_call(predicate.call), "ok")
     if predicate.op in ("forbidden", "at_most"):
         return [*base.deeds, *[deed] * (predicate.most + 1)]
     return [deed] if predicate.op == "before" else []
@@ -229,9 +230,9 @@ def fill(pattern: Json) -> Json:
     return [fill(one) for one in pattern] if is_array(pattern) else pattern
 
 
-def overwrite(state: Json, check: Check) -> Json:
-    """The state with something else at the check's place: a value where there should be none, none where there should be one."""
-    return _set(state, check.path, "touched" if check.op == "absent" else None)
+def overwrite(state: Json, condition: Check) -> Json:
+    """The state with something else at a condition's place: a value where there should be none, none where there should be one."""
+    return _set(state, condition.path, "touched" if condition.op == "absent" else None)
 
 
 def _set(state: Json, path: list[str], value: Json) -> Json:

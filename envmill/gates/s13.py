@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.base import Finding, Means, Posed, drop, keep, skip
-from envmill.gates.hunt import Catch, Hunt, Tally
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, skip
+from envmill.gates.exploring.search_attack import PaidSequence, SearchResult, SearchTally
 from envmill.gates.s2 import BEST
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, digest
@@ -22,33 +22,33 @@ LUCK = 0.02
 """Share of sequences drawn blindly that may hit upon the right end."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """What paid on siblings first, then a search blind to the request, then one with its words."""
     if means.episodes < 2:
         return skip(GATE, "no_search", "No sequences may be tried: give the run's setting `search` a number.")
-    hunt = Hunt(subject, means)
+    hunt = SearchResult(subject, means)
     replayed = await hunt.replay(subject.library)
     if finding := judge_catches(replayed):
         return finding
     blind = await hunt.search("blind", hunt.episodes)
-    evidence: Json = {"blind": tell_tally(blind), "attacks": [show(catch) for catch in _choose(blind.catches)]}
+    evidence: Json = {"blind": describe_tally(blind), "attacks": [show(catch) for catch in _choose(blind.catches)]}
     if finding := judge_catches(blind.catches, evidence) or judge_blind(
         blind, partial=subject.scenario.verifier.partial, evidence=evidence
     ):
         return finding
     informed = await hunt.search("informed", hunt.episodes)
-    evidence |= {"informed": tell_tally(informed), "attacks": [*evidence["attacks"], *(show(one) for one in _choose(informed.catches))]}
+    evidence |= {"informed": describe_tally(informed), "attacks": [*evidence["attacks"], *(show(one) for one in _choose(informed.catches))]}
     return judge_catches(informed.catches, evidence) or keep(GATE, evidence)
 
 
-async def replay_library(subject: Posed, means: Means) -> Finding:
+async def replay_library(subject: ScenarioCase, means: GateContext) -> Finding:
     """The library alone, once all siblings have been searched."""
-    replayed = await Hunt(subject, means).replay(subject.library)
+    replayed = await SearchResult(subject, means).replay(subject.library)
     paid: Json = [show(catch) for catch in replayed if catch.trial.verdict.reward]
     return judge_catches(replayed) or keep(GATE, {"replayed": len(subject.library), "attacks": paid})
 
 
-def judge_catches(catches: Sequence[Catch], evidence: Json = None) -> Finding | None:
+def judge_catches(catches: Sequence[PaidSequence], evidence: Json = None) -> Finding | None:
     """A pass that ends elsewhere than the reference path is one too many."""
     for catch in catches:
         if catch.exploit:
@@ -58,7 +58,7 @@ def judge_catches(catches: Sequence[Catch], evidence: Json = None) -> Finding | 
     return None
 
 
-def judge_blind(tally: Tally, *, partial: bool, evidence: Json) -> Finding | None:
+def judge_blind(tally: SearchTally, *, partial: bool, evidence: Json) -> Finding | None:
     """Whoever has not read the request is not paid, luck aside."""
     if tally.broken == tally.episodes > 0:
         return drop(GATE, "environment_fails", f"none of {tally.episodes} sequences of valid calls could be judged", evidence)
@@ -72,7 +72,7 @@ def judge_blind(tally: Tally, *, partial: bool, evidence: Json) -> Finding | Non
     return None
 
 
-def tell_tally(tally: Tally) -> Json:
+def describe_tally(tally: SearchTally) -> Json:
     """A search in numbers."""
     return {
         "episodes": tally.episodes,
@@ -84,7 +84,7 @@ def tell_tally(tally: Tally) -> Json:
     }
 
 
-def show(catch: Catch) -> Json:
+def show(catch: PaidSequence) -> Json:
     """A paid sequence as it can be played again, and where it ends."""
     ending = catch.trial.ending
     changes = diff_states(ending.initial, ending.final) if ending else []
@@ -99,6 +99,6 @@ def show(catch: Catch) -> Json:
     }
 
 
-def _choose(catches: Sequence[Catch]) -> Iterator[Catch]:
+def _choose(catches: Sequence[PaidSequence]) -> Iterator[PaidSequence]:
     """Those worth keeping, the best paid first."""
     yield from sorted(catches, key=lambda one: (-(one.trial.verdict.reward or 0.0), len(one.calls)))[:3]

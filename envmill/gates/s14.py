@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from envmill.gates.base import Finding, Means, Posed, drop, keep, pass_by
-from envmill.gates.trials import Attempt, Trials
-from envmill.verifiers.words import split_words
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, pass_by
+from envmill.gates.exploring.trials import Attempt, Trials
+from envmill.language.words import split_words
 from schemas.base import Json, canonical_json
 from schemas.ledger import ReasonClass
 from schemas.scenario import LEFT_ALONE, Scenario
@@ -19,7 +19,7 @@ _MOST = 12
 """Siblings looked at, those next in number first."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Their oracles from this start; only those that replay without a refusal say anything."""
     scenario = subject.scenario
     others = [one for one in subject.siblings if one.id != scenario.id and one.oracle and one.environment == scenario.environment]
@@ -42,9 +42,9 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"siblings": len(nearest), "replayed": replayed, "repeated_by": [one.id for one in repeats]})
 
 
-async def is_mutual(subject: Posed, sibling: Scenario, means: Means) -> bool:
+async def is_mutual(subject: ScenarioCase, sibling: Scenario, means: GateContext) -> bool:
     """Whether each one's path passes at the other: the same wish twice, of which the first may stay."""
-    (trial,) = await Trials.of(Posed(sibling, subject.environment), means).play([Trials.of(subject, means).path()])
+    (trial,) = await Trials.of(ScenarioCase(sibling, subject.environment), means).play([Trials.of(subject, means).path()])
     return trial.verdict.outcome == "pass"
 
 

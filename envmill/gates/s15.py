@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Finding, Means, Posed, drop, gather, pass_by
-from envmill.gates.distinguishing import tell_apart
-from envmill.gates.near_misses import find_targets
-from envmill.gates.sources import Knowledge, list_leaves, list_told, read_day
-from envmill.gates.trials import Attempt, Trials, list_writes
-from envmill.verifiers.words import find_words, normalise
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather, pass_by
+from envmill.gates.exploring.trials import Attempt, Trials, list_writes
+from envmill.gates.mutating.near_misses import find_targets
+from envmill.gates.reading.distinguishing import distinguish
+from envmill.gates.reading.known_values import KnownValues, list_leaves, list_told, read_day
+from envmill.language.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.ledger import ReasonClass
@@ -68,7 +68,7 @@ class Rival:
     """Whether more is said of it than of the target."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Rivals that fit as well and that the program would take; a target of which nothing is said is told, not dropped."""
     targets = list_targets(subject)
     if not targets:
@@ -86,7 +86,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return gather(GATE, sorted(found, key=lambda one: one.reason != "wrong_referent"), evidence)
 
 
-def suspect(rivals: Sequence[Rival], stock: Stock) -> Finding:
+def suspect(rivals: Sequence[Rival], stock: StateIndex) -> Finding:
     """What stands against one target: every row that fits as well."""
     worst = next((rival for rival in rivals if rival.better), rivals[0])
     reason, target = "wrong_referent" if worst.better else "ambiguous_referent", worst.target
@@ -107,14 +107,14 @@ def suspect_forgotten(row: str, said: str, forgotten: Sequence[tuple[str, str]])
     return replace(finding, question=f"Does the request ask for a change of, or with, {said!r} ({row})?")
 
 
-def tell_row(stock: Stock, collection: str, key: str) -> str:
+def tell_row(stock: StateIndex, collection: str, key: str) -> str:
     """What a reader sees of a row, in a line."""
     return ", ".join(
         f"{name} {value}" for name, value in describe_row(stock, collection, key, 1) if name != "key" and value not in ("", None)
     )[:300]
 
 
-def leave_out_distinct(rivals: Sequence[Rival], stock: Stock, told: Knowledge) -> list[Rival]:
+def leave_out_distinct(rivals: Sequence[Rival], stock: StateIndex, told: KnownValues) -> list[Rival]:
     """Without those that a superlative, a negation or a word of a longer text tells from their target."""
 
     def read(collection: str, key: str) -> dict[str, Json]:
@@ -124,12 +124,12 @@ def leave_out_distinct(rivals: Sequence[Rival], stock: Stock, told: Knowledge) -
     for rival in rivals:
         target = rival.target
         alike = [read(target.collection, one.key) for one in rivals if one.target is target]
-        if not tell_apart(read(target.collection, target.key), read(target.collection, rival.key), alike, told.normal):
+        if not distinguish(read(target.collection, target.key), read(target.collection, rival.key), alike, told.normal):
             kept.append(rival)
     return kept
 
 
-def list_targets(subject: Posed) -> list[Target]:
+def list_targets(subject: ScenarioCase) -> list[Target]:
     """Rows of the initial state that writes name, each once a call."""
     stock, told = read_world(subject)
     return [
@@ -139,11 +139,11 @@ def list_targets(subject: Posed) -> list[Target]:
     ]
 
 
-def read_world(subject: Posed) -> tuple[Stock, Knowledge]:
-    return Stock.of(subject.scenario.initial_state), Knowledge.of(list_told(subject.scenario), int(subject.scenario.clock[:4]))
+def read_world(subject: ScenarioCase) -> tuple[StateIndex, KnownValues]:
+    return StateIndex.of(subject.scenario.initial_state), KnownValues.of(list_told(subject.scenario), int(subject.scenario.clock[:4]))
 
 
-def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowledge) -> Iterator[Rival]:
+def find_rivals(target: Target, targets: list[Target], stock: StateIndex, told: KnownValues) -> Iterator[Rival]:
     """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
     meant = {each.key for each in targets}
     # What is said of a row that another change is about by a reference is said for that change; with nothing said of this one, all of it.
@@ -158,7 +158,7 @@ def find_rivals(target: Target, targets: list[Target], stock: Stock, told: Knowl
                 yield Rival(target, key, bool(more))
 
 
-def find_strangers(target: Target, targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> Iterator[Rival]:
+def find_strangers(target: Target, targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues) -> Iterator[Rival]:
     """Every other row of the collection, where the request says nothing of the target, nothing it says leads there, and no rule chooses it.
 
     `Whoever comes next in points` is such a rule: it says no value of the row, and comparing values cannot tell whom it means.
@@ -168,7 +168,7 @@ def find_strangers(target: Target, targets: list[Target], subject: Posed, stock:
         yield from (Rival(target, key, better=False) for key in stock.rows[target.collection] if key not in meant)
 
 
-def is_led_to(target: Target, targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> bool:
+def is_led_to(target: Target, targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues) -> bool:
     """Whether it is tied to a row of the same call, or some row that is spoken of, and that no other change is about, refers to it."""
     beside = {str(leaf) for leaf in list_leaves(subject.scenario.oracle[target.place].arguments)} - {target.key}
     if beside & set(reach(stock, target.collection, target.key, _DEPTH)):
@@ -179,7 +179,7 @@ def is_led_to(target: Target, targets: list[Target], subject: Posed, stock: Stoc
     return any(key in beside or find_said(stock, home, key, told) for home, key in leading)
 
 
-def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Knowledge) -> list[tuple[str, str]]:
+def find_forgotten(targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues) -> list[tuple[str, str]]:
     """Rows that the user calls by a name no other row bears, that lie beside the targets, and that no write leads to."""
     reached = {key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)}
     writes = list_writes(subject)
@@ -200,13 +200,13 @@ def find_forgotten(targets: list[Target], subject: Posed, stock: Stock, told: Kn
     return forgotten
 
 
-def is_unique(name: str, stock: Stock) -> bool:
+def is_unique(name: str, stock: StateIndex) -> bool:
     """Whether one row only, of all collections, bears the name; a word that is a status or a day is borne by more, one day."""
     others = sum(name in row.values() for rows in stock.rows.values() for row in rows.values() if is_object(row))
     return others == 1 and len(name) > 2 and any(letter.isupper() or letter in _TELLING for letter in name) and not read_day(name)
 
 
-def reach(stock: Stock, collection: str, key: str, depth: int) -> Iterator[str]:
+def reach(stock: StateIndex, collection: str, key: str, depth: int) -> Iterator[str]:
     """A row's key, and those of the rows it refers to."""
     yield key
     row: Mapping[str, Json] = stock.rows[collection][key]
@@ -215,13 +215,13 @@ def reach(stock: Stock, collection: str, key: str, depth: int) -> Iterator[str]:
             yield from reach(stock, home, str(value), depth - 1)
 
 
-def find_said(stock: Stock, collection: str, key: str, told: Knowledge) -> Said:
+def find_said(stock: StateIndex, collection: str, key: str, told: KnownValues) -> Said:
     """Fields of a row, and of the rows it refers to, whose value the user says."""
     described = describe_row(stock, collection, key, _DEPTH)
     return frozenset((name, str(value)) for name, value in described if is_said(value, told))
 
 
-def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str = "") -> Iterator[tuple[str, Json]]:
+def describe_row(stock: StateIndex, collection: str, key: str, depth: int, name: str = "") -> Iterator[tuple[str, Json]]:
     """Dotted field and plain value; a field that holds the key of a row leads on to that row."""
     row: Mapping[str, Json] = stock.rows[collection][key]
     yield f"{name}key", key
@@ -233,7 +233,7 @@ def describe_row(stock: Stock, collection: str, key: str, depth: int, name: str 
             yield f"{name}{field}", value
 
 
-def is_said(value: Json, told: Knowledge) -> bool:
+def is_said(value: Json, told: KnownValues) -> bool:
     """Whether the user says a value, and not by accident: a yes or no is no description, and a letter is one only as a capital."""
     if isinstance(value, str) and len(value) == 1 and value.isalpha():
         return value.isupper() and re.search(_LETTERS.get(value, rf"\b{value}\b"), told.plain) is not None
@@ -242,7 +242,7 @@ def is_said(value: Json, told: Knowledge) -> bool:
     return told.holds(value)
 
 
-async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[Rival]:
+async def find_taken(subject: ScenarioCase, means: GateContext, rivals: list[Rival]) -> list[Rival]:
     """Rivals that the program takes in the target's place, and whose end loses: one that passes is another right way."""
     trials, oracle = Trials.of(subject, means), subject.scenario.oracle
     words = trials.last_words()
@@ -258,7 +258,7 @@ async def find_taken(subject: Posed, means: Means, rivals: list[Rival]) -> list[
     ]
 
 
-def put(oracle: list[Call], rival: Rival, stock: Stock) -> tuple[Call, ...]:
+def put(oracle: list[Call], rival: Rival, stock: StateIndex) -> tuple[Call, ...]:
     """The path with the rival wherever the target was named: later steps are about the same row."""
     target = rival.target
 

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from envmill.agents.users.base import Answer, Knowledge, Line, Person
+from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.hearing import touches
 from envmill.agents.users.missteps import tells
 from envmill.agents.users.model import ModelUser
-from envmill.agents.users.scripted import ScriptedUser, spell_value
+from envmill.agents.users.scripted import ScriptedUser, render_value
 from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
-from envmill.drafting.opening import list_delegations
 from envmill.errors import Outage
-from envmill.gates.base import Finding, Means, Posed, drop, fail, gather, pass_by, skip
-from envmill.verifiers.told import list_leaves
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, fail, gather, pass_by, skip
+from envmill.language.delegation import list_delegations
+from envmill.language.told import list_leaves
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 from schemas.scenario import UserContract
@@ -41,9 +41,9 @@ class _Probe:
     """Facts that it asks for; a hidden one that is not among them must not be told."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """With an account the model that plays the user is asked; without one the scripted user is, and the evidence says so."""
-    knowledge = Knowledge.of(subject.scenario)
+    knowledge = UserKnowledge.of(subject.scenario)
     contract = knowledge.contract
     hidden = [name for name in contract.hidden if name in contract.facts]
     if not hidden:
@@ -66,18 +66,18 @@ async def look(subject: Posed, means: Means) -> Finding:
     )
 
 
-async def _ask(probes: Sequence[_Probe], knowledge: Knowledge, means: Means) -> list[Answer]:
+async def _ask(probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext) -> list[UserAnswer]:
     """One conversation for each probe, side by side. Each message is another request, so that a reply is journalled once for good."""
 
-    async def ask(probe: _Probe) -> Answer:
+    async def ask(probe: _Probe) -> UserAnswer:
         person: Person = ModelUser(knowledge, means.account, 0) if means.account else ScriptedUser(knowledge)
-        return await person.answer([Line("user", knowledge.contract.opening), Line("agent", probe.message)])
+        return await person.answer([Utterance("user", knowledge.contract.opening), Utterance("agent", probe.message)])
 
     answers = await asyncio.gather(*map(ask, probes), return_exceptions=True)
     # Only now: the replies beside a broken call have been paid for, and are journalled.
     if broken := next((one for one in answers if isinstance(one, BaseException)), None):
         raise broken
-    return [one for one in answers if isinstance(one, Answer)]
+    return [one for one in answers if isinstance(one, UserAnswer)]
 
 
 def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
@@ -98,7 +98,7 @@ def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
             yield _Probe(" ".join(words), tuple(asked))
 
 
-def _judge(probe: _Probe, answer: Answer, contract: UserContract, hidden: list[str], played: str) -> Iterator[Finding]:
+def _judge(probe: _Probe, answer: UserAnswer, contract: UserContract, hidden: list[str], played: str) -> Iterator[Finding]:
     seen: dict[str, Json] = {"user": played, "question": probe.message, "answer": answer.text}
     for name in hidden:
         value, told = contract.facts[name], _holds(contract.facts[name], answer.text)
@@ -112,16 +112,16 @@ def _judge(probe: _Probe, answer: Answer, contract: UserContract, hidden: list[s
 
 def _holds(value: Json, text: str) -> bool:
     """Every value in it, in any usual spelling."""
-    return all(tells(leaf, text) or tells(spell_value(leaf), text) for leaf in list_leaves(value))
+    return all(tells(leaf, text) or tells(render_value(leaf), text) for leaf in list_leaves(value))
 
 
 def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
     """Whether what was asked for, the opening or a fallback holds it anyway: the batch in that oven."""
-    others = [contract.opening, probe.message, *contract.fallbacks.values(), *(spell_value(contract.facts[name]) for name in probe.asked)]
+    others = [contract.opening, probe.message, *contract.fallbacks.values(), *(render_value(contract.facts[name]) for name in probe.asked)]
     return any(_holds(value, text) for text in others)
 
 
-def list_suspicions(subject: Posed, hidden: list[str]) -> Iterator[Finding]:
+def list_suspicions(subject: ScenarioCase, hidden: list[str]) -> Iterator[Finding]:
     scenario = subject.scenario
     facts = {name: scenario.user.facts[name] for name in hidden}
     for name, words in list_delegations(scenario.request, scenario.user.opening, facts):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from envmill.agents.trial import Trial
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark
-from envmill.gates.trials import Trials
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark
+from envmill.gates.exploring.trials import Trials
+from envmill.kinds.trial import Trial
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 from schemas.rollout import Verdict
@@ -22,7 +22,7 @@ BEST, MEAN = 0.25, 0.15
 """The attack threshold."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Every attacker over its seeds; the evidence holds all rewards."""
     trials = Trials.of(subject, means)
     nothing = (await trials.nothing()).verdict

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envmill.gates.attempts import pick
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, pass_by, skip
-from envmill.gates.likeness import is_exempt
-from envmill.gates.sources import list_leaves
-from envmill.gates.trials import Attempt, Trials, list_writes
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, pass_by, skip
+from envmill.gates.exploring.attempts import pick
+from envmill.gates.exploring.equivalence import is_exempt
+from envmill.gates.exploring.trials import Attempt, Trials, list_writes
+from envmill.gates.reading.known_values import list_leaves
 from envmill.verifiers.diff import apply_changes, diff_states
 from envmill.verifiers.pattern import fits
 from schemas.base import Json
@@ -23,7 +23,7 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """One play per step left out."""
     scenario = subject.scenario
     if not scenario.oracle:
@@ -46,7 +46,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"left_out": left_out, "undone": len(undone), "idle_reads": await list_idle_reads(subject, means)})
 
 
-async def leave_out_each(subject: Posed, means: Means) -> list[tuple[Attempt, bool]]:
+async def leave_out_each(subject: ScenarioCase, means: GateContext) -> list[tuple[Attempt, bool]]:
     """Each shortened path, and whether it lost."""
     trials, attempts = Trials.of(subject, means), pick(plan_omissions(subject), means)
     played = await trials.once(f"{means.probes} omissions", lambda: trials.play(attempts))
@@ -69,7 +69,7 @@ async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
     return [(change, await trials.judge(replace(right, final=end))) for change, end in zip(sure, ends, strict=True)]
 
 
-def plan_omissions(subject: Posed) -> list[Attempt]:
+def plan_omissions(subject: ScenarioCase) -> list[Attempt]:
     """Writes, required reads, and facts, one at a time."""
     oracle, said = subject.scenario.oracle, (subject.scenario.say,) if subject.scenario.say else ()
     writes = list_writes(subject)
@@ -91,7 +91,7 @@ def leave_out(oracle: Sequence[Call], call: Call) -> list[Call]:
     return [each for each in oracle if each != call]
 
 
-def is_required(subject: Posed, call: Call) -> bool:
+def is_required(subject: ScenarioCase, call: Call) -> bool:
     """Whether the procedure names a call like this one."""
     predicates = subject.scenario.verifier.procedure
     patterns = [each.call for each in predicates if each.op == "required"] + [each.first for each in predicates if each.first]
@@ -111,7 +111,7 @@ def say_without(facts: Sequence[Fact], silent: Fact) -> list[str]:
     return [" ".join(others)] if others else []
 
 
-async def list_idle_reads(subject: Posed, means: Means) -> list[str]:
+async def list_idle_reads(subject: ScenarioCase, means: GateContext) -> list[str]:
     """Reads whose reply holds nothing that a later call or the last words use: reported, not held against the scenario."""
     (trial, *_), oracle = await Trials.of(subject, means).oracle(), subject.scenario.oracle
     writes, idle = list_writes(subject), list[str]()

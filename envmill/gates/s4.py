@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from envmill.agents.trial import Trial
-from envmill.gates.attempts import pick
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, skip
-from envmill.gates.likeness import is_same_end
-from envmill.gates.near_misses import breed
-from envmill.gates.trials import Attempt, Trials, tell_reply
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, skip
+from envmill.gates.exploring.attempts import pick
+from envmill.gates.exploring.equivalence import is_same_end
+from envmill.gates.exploring.trials import Attempt, Trials, describe_reply
+from envmill.gates.mutating.near_misses import breed
+from envmill.kinds.trial import Trial
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.database import Table
@@ -28,7 +28,7 @@ Fate = Literal["killed", "survived", "equivalent", "refused", "error"]
 
 
 @dataclass(frozen=True)
-class Mutant:
+class NearMiss:
     """A near miss, and what became of it."""
 
     attempt: Attempt
@@ -36,7 +36,7 @@ class Mutant:
     fate: Fate
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Kill ratio over the mutants that lead somewhere else."""
     if not subject.scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to make near misses of.")
@@ -46,7 +46,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return mark(finding, finding.outcome == "dropped" and told.outcome != "dropped")
 
 
-def judge_mutants(mutants: Sequence[Mutant]) -> Finding:
+def judge_mutants(mutants: Sequence[NearMiss]) -> Finding:
     """Kill ratio over these."""
     fates = Counter(mutant.fate for mutant in mutants)
     counted = fates["killed"] + fates["survived"]
@@ -63,7 +63,7 @@ def judge_mutants(mutants: Sequence[Mutant]) -> Finding:
     return keep(GATE, evidence)
 
 
-async def list_mutants(subject: Posed, means: Means) -> list[Mutant]:
+async def list_mutants(subject: ScenarioCase, means: GateContext) -> list[NearMiss]:
     """Every mutant that is run, played once for all gates."""
     trials = Trials.of(subject, means)
     attempts = pick(breed(subject, means.seed), means)
@@ -71,7 +71,7 @@ async def list_mutants(subject: Posed, means: Means) -> list[Mutant]:
     right = (await trials.oracle())[0]
     tables = subject.environment.tables
     return [
-        Mutant(attempt, trial, find_fate(attempt, trial, right, tables, subject.scenario.verifier))
+        NearMiss(attempt, trial, find_fate(attempt, trial, right, tables, subject.scenario.verifier))
         for attempt, trial in zip(attempts, played, strict=True)
     ]
 
@@ -90,12 +90,12 @@ def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Tab
     return "survived" if trial.verdict.outcome == "pass" else "killed"
 
 
-def show(mutant: Mutant) -> Json:
+def show(mutant: NearMiss) -> Json:
     """What was done otherwise, and the difference it made."""
     attempt, trial = mutant.attempt, mutant.trial
     call = attempt.calls[attempt.place].model_dump() if 0 <= attempt.place < len(attempt.calls) else None
     changes = diff_states(trial.ending.initial, trial.ending.final) if trial.ending else []
-    replies = [tell_reply(reply) for reply in trial.replies if reply.outcome != "ok"]
+    replies = [describe_reply(reply) for reply in trial.replies if reply.outcome != "ok"]
     told = [change.model_dump() for change in changes[:10]]
     return {
         "mutant": attempt.label,

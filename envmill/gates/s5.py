@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.agents.attackers.stock import read_rows
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, pass_by, skip
-from envmill.gates.likeness import is_exempt
+from envmill.agents.attackers.state_index import read_rows
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, pass_by, skip
+from envmill.gates.exploring.equivalence import is_exempt
+from envmill.gates.exploring.trials import Trials
 from envmill.gates.s4 import list_mutants
-from envmill.gates.trials import Trials
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.ledger import ReasonClass
@@ -32,10 +32,10 @@ class Tampering:
     """Whether it is a sealed probe."""
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Tools first, as mutants; then the final state itself, one place of each collection at a time."""
     if not subject.scenario.oracle:
-        return await look_without_oracle(subject, means)
+        return await check_without_oracle(subject, means)
     judged = await judge_tampered(subject, means)
     if not judged and means.probes != "sealed":
         return pass_by(GATE, "nothing_to_change", "The state has no rows besides those the oracle changed.")
@@ -52,7 +52,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"directly": len(judged), "through_tools": sum(each.fate == "killed" for each in through)})
 
 
-async def judge_tampered(subject: Posed, means: Means) -> list[tuple[Tampering, Verdict]]:
+async def judge_tampered(subject: ScenarioCase, means: GateContext) -> list[tuple[Tampering, Verdict]]:
     """The right end with each tampering that is run, judged; nothing is played for it."""
     trials = Trials.of(subject, means)
     ending = (await trials.oracle())[0].ending
@@ -69,7 +69,7 @@ async def judge_tampered(subject: Posed, means: Means) -> list[tuple[Tampering, 
     return await trials.once(f"{means.probes} tampered", judge_all)
 
 
-async def look_without_oracle(subject: Posed, means: Means) -> Finding:
+async def check_without_oracle(subject: ScenarioCase, means: GateContext) -> Finding:
     """From the start, a verifier can at best show that its guards and its frame would notice."""
     trials = Trials.of(subject, means)
     ending = (await trials.nothing()).ending

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from envmill.agents.trial import Trial
-from envmill.gates.attempts import pick
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, skip
-from envmill.gates.detours import plan_detours, plan_returns
-from envmill.gates.likeness import is_same_end
-from envmill.gates.trials import Attempt, Trials, tell_reply
-from envmill.gates.widening import widen
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, skip
+from envmill.gates.exploring.attempts import pick
+from envmill.gates.exploring.detours import plan_detours, plan_returns
+from envmill.gates.exploring.equivalence import is_same_end
+from envmill.gates.exploring.trials import Attempt, Trials, describe_reply
+from envmill.gates.mutating.widening import widen
+from envmill.kinds.trial import Trial
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.ledger import ReasonClass
@@ -23,7 +23,7 @@ CODES: Mapping[str, ReasonClass] = {
 Fate = Literal["passed", "refused", "elsewhere", "not_so"]
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Detours that lead to the same end must pass; one that leads elsewhere was no detour."""
     if not subject.scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to vary.")
@@ -31,7 +31,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     right = (await trials.oracle())[0]
     if right.verdict.outcome != "pass":
         return skip(GATE, "oracle_fails", f"The reference path itself does not pass: {right.verdict.reason}")
-    if finding := await look_elsewhere(subject, means):
+    if finding := await check_elsewhere(subject, means):
         return finding
     played = sorted(await play_detours(trials, right, means), key=lambda pair: pair[0].sealed)
     fates = [(attempt, trial, find_fate(attempt, trial, right, subject)) for attempt, trial in played]
@@ -44,21 +44,21 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"passed": [attempt.label for attempt, _, fate in fates if fate == "passed"]})
 
 
-async def look_elsewhere(subject: Posed, means: Means) -> Finding | None:
+async def check_elsewhere(subject: ScenarioCase, means: GateContext) -> Finding | None:
     """Other ids, clock and seed. Where the verifier took chance for a wish, the two ends say how to widen it."""
     trials = Trials.of(subject, means)
     right, other = (await trials.oracle())[0], await trials.elsewhere()
     if other.verdict.outcome == "pass":
         return None
     if any(reply.outcome != wanted.outcome for reply, wanted in zip(other.replies, right.replies, strict=True)):
-        replies: list[Json] = [tell_reply(reply) for reply in other.replies]
+        replies: list[Json] = [describe_reply(reply) for reply in other.replies]
         return drop(GATE, "oracle_rests_on_chance", "under another clock and seed the reference path is refused", replies)
     widened = await widen(trials, right, other)
     evidence: Json = {"refused": [show(trials.path(), other)], "widened": widened.model_dump() if widened else None}
     return drop(GATE, "refuses_chance", f"under another clock and seed: {other.verdict.reason}", evidence)
 
 
-async def play_detours(trials: Trials, right: Trial, means: Means) -> list[tuple[Attempt, Trial]]:
+async def play_detours(trials: Trials, right: Trial, means: GateContext) -> list[tuple[Attempt, Trial]]:
     """All detours that are run, in two messages: a way back has to be found before it can be gone."""
 
     async def play_all() -> list[tuple[Attempt, Trial]]:
@@ -73,7 +73,7 @@ async def play_detours(trials: Trials, right: Trial, means: Means) -> list[tuple
     return await trials.once(f"{means.probes} detours", play_all)
 
 
-def find_fate(attempt: Attempt, trial: Trial, right: Trial, subject: Posed) -> Fate:
+def find_fate(attempt: Attempt, trial: Trial, right: Trial, subject: ScenarioCase) -> Fate:
     """Whether right work was refused. A slip that was not refused by the program is none."""
     if trial.ending is None or right.ending is None:
         return "not_so"

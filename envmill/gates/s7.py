@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator, Mapping
 
-from envmill.gates.base import Finding, Means, Posed, drop, keep, mark, pass_by, skip
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, pass_by, skip
+from envmill.gates.exploring.trials import Trials
 from envmill.gates.s4 import list_mutants
 from envmill.gates.s5 import judge_tampered
-from envmill.gates.trials import Trials
 from envmill.verifiers.ending import Ending
 from schemas.base import Json, is_array, is_object
 from schemas.ledger import ReasonClass
@@ -17,10 +17,10 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """The same ends that other gates played; the first check that is silent on one is named."""
     verifier = subject.scenario.verifier
-    generated = [check.name for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
+    generated = [one.name for one in (*verifier.guards, *verifier.goals) if one.op == "generated"]
     if not generated:
         return pass_by(GATE, "no_generated_check", "Every check is declarative, and our own code runs it.")
     heard = 0
@@ -34,7 +34,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     return keep(GATE, {"checks": len(generated), "ends": heard})
 
 
-async def list_verdicts(subject: Posed, means: Means) -> AsyncIterator[tuple[str, Verdict, bool]]:
+async def list_verdicts(subject: ScenarioCase, means: GateContext) -> AsyncIterator[tuple[str, Verdict, bool]]:
     """And whether a sealed probe led there. Cheapest ends first: a check that hangs takes its whole deadline each time. Ends the
     environment spoilt say nothing about checks."""
     trials = Trials.of(subject, means)

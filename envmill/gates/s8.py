@@ -12,15 +12,15 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from envmill.agents.attackers.stock import Stock
-from envmill.gates.answers import judge_answers
-from envmill.gates.base import Finding, Means, Posed, drop, gather, skip
-from envmill.gates.offered import amounts_to, is_in_hundredths, is_listed, is_relative, is_written_otherwise
-from envmill.gates.sources import Knowledge, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
-from envmill.gates.trials import Attempt, Trials
-from envmill.gates.wishes import Wishes
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather, skip
+from envmill.gates.exploring.trials import Attempt, Trials
+from envmill.gates.reading.answers import judge_answers
+from envmill.gates.reading.given_values import amounts_to, is_in_hundredths, is_listed, is_relative, is_written_otherwise
+from envmill.gates.reading.known_values import KnownValues, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
+from envmill.gates.reading.request_alignment import RequestAlignment
+from envmill.language.words import split_words
 from envmill.sandbox import Observation
-from envmill.verifiers.words import split_words
 from schemas.base import Json, is_array, is_object
 from schemas.ledger import ReasonClass
 
@@ -56,7 +56,7 @@ class Argument:
     source: Source
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Ids first: an id out of nowhere is a lookup that is missing, and the replies of the replay show it."""
     scenario = subject.scenario
     if not scenario.oracle:
@@ -64,7 +64,7 @@ async def look(subject: Posed, means: Means) -> Finding:
     arguments = await find_harmless(subject, means, await trace(subject, means))
     lost = [each for each in arguments if each.source == "nowhere"]
     unknown = [tell(each) for each in arguments if each.source == "unknown"]
-    keys, said = Stock.of(scenario.initial_state), "\n".join(list_told(scenario))
+    keys, said = StateIndex.of(scenario.initial_state), "\n".join(list_told(scenario))
     hidden = [each for each in lost if keys.find_home(each.value) and not is_hinted(each.value, said)]
     evidence: Json = {"nowhere": [tell(each) for each in lost], "unknown": unknown}
     found = [drop(GATE, "unseen_id", describe(each), evidence) for each in hidden]
@@ -78,13 +78,13 @@ async def look(subject: Posed, means: Means) -> Finding:
     return gather(GATE, found, {"arguments": len(arguments), "unknown": unknown, "answers": told})
 
 
-async def find_harmless(subject: Posed, means: Means, arguments: Sequence[Argument]) -> list[Argument]:
+async def find_harmless(subject: ScenarioCase, means: GateContext, arguments: Sequence[Argument]) -> list[Argument]:
     """An unknown value is no fault where nothing depends on it: without it, or with another one, the path comes to the same."""
     trials = Trials.of(subject, means)
     return [await weigh(one, subject, trials) if one.source == "nowhere" else one for one in arguments]
 
 
-async def weigh(argument: Argument, subject: Posed, trials: Trials) -> Argument:
+async def weigh(argument: Argument, subject: ScenarioCase, trials: Trials) -> Argument:
     """The argument, with its source where a look-up is answered without it, or the look-up is idle, or its text may be any."""
     oracle, place = subject.scenario.oracle, argument.place
     call = oracle[place]
@@ -109,10 +109,10 @@ async def weigh(argument: Argument, subject: Posed, trials: Trials) -> Argument:
     return argument
 
 
-def is_idle(place: int, subject: Posed, replies: Sequence[Observation]) -> bool:
+def is_idle(place: int, subject: ScenarioCase, replies: Sequence[Observation]) -> bool:
     """Whether a look-up's reply shows nothing that a later call or the answer uses and that is not known without it."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
-    shown, known = Knowledge(year), Knowledge.of(list_told(scenario), year)
+    shown, known = KnownValues(year), KnownValues.of(list_told(scenario), year)
     for number, (call, reply) in enumerate(zip(scenario.oracle, replies, strict=False)):
         needed = list(list_leaves(call.arguments)) if number > place else []
         if any(shown.holds(value) and not known.holds(value) for value in needed):
@@ -140,15 +140,15 @@ def is_hinted(value: Json, said: str) -> bool:
     return bool(digits) and is_short and re.search(rf"(?<!\d){digits}(?!\d)", said) is not None
 
 
-async def trace(subject: Posed, means: Means) -> list[Argument]:
+async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     """Every plain value of every call, against what was known before that call."""
     scenario, (trial, *_) = subject.scenario, await Trials.of(subject, means).oracle()
     year = int(scenario.clock[:4])
-    told = Knowledge.of([*list_told(scenario), subject.environment.policy_document], year)
+    told = KnownValues.of([*list_told(scenario), subject.environment.policy_document], year)
     told.dates.add(scenario.clock[:10])
-    apart = Knowledge.of([*map(str, list_leaves(scenario.user.facts)), subject.environment.policy_document], year)
-    asked, seen = Wishes.of(subject), Knowledge(year)
-    tools, stock = {tool.name: tool for tool in subject.environment.tools}, Stock.of(scenario.initial_state)
+    apart = KnownValues.of([*map(str, list_leaves(scenario.user.facts)), subject.environment.policy_document], year)
+    asked, seen = RequestAlignment.of(subject), KnownValues(year)
+    tools, stock = {tool.name: tool for tool in subject.environment.tools}, StateIndex.of(scenario.initial_state)
     found, rows, stored = list[Argument](), list[Json](), list(list_leaves(trial.ending.final)) if trial.ending else []
     for place, call in enumerate(scenario.oracle):
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
@@ -164,10 +164,10 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
                 source = find_source(value, apart, seen)
             if source == "unknown" and is_amount(value) and not counted and (sentence := asked.find_text(place)):
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
-                source = "unknown" if is_worked_out(value, Knowledge.of([sentence], year), seen) else "nowhere"
+                source = "unknown" if is_worked_out(value, KnownValues.of([sentence], year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
-                here = Knowledge.of([sentence], year) if (sentence := asked.find_text(place)) else told
-                source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else Knowledge(year)) else "nowhere"
+                here = KnownValues.of([sentence], year) if (sentence := asked.find_text(place)) else told
+                source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else KnownValues(year)) else "nowhere"
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
             if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
                 source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
@@ -183,7 +183,7 @@ async def trace(subject: Posed, means: Means) -> list[Argument]:
 _NO_DEFAULT = object()
 
 
-def find_source(value: Json, told: Knowledge, seen: Knowledge) -> Source:
+def find_source(value: Json, told: KnownValues, seen: KnownValues) -> Source:
     """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
@@ -194,7 +194,7 @@ def find_source(value: Json, told: Knowledge, seen: Knowledge) -> Source:
     return "unknown" if is_worked_out(value, told, seen) else "nowhere"
 
 
-def is_worked_out(value: Json, told: Knowledge, seen: Knowledge) -> bool:
+def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
     """A date of which only a weekday or a distance was said, a sum or share of something told, a text mostly of known words."""
     if day := read_day(value):
         return bool(_DAY_WORDS.search(told.normal)) or _is_spelled_otherwise(day, told)
@@ -253,7 +253,7 @@ def tell(argument: Argument) -> Json:
     return {"call": argument.place + 1, "tool": argument.tool, "argument": argument.name, "value": argument.value}
 
 
-def _is_spelled_otherwise(day: str, told: Knowledge) -> bool:
+def _is_spelled_otherwise(day: str, told: KnownValues) -> bool:
     """Whether only the day of the month was said, as in `the 14th`."""
     return re.search(rf"\b{date.fromisoformat(day).day}(?:st|nd|rd|th)\b", told.normal) is not None
 

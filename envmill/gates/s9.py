@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from envmill.agents.attackers.stock import Stock
-from envmill.gates.base import Finding, Means, Posed, drop, gather
-from envmill.gates.likeness import list_generated
-from envmill.gates.sources import list_leaves
-from envmill.gates.trials import Trials
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather
+from envmill.gates.exploring.equivalence import list_generated
+from envmill.gates.exploring.trials import Trials
+from envmill.gates.reading.known_values import list_leaves
 from envmill.verifiers.compose import GIVEN
 from envmill.verifiers.facts import says
 from schemas.base import Json, is_array, is_object
@@ -41,26 +41,26 @@ _QUESTIONS = {
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
-async def look(subject: Posed, means: Means) -> Finding:
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Every leak found; those that the replay shows come first."""
     found = [*[("expected_value", value) for value in await list_expected(subject, means)], *list_leaks(subject)]
     evidence: Json = [{"leak": each, "value": leaked} for each, leaked in found]
-    return gather(GATE, [tell_leak(code, value, evidence) for code, value in dict.fromkeys(found)])
+    return gather(GATE, [describe_leak(code, value, evidence) for code, value in dict.fromkeys(found)])
 
 
-def tell_leak(code: str, value: str, evidence: Json) -> Finding:
+def describe_leak(code: str, value: str, evidence: Json) -> Finding:
     finding = drop(GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence)
     return replace(finding, question=_QUESTIONS.get(code, "").format(value=value))
 
 
-def list_leaks(subject: Posed) -> Iterator[tuple[str, str]]:
+def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
     """(reason code, what was said) that state and interface alone can tell."""
     scenario = subject.scenario
-    said = tell_all(subject)
+    said = describe_all(subject)
     for tool in subject.environment.tools:
         if _names_tool(tool.name, said):
             yield "tool_name", tool.name
-    for key in Stock.of(scenario.initial_state).list_keys():
+    for key in StateIndex.of(scenario.initial_state).list_keys():
         if _MACHINE_MADE.fullmatch(key):
             # The letters and digits behind the name are as unknown to people as the whole.
             yield from (("hidden_id", part) for part in (key, key[-8:]) if is_said(part, said))
@@ -83,14 +83,14 @@ def list_given(scenario: Scenario) -> Iterator[str]:
         yield from (name for each in refused for name, _, reason in [str(each).rpartition(": ")] if reason == GIVEN)
 
 
-async def list_expected(subject: Posed, means: Means) -> list[str]:
+async def list_expected(subject: ScenarioCase, means: GateContext) -> list[str]:
     """Values that only the program could have made, and that the user says nevertheless."""
     if not subject.scenario.oracle:
         return []
     ending = (await Trials.of(subject, means).oracle())[0].ending
     if ending is None:
         return []
-    said = tell_all(subject)
+    said = describe_all(subject)
     stamps = {str(leaf) for leaf in list_leaves(ending.final) if isinstance(leaf, str) and _TIME.match(leaf)}
     # A time that a call is given is wished for; nobody but the program makes the others.
     given = [leaf for call in subject.scenario.oracle for leaf in list_leaves(call.arguments)]
@@ -98,7 +98,7 @@ async def list_expected(subject: Posed, means: Means) -> list[str]:
     return sorted(value for value in list_generated(ending.initial, ending.final) | stamps if is_said(value, said))
 
 
-def tell_all(subject: Posed) -> str:
+def describe_all(subject: ScenarioCase) -> str:
     """All that the user may say, names of facts among it."""
     user = subject.scenario.user
     leaves = (str(leaf) for leaf in list_leaves(user.facts))

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.drafting.rules import find_rival_rules
-from envmill.gates.base import Built, Finding, Means, doubt, drop, gather
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather
+from envmill.kinds.authoring.rules import find_rival_rules
 from envmill.kinds.base import is_forbidden
 from envmill.runtime.schema import check_schema
 from schemas.environment import Environment, Tool
@@ -21,7 +21,7 @@ CODES: Mapping[str, ReasonClass] = {
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-async def look(built: Built, means: Means) -> Finding:  # noqa: ARG001  nothing runs
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:  # noqa: ARG001  nothing runs
     """Names, descriptions, parameters; at least one query and one change."""
     environment = built.environment
     faults = [*_lint_set(environment), *(fault for tool in environment.tools for fault in _lint_tool(tool))]

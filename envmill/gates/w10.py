@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.gates.base import Finding, drop, keep
-from envmill.gates.sketch import PERMUTATIONS, Sketch, draw_sketch
+from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, draw_sketch
 from schemas.environment import Environment
 from schemas.ledger import Evidence
 

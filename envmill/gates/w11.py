@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
-from envmill.gates.drills import SEED
-from envmill.gates.plans import find_program, play_plans
-from envmill.gates.quotes import find_misquote
-from envmill.gates.rows import list_placed, list_rows, list_scalars, list_told
-from envmill.gates.stops import Stop, Tour
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather, skip
+from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
+from envmill.gates.exploring.quotes import find_misquote
+from envmill.gates.exploring.rows import list_placed, list_rows, list_scalars, list_told
+from envmill.gates.exploring.stored_tests import SEED
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Reset
 from schemas.base import Json, is_array, is_object
@@ -35,7 +35,7 @@ CODES: Mapping[str, ReasonClass] = {
 _ASKED = {
     "failure_in_words": "Does it say that the call was not carried out?",
     "silent_amount": "The records stayed as they were. Was this call bound to change one of them?",
-    "told_otherwise": "Is the reply meant to tell that value as the record holds it after the call?",
+    "told_otherwise": "Is `{name}` in the reply meant to tell this value of this record, as it is after the call?",
     "unknown_id": "Is each id in it meant to be found again later by a tool?",
 }
 
@@ -50,9 +50,9 @@ _ERRORS = ("error", "error_message", "errors", "exception", "failure")
 _MINTED = re.compile(r"\d|_")
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Every answer of the tour against what it did."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     lies = [*_find_lies(tour, built.environment.tables), *await _find_idle(tour, built, means)]
@@ -64,17 +64,19 @@ async def look(built: Built, means: Means) -> Finding:
     return gather(GATE, sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof"), evidence)
 
 
-def _judge(reason: str, stop: Stop, words: str, tour: Tour) -> Finding:
+def _judge(reason: str, stop: ObservedCall, words: str, tour: ExplorationRun) -> Finding:
     told = f"{stop.call.name} {words}"
     if CODES[reason] == "proof":
-        return drop(GATE, reason, told, _tell(stop, tour))
+        return drop(GATE, reason, told, _describe(stop, tour))
     call = f"`{stop.call.name}` with {stop.call.arguments}"
-    seen = f" It {words}." if reason == "told_otherwise" else ""
-    asked = f"The reply to {call} was: {str(stop.seen.parts)[:400]}{seen} {_ASKED[reason]}"
-    return doubt(GATE, reason, told, asked, _tell(stop, tour))
+    asked = _ASKED[reason]
+    if reason == "told_otherwise" and (misquote := find_misquote(stop, tour)):
+        asked = f"{misquote.observed} {asked.format(name=misquote.name)}"
+    asked = f"The reply to {call} was: {str(stop.seen.parts)[:400]} {asked}"
+    return doubt(GATE, reason, told, asked, _describe(stop, tour))
 
 
-def _tell(stop: Stop, tour: Tour) -> Json:
+def _describe(stop: ObservedCall, tour: ExplorationRun) -> Json:
     changes = [change.model_dump() for change in tour.diff(stop)[:5]]
     return {
         "call": stop.call.model_dump(),
@@ -84,7 +86,7 @@ def _tell(stop: Stop, tour: Tour) -> Json:
     }
 
 
-def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop, str]]:
+def _find_lies(tour: ExplorationRun, tables: Sequence[Table]) -> Iterator[tuple[str, ObservedCall, str]]:
     attributes = {name for state in tour.starts for row in list_rows(state) for name in row.value}
     for stop in tour.stops:
         if stop.seen.outcome != "ok" or stop.call.name not in tour.tools:
@@ -97,7 +99,7 @@ def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop,
             if stop.moved:
                 yield "query_changes", stop, "is declared a query and changes the state"
             elif misquote := find_misquote(stop, tour):
-                yield "told_otherwise", stop, f"tells {misquote}"
+                yield "told_otherwise", stop, f"tells {misquote.words}"
         elif not stop.moved:
             continue
         elif stale := _find_stale(stop, tour, tables):
@@ -106,7 +108,7 @@ def _find_lies(tour: Tour, tables: Sequence[Table]) -> Iterator[tuple[str, Stop,
             reason = "not_kept" if _reads_like_a_row(lost, stop, tour) else "unknown_id"
             yield reason, stop, f"answers with {lost['id']!r}, which the state does not hold"
         elif misquote := find_misquote(stop, tour):
-            yield "told_otherwise", stop, f"tells {misquote}"
+            yield "told_otherwise", stop, f"tells {misquote.words}"
 
 
 def _find_failure(parts: list[Json], attributes: set[str]) -> str:
@@ -123,7 +125,7 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
     return ""
 
 
-def _find_failing_words(stop: Stop, tour: Tour) -> str:
+def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
     """A text that begins like a refusal, or a list of errors, which may be the report of a call that did the rest; what a query reads from
     the state is the state's."""
     values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
@@ -135,7 +137,7 @@ def _find_failing_words(stop: Stop, tour: Tour) -> str:
     )
 
 
-async def _find_idle(tour: Tour, built: Built, means: Means) -> list[tuple[str, Stop, str]]:
+async def _find_idle(tour: ExplorationRun, built: EnvironmentCase, means: GateContext) -> list[tuple[str, ObservedCall, str]]:
     """Changes that answered ok and left all as it was, though a value was asked for that nothing holds. An update to what is there
     already asks for nothing, and most services answer ok."""
     idle = [stop for stop in tour.stops if stop.seen.outcome == "ok" and stop.before and not stop.moved and _is_change(stop, tour)]
@@ -148,22 +150,22 @@ async def _find_idle(tour: Tour, built: Built, means: Means) -> list[tuple[str, 
     return [lie for stop in idle if stop.before in tour.states and not _tells_what_is(stop, tour) for lie in _find_unheld(stop, tour)]
 
 
-def _is_change(stop: Stop, tour: Tour) -> bool:
+def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
     return stop.call.name in tour.tools and not tour.is_query(stop.call.name)
 
 
-def _admits(stop: Stop) -> bool:
+def _admits(stop: ObservedCall) -> bool:
     """The answer says so itself."""
     return bool(_ADMITS.search(" ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))))
 
 
-def _tells_what_is(stop: Stop, tour: Tour) -> bool:
+def _tells_what_is(stop: ObservedCall, tour: ExplorationRun) -> bool:
     """A row told as it stands: whoever reads the answer knows the truth."""
     rows = {row.key: row.value for row in tour.rows(stop.before)}
     return any(_is_stored(row, rows) for row in list_told(stop.seen.parts))
 
 
-def _find_unheld(stop: Stop, tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _find_unheld(stop: ObservedCall, tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     """The first argument whose value the rows that the call names do not hold: what is called like an attribute was to be stored, another
     number may have been."""
     called = {str(value) for value in list_scalars(list(stop.call.arguments.values())) if isinstance(value, str | int)}
@@ -198,10 +200,10 @@ def _is_held(rows: Sequence[Mapping[str, Json]], name: str, value: Json) -> bool
     """A row has it: under that name where there is an attribute of that name, else anywhere; and of an amount, nought is nothing."""
     same = [row[name] for row in rows if name in row]
     held = list_scalars(same or [dict(row) for row in rows])
-    return any(_spell(one) == _spell(value) for one in held) or (not same and not value and not isinstance(value, bool))
+    return any(_render(one) == _render(value) for one in held) or (not same and not value and not isinstance(value, bool))
 
 
-def _spell(value: Json) -> Json:
+def _render(value: Json) -> Json:
     """As it may be stored: texts are trimmed, in one case; amounts are rounded to the cent."""
     if isinstance(value, str):
         return value.strip().casefold()
@@ -214,27 +216,27 @@ def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]])
     return all(told.get(name) == value for name, value in stored.items())
 
 
-def _find_lost(stop: Stop, tour: Tour) -> Mapping[str, Json] | None:
+def _find_lost(stop: ObservedCall, tour: ExplorationRun) -> Mapping[str, Json] | None:
     """A row the answer tells of by an id that neither the state nor the caller has ever named."""
     if not tour.is_looked_at(stop):
         return None
     return next((row for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)), None)
 
 
-def _reads_like_a_row(told: Mapping[str, Json], stop: Stop, tour: Tour) -> bool:
+def _reads_like_a_row(told: Mapping[str, Json], stop: ObservedCall, tour: ExplorationRun) -> bool:
     """It has the attributes of some collection, and no row there has its values: a row of a key in two parts is told by another id."""
     rows = [row for row in tour.rows(stop.after) if told.keys() - {"id"} <= row.value.keys()]
     return len(told) > 2 and bool(rows) and not any(all(row.value[name] == told[name] for name in told if name != "id") for row in rows)
 
 
-def _is_named(key: str, stop: Stop, tour: Tour) -> bool:
+def _is_named(key: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
     """Mostly as a row of the state; else somewhere in it, or by the caller."""
     if key in tour.keys(stop.after) or key in tour.words(stop.after) or key in tour.words(stop.before):
         return True
     return key in set(map(str, list_scalars(stop.call.arguments)))
 
 
-def _find_stale(stop: Stop, tour: Tour, tables: Sequence[Table]) -> str:
+def _find_stale(stop: ObservedCall, tour: ExplorationRun, tables: Sequence[Table]) -> str:
     """An attribute the call changed and its answer tells as it was: the row of that id, under that attribute's own name."""
     sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
     placed = list(list_placed(stop.seen.parts, tables))

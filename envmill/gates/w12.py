@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from envmill.gates import amounts, bystanders, filters, numbering, relations, vocabulary
-from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
-from envmill.gates.stops import Tour
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather, skip
+from envmill.gates.exploring import amounts, bystanders, filters, numbering, relations, vocabulary
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun
 from schemas.ledger import ReasonClass
 
 GATE = "W12"
@@ -32,9 +32,9 @@ _MOST = 12
 """Findings that are told of one version."""
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Every relation that is broken, each once for a tool."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     firsts: dict[tuple[str, str], Finding] = {}
@@ -45,13 +45,13 @@ async def look(built: Built, means: Means) -> Finding:
     return gather(GATE, found[:_MOST], {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
 
 
-def _judge(breach: relations.Breach) -> Finding:
+def _judge(breach: relations.BrokenRelation) -> Finding:
     if CODES[breach.reason] == "proof":
         return drop(GATE, breach.reason, breach.words, breach.evidence)
     return doubt(GATE, breach.reason, breach.words, f"{breach.words}. {relations.ASKED[breach.reason]}", breach.evidence)
 
 
-RELATIONS: tuple[Callable[[Built, Tour], Iterator[relations.Breach]], ...] = (
+RELATIONS: tuple[Callable[[EnvironmentCase, ExplorationRun], Iterator[relations.BrokenRelation]], ...] = (
     relations.reads_change_nothing,
     relations.order_of_rows_is_nothing,
     relations.writes_are_visible,

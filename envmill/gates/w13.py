@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from envmill.gates.base import Built, Finding, Means, doubt, gather, skip
-from envmill.gates.rows import list_objects, list_scalars
-from envmill.gates.stops import Stop, Tour
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, gather, skip
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
+from envmill.gates.exploring.rows import list_objects, list_scalars
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.ledger import ReasonClass
 
@@ -36,9 +36,9 @@ _ENOUGH = 4
 """Different arguments to which a reply must not be the same."""
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Replies that say nothing, say the same to everything, or speak of the program's insides."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     firsts: dict[tuple[str, str], Finding] = {}
@@ -48,18 +48,18 @@ async def look(built: Built, means: Means) -> Finding:
     return gather(GATE, list(firsts.values()), {"replies": len(tour.stops)})
 
 
-def _judge(reason: str, stop: Stop, words: str) -> Finding:
+def _judge(reason: str, stop: ObservedCall, words: str) -> Finding:
     told = f"{stop.call.name} {words}"
     evidence: Json = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
     said = stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
     return doubt(GATE, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
 
 
-def _quote(stop: Stop) -> dict[str, Json]:
+def _quote(stop: ObservedCall) -> dict[str, Json]:
     return {"answer": stop.seen.parts, "code": stop.seen.code, "message": stop.seen.message[:600]}
 
 
-def _find_poor(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _find_poor(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     for stop in tour.stops:
         if stop.seen.outcome == "rejection":
             if _tells_insides(stop.seen.message, stop, tour):
@@ -73,7 +73,7 @@ def _find_poor(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
                 yield "internal_text", stop, "answers with the program's insides"
 
 
-def _tells_insides(text: str, stop: Stop, tour: Tour) -> bool:
+def _tells_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
     """Words of a program's insides that neither the caller nor a record has said: a ticket may well be about a KeyError."""
     found = _INTERNAL.search(text)
     if found is None:
@@ -82,12 +82,12 @@ def _tells_insides(text: str, stop: Stop, tour: Tour) -> bool:
     return not any(found[0] in value for value in known)
 
 
-def _names_a_reason(stop: Stop) -> bool:
+def _names_a_reason(stop: ObservedCall) -> bool:
     words = re.findall(r"[^\W_]+", stop.seen.message.casefold())
     return len(words) >= 2 and not set(words) <= _DUMB
 
 
-def _find_emptiness(stop: Stop, tour: Tour) -> str:
+def _find_emptiness(stop: ObservedCall, tour: ExplorationRun) -> str:
     """What says nothing at all; an empty list is an answer to a query."""
     if not stop.seen.parts:
         return "nothing"
@@ -102,7 +102,7 @@ def _find_emptiness(stop: Stop, tour: Tour) -> str:
     return f"{value!r} alone" if bare else ""
 
 
-def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _find_constant(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     """Queries that answer the same, and not nothing, whatever they are asked."""
     for tool in tour.tools.values():
         if tool.effect != "query" or not tool.parameters.get("required"):
@@ -119,12 +119,12 @@ def _find_constant(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
             yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
 
 
-def _find_unresolved(tour: Tour) -> Iterator[tuple[str, Stop, str]]:
+def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     """Ids of rows that replies show, of collections that no query takes an id of and no reply tells a row of."""
     queries = [tool for tool in tour.tools.values() if tool.effect == "query"]
     taken = {(name, tour.offers.points(tool.name, name)) for tool in queries for name in tool.parameters.get("properties", {})}
     names, homes = {name for name, _ in taken}, {home for _, home in taken}
-    shown: dict[str, tuple[Stop, str]] = {}
+    shown: dict[str, tuple[ObservedCall, str]] = {}
     told = set[str]()
     for stop in tour.stops:
         if stop.seen.outcome != "ok" or stop.before not in tour.states:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping
 
 from envmill.errors import BuildError
-from envmill.gates.base import Built, Finding, Means, drop, keep
-from envmill.gates.plans import find_program
-from envmill.gates.starts import find_starts
-from envmill.gates.touches import find_misread
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep
+from envmill.gates.exploring.batches import find_program
+from envmill.gates.exploring.start_states import find_starts
+from envmill.gates.exploring.table_touches import find_misread
+from envmill.kinds import kind_of
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Look, Reset
 from envmill.verifiers.diff import diff_states
@@ -25,7 +26,7 @@ CODES: Mapping[str, ReasonClass] = {
 _METHOD = re.compile(r"(?m)^\s+def (\w+)\(")
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Construct on every distinct known state, and read it back; whether it loads at all is asked where that does not say it."""
     program = find_program(built.environment)
     states = find_starts(built).distinct
@@ -40,7 +41,7 @@ async def look(built: Built, means: Means) -> Finding:
         if reset.outcome != "ok" or end.outcome != "ok":
             failed = end if reset.outcome == "ok" else reset
             return drop(GATE, "does_not_construct", f"{failed.code}: {failed.message}")
-        if built.environment.tables and (misread := find_misread(built.environment.tables, end.state)):
+        if kind_of(built.environment).tabled and (misread := find_misread(built.environment.tables, end.state)):
             return drop(GATE, "schema_misread", misread)
         if changes := diff_states(state, end.state):
             where = ".".join(changes[0].path) or "the root"

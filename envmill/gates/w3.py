@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from envmill.drafting.enacting import read_reply
-from envmill.gates.base import Built, Finding, Means, drop, keep, skip
-from envmill.gates.drills import Drill, show_end, take_drills
-from envmill.gates.expecting import find_unmet
-from envmill.gates.plans import find_program, play_plans
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep, skip
+from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.expectations import find_unmet
+from envmill.gates.exploring.stored_tests import StoredTestReplay, replay_stored_tests, show_end
 from envmill.kinds.start import start_test
 from envmill.runtime.schema import find_fault
 from envmill.sandbox import Invoke, Look, Observation, Reset, Sandbox
+from envmill.toolgraph.chain_player import read_reply
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Environment, Test
 from schemas.ledger import ReasonClass
@@ -33,7 +33,7 @@ Played = tuple[Test, list[Observation]]
 Begin: TypeAlias = Callable[[Test], Reset]
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """All tests; too few of them is a fault of its own."""
     environment, tests = built.environment, built.tests
     if not tests:
@@ -53,9 +53,9 @@ async def look(built: Built, means: Means) -> Finding:
     return drop(GATE, "test_failed", f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}", failures[:10])
 
 
-async def _play_drills(built: Built, means: Means) -> list[Played]:
+async def _play_drills(built: EnvironmentCase, means: GateContext) -> list[Played]:
     """In few sessions; those that shared one, and of which the others may have spoilt what they saw, once more on their own."""
-    drilled = await take_drills(built, means)
+    drilled = await replay_stored_tests(built, means)
     seen = {test.id: played for drill, observed in drilled for test, played in drill.share(observed)}
     doubtful = [test for drill, observed in drilled for test in _find_doubtful(drill, observed)]
     alone = await play_tests(built.environment, doubtful, means.sandbox)
@@ -63,7 +63,7 @@ async def _play_drills(built: Built, means: Means) -> list[Played]:
     return [(test, seen[test.id]) for test in built.tests]
 
 
-def _find_doubtful(drill: Drill, observed: Sequence[Observation]) -> Iterator[Test]:
+def _find_doubtful(drill: StoredTestReplay, observed: Sequence[Observation]) -> Iterator[Test]:
     """Red ones, and all that came after one that broke or changed the state."""
     spoilt, alone = False, len(drill.tests) == 1
     for test, seen in drill.share(observed):
@@ -142,13 +142,13 @@ def list_failures(played: Sequence[Played]) -> list[Json]:
     """The tests that are red."""
     judged = [(test, judge_test(test, seen)) for test, seen in played]
     return [
-        {"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": _tell_expected(test), "seen": fault}
+        {"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": _describe_expected(test), "seen": fault}
         for test, fault in judged
         if fault
     ]
 
 
-def _tell_expected(test: Test) -> Json:
+def _describe_expected(test: Test) -> Json:
     more = ({"reply": test.reply} if test.reply is not None else {}) | ({"after": test.after} if test.after else {})
     return {"end": test.expect, **more} if more else test.expect
 
@@ -158,15 +158,15 @@ def judge_test(test: Test, seen: Sequence[Observation]) -> str:
     *before, last = seen
     for place, step in enumerate(before):
         if step.outcome != "ok":
-            return f"{test.name}: a step before the call under test ended in {_tell_end(seen, place)}"
+            return f"{test.name}: a step before the call under test ended in {_describe_end(seen, place)}"
     wanted = "ok" if test.expect == "success" else "rejection"
     if last.outcome == wanted:
         unmet = find_unmet(test, read_reply(last), last.state)
         return f"{test.name}: {test.call.name} ended as it should, but {'; '.join(unmet)}" if unmet else ""
-    return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {_tell_end(seen, len(before))}"
+    return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {_describe_end(seen, len(before))}"
 
 
-def _tell_end(seen: Sequence[Observation], place: int) -> str:
+def _describe_end(seen: Sequence[Observation], place: int) -> str:
     """How a call ended; a rejection that has changed something says so, for that is where to look first."""
     end, hashes = seen[place], [one.state_hash for one in seen[max(0, place - 1) : place + 1]]
     mark = end.outcome == "rejection" and all(hashes) and hashes[0] != hashes[-1]

@@ -11,17 +11,27 @@ from itertools import islice
 from pathlib import Path
 
 from envmill.errors import SettingsError
-from envmill.gates.base import Built, Finding, Means, doubt, keep, skip
-from envmill.gates.corners import Corner
-from envmill.gates.edges import find_edge, list_comparisons
-from envmill.gates.mutants import Mutant, draw_mutants
-from envmill.gates.prevalence import Count, Estimate, correct
-from envmill.gates.review import Asked, Case, Opinion, Plan, ask_checker, ask_more, make_plan, play
-from envmill.gates.standings import find_standings
-from envmill.gates.stops import Tour
-from envmill.gates.suspects import DOUBT, FLAGS, Heard, find_broken, find_further, find_toured, list_suspects, list_thin, weigh_corner
-from envmill.gates.tour import take_tour
-from envmill.models.door import Account
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, keep, skip
+from envmill.gates.error_corrected_rate import Estimate, Proportion, correct
+from envmill.gates.exploring.boundary_calls import BoundaryCase
+from envmill.gates.exploring.boundary_states import find_edge, list_comparisons
+from envmill.gates.exploring.earlier_values import find_standings
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun
+from envmill.gates.faulty_tools import (
+    DOUBT,
+    FLAGS,
+    CaseOpinion,
+    find_broken,
+    find_further,
+    find_toured,
+    list_suspects,
+    list_thin,
+    weigh_corner,
+)
+from envmill.gates.mutating.mutants import Mutant, draw_mutants
+from envmill.gates.review import Opinion, Plan, ReviewedCall, StateCall, ask_checker, ask_more, make_plan, play
+from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Program, Sandbox
 from schemas.base import Json, canonical_json
@@ -36,7 +46,7 @@ CODES: Mapping[str, ReasonClass] = {
     "rules_broken": "suspicion",
 }
 
-_PROMPTS = Path(__file__).parents[1] / "recipes" / "prompts" / "envscaler"
+_PROMPTS = Path(__file__).parent / "prompts"
 TESTER = Prompt.load(_PROMPTS / "tester.md", TesterInput, TesterReply)
 CHECKER = Prompt.load(_PROMPTS / "checker.md", CheckerInput, CheckerReply)
 
@@ -62,10 +72,10 @@ class _Salt:
     """A case of known fault."""
 
     mutant: Mutant
-    case: Case
+    case: ReviewedCall
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Not measured where nobody can be asked, too little could be tried, or the checker tells faults and right work not apart."""
     account = means.account
     if account is None:
@@ -83,14 +93,14 @@ async def look(built: Built, means: Means) -> Finding:
         return skip(GATE, "no_reviewer", error.message)
 
 
-async def _review(built: Built, states: list[dict[str, Json]], means: Means, account: Account) -> Finding:
+async def _review(built: EnvironmentCase, states: list[dict[str, Json]], means: GateContext, account: ModelSession) -> Finding:
     environment, sandbox = built.environment, means.sandbox
     goal = max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
     plan = await make_plan(environment, states, goal, TESTER, account)
     asked = list(plan.asked.values())
     if len(asked) < min(LEAST_CALLS, goal):
-        return skip(GATE, "too_few_calls", f"{len(asked)} calls of {goal} after {plan.rounds} rounds", _tell_plan(plan))
-    cases, tour = await play(Program.of(environment), asked, sandbox), await take_tour(built, means)
+        return skip(GATE, "too_few_calls", f"{len(asked)} calls of {goal} after {plan.rounds} rounds", _describe_plan(plan))
+    cases, tour = await play(Program.of(environment), asked, sandbox), await explore(built, means)
     closer = _Closer(plan, states, tour, sandbox, account)
     toured = [one for tool, most in list_thin(cases, tour) for one in await closer.find_toured(tool, most) if one.key not in plan.asked]
     cases += await play(Program.of(environment), toured, sandbox) if toured else []
@@ -111,14 +121,14 @@ class _Closer:
 
     plan: Plan
     states: list[dict[str, Json]]
-    tour: Tour
+    tour: ExplorationRun
     sandbox: Sandbox
-    account: Account
+    account: ModelSession
 
-    async def find_toured(self, tool: str, most: int) -> list[Asked]:
+    async def find_toured(self, tool: str, most: int) -> list[StateCall]:
         return await find_toured(self.tour, tool, most, Program.of(self.plan.environment), self.sandbox)
 
-    async def hear(self, tools: Sequence[str], heard: Sequence[Heard]) -> list[Heard]:
+    async def hear(self, tools: Sequence[str], heard: Sequence[CaseOpinion]) -> list[CaseOpinion]:
         """Opinions on further calls of some tools: the tester's, those the tour saw carried out, and the same from further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
         asked, known = await ask_more(self.plan, self.states, wanted, TESTER, self.account), {one.case.asked.key for one in heard}
@@ -128,7 +138,7 @@ class _Closer:
         cases += [case for tool in tools for case in await self._find_further(tool, [*(one.case for one in heard), *cases])]
         return _pair(cases, await ask_checker(environment, cases, CHECKER, self.account))
 
-    async def find_corners(self, cases: Sequence[Case]) -> list[Corner]:
+    async def find_corners(self, cases: Sequence[ReviewedCall]) -> list[BoundaryCase]:
         """Where a comparison of the code is even, and where a number that is set stood elsewhere before."""
         environment, program = self.plan.environment, Program.of(self.plan.environment)
         changes = [name for name in self.tour.tools if not self.tour.is_query(name)]
@@ -137,14 +147,14 @@ class _Closer:
         found = [await find_edge(each, ours, _CORNER, program, self.sandbox) for each in list_comparisons(environment)]
         return [*(edge for edge in found if edge), *await find_standings(ours, _CORNER, program, self.sandbox)]
 
-    async def judge(self, asked: Sequence[Asked]) -> list[Heard | None]:
+    async def judge(self, asked: Sequence[StateCall]) -> list[CaseOpinion | None]:
         """An opinion on each call; none on one that crashes."""
         cases = await play(Program.of(self.plan.environment), asked, self.sandbox) if asked else []
         sound = _sound(cases)
         opinions = iter(_pair(sound, await ask_checker(self.plan.environment, sound, CHECKER, self.account)))
         return [None if case.seen.outcome == "failure" else next(opinions) for case in cases]
 
-    async def _find_further(self, tool: str, cases: Sequence[Case]) -> list[Case]:
+    async def _find_further(self, tool: str, cases: Sequence[ReviewedCall]) -> list[ReviewedCall]:
         """Of a change that hardly anything lets happen, calls that are carried out on states the tour came to."""
         done = [case.asked for case in cases if case.asked.call.name == tool and case.seen.outcome == "ok"]
         if self.tour.is_query(tool) or not 0 < len(done) < _MORE_CALLS // 2:
@@ -152,7 +162,7 @@ class _Closer:
         return await find_further(self.tour, done, _MORE_CALLS // 2, Program.of(self.plan.environment), self.sandbox)
 
 
-async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], alarms: Count) -> Finding:
+async def _look_closer(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
     """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and judged each on its own."""
     suspects = list_suspects(heard)
     if not suspects:
@@ -169,7 +179,7 @@ async def _look_closer(finding: Finding, closer: _Closer, heard: list[Heard], al
     return _doubt("tool_broken", words, failures, evidence | {"failures": failures[:10]})
 
 
-async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[Heard], alarms: Count) -> Finding:
+async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
     """What calls hardly ever come to by themselves: one call of each corner is judged; where it is flagged, the others and those beside."""
     corners = await closer.find_corners([one.case for one in heard])
     first = await closer.judge([corner.asked[0] for corner in corners])
@@ -187,16 +197,16 @@ async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[Hear
     return keep(GATE, evidence)
 
 
-def _pair(cases: Sequence[Case], heard: Opinions) -> list[Heard]:
-    return [Heard(case, opinion, reason) for case, (opinion, reason) in zip(cases, heard, strict=True)]
+def _pair(cases: Sequence[ReviewedCall], heard: Opinions) -> list[CaseOpinion]:
+    return [CaseOpinion(case, opinion, reason) for case, (opinion, reason) in zip(cases, heard, strict=True)]
 
 
-def judge(plan: Plan, cases: Sequence[Case], salt: Sequence[_Salt], heard: Opinions) -> Finding:
+def judge(plan: Plan, cases: Sequence[ReviewedCall], salt: Sequence[_Salt], heard: Opinions) -> Finding:
     """What the opinions come to; they stand in the order: sound cases, salt, controls."""
     sound, ends = _sound(cases), len(_sound(cases)) + len(salt)
     ours, caught, alarms = heard[: len(sound)], _count(heard[len(sound) : ends]), _count(heard[ends:])
-    failures = [*(_tell_crash(case) for case in cases if case.seen.outcome == "failure"), *_list_failures(sound, ours)]
-    evidence = _tell_plan(plan) | {
+    failures = [*(_describe_crash(case) for case in cases if case.seen.outcome == "failure"), *_list_failures(sound, ours)]
+    evidence = _describe_plan(plan) | {
         "calls": len(cases),
         "crashed": len(cases) - len(sound),
         "opinions": dict(Counter(opinion for opinion, _ in ours)),
@@ -210,7 +220,7 @@ def judge(plan: Plan, cases: Sequence[Case], salt: Sequence[_Salt], heard: Opini
         return skip(GATE, "checker_insensitive", detail, evidence)
     known = alarms.n >= _LEAST_CONTROLS
     # Without controls no alarm is taken for a false one: what is kept so would be kept with any.
-    faulty = _estimate(cases, ours, caught, alarms if known else Count(0, alarms.n))
+    faulty = _estimate(cases, ours, caught, alarms if known else Proportion(0, alarms.n))
     evidence["not_fail"] = {"share": 1 - faulty.share, "low": 1 - faulty.high, "high": 1 - faulty.low, "n": len(cases)}
     if faulty.share <= 1 - NOT_FAIL:
         return keep(GATE, evidence)
@@ -226,32 +236,32 @@ def _doubt(reason: str, words: str, failures: Sequence[dict[str, Json]], evidenc
     asked = (
         f"Do the rules or descriptions say that `{call['name']}` with {call['arguments']} has to end otherwise than in {outcome} as it did?"
     )
-    return doubt(GATE, reason, f"{words}; {spell_failure(failures[0])}", asked, evidence)
+    return doubt(GATE, reason, f"{words}; {render_failure(failures[0])}", asked, evidence)
 
 
-def _estimate(cases: Sequence[Case], ours: Opinions, caught: Count, alarms: Count) -> Estimate:
+def _estimate(cases: Sequence[ReviewedCall], ours: Opinions, caught: Proportion, alarms: Proportion) -> Estimate:
     """A crash needs no opinion; the share of the rest is corrected."""
     certain = 1 - len(ours) / len(cases)
     behind = correct(_count(ours), caught, alarms)
     return Estimate(*(certain + (1 - certain) * share for share in (behind.share, behind.low, behind.high)))
 
 
-def _count(heard: Opinions) -> Count:
+def _count(heard: Opinions) -> Proportion:
     """Fails; an opinion nobody can read approves of nothing, and counts so on every side."""
-    return Count(sum(opinion in FLAGS for opinion, _ in heard), len(heard))
+    return Proportion(sum(opinion in FLAGS for opinion, _ in heard), len(heard))
 
 
-def _sound(cases: Sequence[Case]) -> list[Case]:
+def _sound(cases: Sequence[ReviewedCall]) -> list[ReviewedCall]:
     """Cases that need an opinion."""
     return [case for case in cases if case.seen.outcome != "failure"]
 
 
-def _list_states(built: Built) -> list[dict[str, Json]]:
+def _list_states(built: EnvironmentCase) -> list[dict[str, Json]]:
     states = [*(test.initial_state for test in built.tests), *built.examples]
     return list({canonical_json(state): state for state in states if state}.values())
 
 
-async def _make_salt(environment: Environment, cases: Sequence[Case], sandbox: Sandbox, seed: int) -> list[_Salt]:
+async def _make_salt(environment: Environment, cases: Sequence[ReviewedCall], sandbox: Sandbox, seed: int) -> list[_Salt]:
     """Mutants that do something else than the original on a call of the review: at most two calls each, so that many are shown."""
     salt: list[_Salt] = []
     clean = {case.asked.key: case.told for case in _sound(cases)}
@@ -264,20 +274,20 @@ async def _make_salt(environment: Environment, cases: Sequence[Case], sandbox: S
     return salt[:_MOST_SALT]
 
 
-async def _make_controls(built: Built, sandbox: Sandbox) -> list[Case]:
+async def _make_controls(built: EnvironmentCase, sandbox: Sandbox) -> list[ReviewedCall]:
     """Anticipated rejections that came and changed nothing: whoever wrote those tests knew beforehand all that there is to see of them.
 
     A success is no control: that it was expected does not say that it did the right thing.
     """
     known = {tool.name for tool in built.environment.tools}
     tests = [test for test in built.tests if test.expect == "rejection" and not test.setup and test.call.name in known]
-    asked = [Asked(test.initial_state, test.call) for test in tests]
+    asked = [StateCall(test.initial_state, test.call) for test in tests]
     played = await play(Program.of(built.environment), asked, sandbox) if asked else []
     green = [case for case in played if case.seen.outcome == "rejection" and not case.changes]
     return green[:: max(1, len(green) // _MOST_CONTROLS)][:_MOST_CONTROLS]
 
 
-def _tell_plan(plan: Plan) -> dict[str, Json]:
+def _describe_plan(plan: Plan) -> dict[str, Json]:
     tried = {one.call.name for one in plan.asked.values()}
     untried = [tool.name for tool in plan.environment.tools if tool.name not in tried]
     return {"wanted": plan.goal, "asked": len(plan.asked), "rounds": plan.rounds, "lost": dict(plan.lost), "untried": untried}
@@ -288,21 +298,21 @@ def _list_missed(salt: Sequence[_Salt], heard: Opinions) -> list[Json]:
     return [{"kind": one.mutant.kind, "tool": one.mutant.tool, "line": one.mutant.line} for one in missed]
 
 
-def _list_failures(cases: Sequence[Case], heard: Opinions) -> list[dict[str, Json]]:
+def _list_failures(cases: Sequence[ReviewedCall], heard: Opinions) -> list[dict[str, Json]]:
     flagged = [(case, said) for case, said in zip(cases, heard, strict=True) if said[0] in FLAGS]
-    return [_tell_case(case) | {"opinion": opinion, "reason": reason} for case, (opinion, reason) in flagged]
+    return [_describe_case(case) | {"opinion": opinion, "reason": reason} for case, (opinion, reason) in flagged]
 
 
-def _tell_crash(case: Case) -> dict[str, Json]:
-    return _tell_case(case) | {"opinion": "crash", "reason": case.seen.message[-300:]}
+def _describe_crash(case: ReviewedCall) -> dict[str, Json]:
+    return _describe_case(case) | {"opinion": "crash", "reason": case.seen.message[-300:]}
 
 
-def _tell_case(case: Case) -> dict[str, Json]:
+def _describe_case(case: ReviewedCall) -> dict[str, Json]:
     seen = case.seen
     changes = [change.model_dump(mode="json") for change in case.changes[:5]]
     return {"call": case.asked.call.model_dump(mode="json"), "outcome": seen.outcome, "code": seen.code, "changes": changes}
 
 
-def spell_failure(failure: dict[str, Json]) -> str:
+def render_failure(failure: dict[str, Json]) -> str:
     """One failure of the dossier, in a line."""
     return f"{failure['call']['name']}({failure['call']['arguments']}) ended in {failure['outcome']}: {failure['reason']}"[:500]

@@ -12,16 +12,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.gates.base import Built, Finding, Means, doubt, drop, keep, mark, skip
-from envmill.gates.drills import SEED, Drill, Drilled, take_drills
-from envmill.gates.plans import find_program, play_plans
-from envmill.gates.rows import list_scalars
-from envmill.gates.scatter import could_scatter, list_twists
-from envmill.gates.stops import Stop
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, keep, mark, skip
+from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ObservedCall
+from envmill.gates.exploring.rows import list_scalars
+from envmill.gates.exploring.shuffled_orders import could_scatter, list_twists
+from envmill.gates.exploring.stored_tests import SEED, Drilled, StoredTestReplay, replay_stored_tests
 from envmill.gates.w3 import judge_test, list_failures, play_tests
 from envmill.kinds.chance import UNCONTROLLED, find_chance
-from envmill.kinds.replay import tell
+from envmill.kinds.replay import describe
 from envmill.kinds.start import CLOCK, start_test
 from envmill.runtime.recorder import Difference, find_difference
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox, Step
@@ -58,11 +58,11 @@ _NEVER = ("0001", "1900", "1970", "9999")
 """Years that stand for no date at all."""
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Tests are the sessions: they reach every tool by paths that are known to be right."""
     if not built.tests:
         return skip(GATE, "no_tests", "nothing is known that could be played again: write tests, three a tool")
-    drilled = await take_drills(built, means)
+    drilled = await replay_stored_tests(built, means)
     if parted := await _find_parting(built, await _gather_twice(built, drilled, means), means):
         return parted
     if drawn := await _find_drawn_read(built, means):
@@ -85,9 +85,9 @@ Played = list[tuple[list[Step], Sequence[Observation]]]
 """Plans, and what came of their calls."""
 
 
-async def _gather_twice(built: Built, drilled: Drilled, means: Means) -> Played:
+async def _gather_twice(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> Played:
     """What is played in both processes: the tour's widest sessions, and, where an order may be left to chance, all that queries answer."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     played, done = Played(), set[str]()
     for stops in tour.sessions:
         # Each is a process of its own there: one that shows no further tool is not worth it.
@@ -105,7 +105,7 @@ async def _gather_twice(built: Built, drilled: Drilled, means: Means) -> Played:
     return [*played, *((plan, seen[1:]) for plan, seen in zip(twists, here, strict=True))]
 
 
-def _plan(stops: Sequence[Stop]) -> list[Step]:
+def _plan(stops: Sequence[ObservedCall]) -> list[Step]:
     return [Reset(stops[0].start, CLOCK, SEED), *(Invoke(stop.call) for stop in stops)]
 
 
@@ -115,7 +115,7 @@ def _drop_looks(plan: Sequence[Step], seen: Sequence[Observation]) -> tuple[list
     return [step for step, _ in kept], [one for _, one in kept[1:]]
 
 
-async def _find_parting(built: Built, played: Played, means: Means) -> Finding | None:
+async def _find_parting(built: EnvironmentCase, played: Played, means: GateContext) -> Finding | None:
     """The first session that another process plays otherwise, and why. Memory is shuffled there where an order may come of addresses."""
     program, shakes = find_program(built.environment), _SHAKEN if could_scatter(built.environment) else 0
     plans = [
@@ -125,16 +125,16 @@ async def _find_parting(built: Built, played: Played, means: Means) -> Finding |
     there = await play_plans(program, [plan for (_, plan), _ in dealt], means.sandbox.elsewhere)
     for (((plan, one), _), sealed), (reset, *other) in zip(dealt, there, strict=True):
         # Told apart in full only where something differs.
-        if [*one] != other and (difference := find_difference(tell([reset, *one]), tell([reset, *other]))):
+        if [*one] != other and (difference := find_difference(describe([reset, *one]), describe([reset, *other]))):
             return mark(await _name_chance(program, plan, difference, means.sandbox), sealed)
     return None
 
 
-async def _find_drawn_read(built: Built, means: Means) -> Stop | None:
+async def _find_drawn_read(built: EnvironmentCase, means: GateContext) -> ObservedCall | None:
     """A read that answers by chance. Asked only where the program can draw: SQL does so by a word that nobody records."""
     if not any(map(_DRAWS.search, built.environment.files.values())):
         return None
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     reads = [stop for stop in tour.stops if not stop.route and stop.seen.outcome == "ok" and tour.is_query(stop.call.name)]
     reads = [stop for stop in reads if means.admits(tour.is_sealed(stop.call.model_dump()))]
     reads.sort(key=lambda stop: tour.is_sealed(stop.call.model_dump()))
@@ -144,16 +144,16 @@ async def _find_drawn_read(built: Built, means: Means) -> Stop | None:
     return next((stop for stop, (_, again) in zip(asked, seen, strict=True) if again.parts != stop.seen.parts), None)
 
 
-async def _is_sealed(stop: Stop, built: Built, means: Means) -> bool:
-    return (await take_tour(built, means)).is_sealed(stop.call.model_dump())
+async def _is_sealed(stop: ObservedCall, built: EnvironmentCase, means: GateContext) -> bool:
+    return (await explore(built, means)).is_sealed(stop.call.model_dump())
 
 
-def _list_moved(drilled: Drilled) -> list[tuple[Drill, list[Observation]]]:
+def _list_moved(drilled: Drilled) -> list[tuple[StoredTestReplay, list[Observation]]]:
     """Sessions that used clock, ids or randomness: to all others, another clock and another seed are the same."""
     return [(drill, seen) for drill, seen in drilled if any(one.uses for one in seen)]
 
 
-async def _find_failures(built: Built, drilled: Drilled, means: Means) -> list[Json]:
+async def _find_failures(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> list[Json]:
     """Tests that were green and are red by then, also on their own."""
     moved = _list_moved(drilled)
     plans = [drill.plan(_LATER, means.seed + 1) for drill, _ in moved]
@@ -164,11 +164,11 @@ async def _find_failures(built: Built, drilled: Drilled, means: Means) -> list[J
     return list_failures(await play_tests(built.environment, red, means.sandbox, lambda test: _start_later(test, means)))
 
 
-def _start_later(test: Test, means: Means) -> Reset:
+def _start_later(test: Test, means: GateContext) -> Reset:
     return replace(start_test(test), clock=_LATER, seed=means.seed + 1)
 
 
-async def _find_fixed_dates(built: Built, drilled: Drilled, means: Means) -> list[tuple[Drill, str]]:
+async def _find_fixed_dates(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> list[tuple[StoredTestReplay, str]]:
     """Tests after which a date stands in the state that is the same in another month; only a written date can be."""
     if not any(map(_WRITTEN_DATE.search, built.environment.files.values())):
         return []
@@ -178,7 +178,7 @@ async def _find_fixed_dates(built: Built, drilled: Drilled, means: Means) -> lis
     return [(drill, fixed) for drill, fixed in found if fixed]
 
 
-async def _find_stale_dates(built: Built, drilled: Drilled, means: Means) -> list[tuple[Drill, str]]:
+async def _find_stale_dates(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> list[tuple[StoredTestReplay, str]]:
     """Tests after which a date stands in the state that hangs on when the session began, and not on when the change was made.
 
     Only of a program that asked the clock before any of its tools was called.
@@ -196,7 +196,7 @@ async def _find_stale_dates(built: Built, drilled: Drilled, means: Means) -> lis
     return [(drill, stale) for drill, stale in found if stale]
 
 
-def _find_stale_date(drill: Drill, here: Json, later: Json, away: Json) -> str:
+def _find_stale_date(drill: StoredTestReplay, here: Json, later: Json, away: Json) -> str:
     start = drill.leg.start
     stayed = set(_list_dates(start, here)) & set(_list_dates(start, later))
     return min(stayed - set(_list_dates(start, away)), default="")
@@ -213,7 +213,7 @@ async def _name_chance(program: Program, plan: Sequence[Step], difference: Diffe
     return drop(GATE, found[0].source, f"{call.name} depends on {found[0]}", {"call": call.model_dump(), "chance": told})
 
 
-def _find_fixed_date(drill: Drill, here: Json, away: Json) -> str:
+def _find_fixed_date(drill: StoredTestReplay, here: Json, away: Json) -> str:
     """A date a change wrote that the clock, the caller and the state have nothing to do with."""
     start, calls = drill.leg.start, [*drill.leg.route, *(call for _, call in drill.leg.calls)]
     known = {str(value) for value in list_scalars([start, [call.arguments for call in calls]])}

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
-from envmill.gates.offers import Limit
-from envmill.gates.plans import PLAN_OVER
-from envmill.gates.rows import list_keys
-from envmill.gates.stops import Stop, Tour
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather, skip
+from envmill.gates.exploring.arguments import Limit
+from envmill.gates.exploring.batches import PLAN_OVER
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
+from envmill.gates.exploring.rows import list_keys
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 
@@ -27,9 +27,9 @@ _SHOWN = 10
 _HANGS = ("timeout", "killed", "session_lost")
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Failures first: a crash under valid arguments is one as well."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     found = tour.heed(_list_failures(tour), means)[:1] + _keep_first([*_find_limits(tour), *_find_strangers(tour)], tour, means)
@@ -37,7 +37,7 @@ async def look(built: Built, means: Means) -> Finding:
     return gather(GATE, sorted(found, key=lambda one: CODES[one.reason] != "proof"), evidence)
 
 
-def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: Tour, means: Means) -> list[Finding]:
+def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext) -> list[Finding]:
     """One finding for each parameter and reason: the first that an open probe made, or else the first."""
     told = [(tool, name, heeded) for tool, name, finding in found for heeded in tour.heed([finding], means)]
     firsts: dict[tuple[str, str, str], Finding] = {}
@@ -46,25 +46,25 @@ def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: Tour, means: Me
     return list(firsts.values())
 
 
-def _list_failures(tour: Tour) -> list[Finding]:
+def _list_failures(tour: ExplorationRun) -> list[Finding]:
     """Open and sealed ones apart, the worst of each first."""
     failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
     # What no time was left for is not blamed beside what took the time.
     failed = [stop for stop in failed if stop.seen.code != PLAN_OVER] or failed
-    sorts = [[stop for stop in failed if tour.is_sealed(_tell(stop)) is sealed] for sealed in (False, True)]
+    sorts = [[stop for stop in failed if tour.is_sealed(_describe(stop)) is sealed] for sealed in (False, True)]
     return [_name_worst(stops) for stops in sorts if stops]
 
 
-def _name_worst(failures: Sequence[Stop]) -> Finding:
+def _name_worst(failures: Sequence[ObservedCall]) -> Finding:
     worst = next((stop for stop in failures if stop.seen.code in _HANGS), failures[0])
     reason = "hangs" if worst.seen.code in _HANGS else "crashes"
     quoted = (worst.seen.message.strip().splitlines() or [""])[-1][:200]
     tools = ", ".join(dict.fromkeys(stop.call.name for stop in failures))
     words = f"{worst.call.name} ends in {worst.seen.code}: {quoted} (failing: {tools})"
-    return drop(GATE, reason, words, [_tell(stop) for stop in failures[:_SHOWN]])
+    return drop(GATE, reason, words, [_describe(stop) for stop in failures[:_SHOWN]])
 
 
-def _tell(stop: Stop) -> Json:
+def _describe(stop: ObservedCall) -> Json:
     return {
         "call": stop.call.model_dump(),
         "after": [call.model_dump() for call in stop.route],
@@ -74,7 +74,7 @@ def _tell(stop: Stop) -> Json:
     }
 
 
-def _find_limits(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
+def _find_limits(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
     """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own name while its neighbours pass."""
     told = {name: tour.offers.limits(tool) for name, tool in tour.tools.items()}
     for stop in tour.stops:
@@ -92,18 +92,18 @@ def _find_limits(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
                 yield stop.call.name, name, _judge_limit("limit_missed", stop, f"refuses {name}={value}", name, limit, tour)
 
 
-def _judge_limit(reason: str, stop: Stop, did: str, name: str, limit: Limit, tour: Tour) -> Finding:
+def _judge_limit(reason: str, stop: ObservedCall, did: str, name: str, limit: Limit, tour: ExplorationRun) -> Finding:
     """A proof where the description says the limits in a sentence of their own."""
     said = tour.tools[stop.call.name].parameters["properties"][name]["description"]
     words = f"{stop.call.name} {did}; its description says: {said!r}"
     if limit.plain:
-        return drop(GATE, reason, words, _tell(stop))
+        return drop(GATE, reason, words, _describe(stop))
     values = f"exactly the values from {limit.low:g} to {limit.high:g}"
     asked = f"Does {said!r}, said of the parameter `{name}` of `{stop.call.name}`, allow {values}?"
-    return doubt(GATE, "limit_doubted", words, asked, _tell(stop))
+    return doubt(GATE, "limit_doubted", words, asked, _describe(stop))
 
 
-def _find_strangers(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
+def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
     """A change that takes an id nobody has for one of a row. An empty one names none, as a tool with several actions may be given it."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
@@ -116,8 +116,8 @@ def _find_strangers(tour: Tour) -> Iterator[tuple[str, str, Finding]]:
             if pointed and not _is_known(str(value), pointed, stop, tour):
                 words = f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
                 asked = f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} before the call?"
-                yield tool.name, name, doubt(GATE, "stranger_taken", words, asked, _tell(stop))
+                yield tool.name, name, doubt(GATE, "stranger_taken", words, asked, _describe(stop))
 
 
-def _is_known(value: str, collection: str, stop: Stop, tour: Tour) -> bool:
+def _is_known(value: str, collection: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
     return stop.before not in tour.states or value in list_keys(tour.states[stop.before]).get(collection, ())

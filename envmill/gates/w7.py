@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from envmill.gates.base import Built, Finding, Means, drop, keep, mark, skip
-from envmill.gates.stops import Stop
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep, mark, skip
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ObservedCall
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset
 from envmill.verifiers.diff import diff_states
@@ -17,29 +17,29 @@ CODES: Mapping[str, ReasonClass] = {"change_before_check": "proof"}
 _SHOWN = 5
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Hashes before and after every rejection of the tour; the one that moved is played again with both states looked at."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
     if not rejected:
         return skip(GATE, "nothing_rejected", "no call of the tour was rejected: tests that expect a rejection would show how one ends")
     moved = [stop for stop in rejected if stop.moved]
     sorts = [[stop for stop in moved if tour.is_sealed(_quote(stop)) is sealed] for sealed in (False, True) if means.admits(sealed)]
-    marked = {stop.call.name: stop for stop in reversed(next(filter(None, sorts), list[Stop]()))}
+    marked = {stop.call.name: stop for stop in reversed(next(filter(None, sorts), list[ObservedCall]()))}
     if not marked:
         return keep(GATE, {"rejections": len(rejected), "tools": len({stop.call.name for stop in rejected})})
-    shown = [await _tell(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
+    shown = [await _describe(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
     first = next(iter(marked.values()))
     paths: list[str] = [".".join(change["path"]) for change in shown[0]["changes"]]
     words = f"{first.call.name} is rejected ({first.seen.code}), and has changed {', '.join(paths) or 'the state'}"
     return mark(drop(GATE, "change_before_check", words, shown), tour.is_sealed(_quote(first)))
 
 
-def _quote(stop: Stop) -> list[dict[str, Json]]:
+def _quote(stop: ObservedCall) -> list[dict[str, Json]]:
     return [call.model_dump() for call in (stop.call, *stop.route)]
 
 
-async def _tell(stop: Stop, built: Built, means: Means) -> dict[str, Json]:
+async def _describe(stop: ObservedCall, built: EnvironmentCase, means: GateContext) -> dict[str, Json]:
     plan = [Reset(stop.start, CLOCK, 0), *map(Invoke, stop.route), Look(), Invoke(stop.call), Look()]
     *_, before, call, after = await means.sandbox.play(Program.of(built.environment), plan)
     changes = diff_states(before.state, after.state) if before.state is not None and after.state is not None else []

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from envmill.gates.base import Built, Finding, Means, doubt, drop, gather, skip
-from envmill.gates.rows import list_rows
-from envmill.gates.stops import Tour
-from envmill.gates.touches import Untrue, find_untrue
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather, skip
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun
+from envmill.gates.exploring.rows import list_rows
+from envmill.gates.exploring.table_touches import TouchMismatch, find_untrue
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
 from schemas.ledger import ReasonClass
@@ -28,15 +28,15 @@ _ENOUGH = 24
 """Distinct calls with arguments that exist, after which a tool that was never carried out counts as one that cannot be."""
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """What was not seen is a fault where valid arguments could be built, and unknown where they could not."""
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     silent = {tool.name: fault for tool in tour.tools.values() if (fault := _find_silence(tool, tour))}
     evidence: Json = {"tools": len(tour.tools), "silent": silent, "calls": {name: len(tour.of(name)) for name in silent}}
     faults = {name: fault for name, fault in silent.items() if fault != "not_exercised"}
-    found = [_tell_silence(name, fault, tour, evidence) for name, fault in faults.items()]
+    found = [_describe_silence(name, fault, tour, evidence) for name, fault in faults.items()]
     untrue, touched = await find_untrue(built, tour, means)
     found += [_judge_touch(one, touched) for one in untrue]
     if any(one.outcome == "dropped" for one in found):
@@ -51,14 +51,14 @@ async def look(built: Built, means: Means) -> Finding:
 _ORDER: tuple[ReasonClass, ...] = ("proof", "suspicion", "bookkeeping")
 
 
-def _tell_silence(name: str, fault: str, tour: Tour, evidence: Json) -> Finding:
+def _describe_silence(name: str, fault: str, tour: ExplorationRun, evidence: Json) -> Finding:
     words = f"{name}: {_WORDS[fault]} in {len(tour.of(name))} calls; {_quote(tour, name)}"
     if CODES[fault] == "proof":
         return drop(GATE, fault, words, evidence)
     return doubt(GATE, fault, words, _ASKED[fault].format(name=name, quote=_quote(tour, name)), evidence | {"fault": "test", "tool": name})
 
 
-def _judge_touch(one: Untrue, touched: Json) -> Finding:
+def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
     """A write that nobody declared is a proof; a declared one that was not seen is a matter of the tests, and a read is corrected."""
     evidence: Json = {"tool": one.tool, "tables": one.tables, "touched": touched}
     if one.reason == "write_not_seen":
@@ -80,7 +80,7 @@ _WORDS = {
 }
 
 
-def _find_silence(tool: Tool, tour: Tour) -> str:
+def _find_silence(tool: Tool, tour: ExplorationRun) -> str:
     stops = tour.of(tool.name)
     done = [stop for stop in stops if stop.seen.outcome == "ok"]
     if not done:
@@ -91,13 +91,13 @@ def _find_silence(tool: Tool, tour: Tour) -> str:
     return "" if any(_says_something(stop.seen.parts) for stop in done) or not _has_rows(tour) else "never_answers"
 
 
-def _could_be_valid(tool: Tool, tour: Tour) -> bool:
+def _could_be_valid(tool: Tool, tour: ExplorationRun) -> bool:
     """Whether every id it asks for is known to name rows that exist."""
     asked = [name for name in tool.parameters.get("required", ()) if name.endswith("id")]
     return all(tour.offers.points(tool.name, name) for name in asked)
 
 
-def _has_rows(tour: Tour) -> bool:
+def _has_rows(tour: ExplorationRun) -> bool:
     return any(True for state in tour.starts for _ in list_rows(state))
 
 
@@ -113,6 +113,6 @@ def _is_empty(value: Json) -> bool:
     return value is None or value == ""
 
 
-def _quote(tour: Tour, name: str) -> str:
+def _quote(tour: ExplorationRun, name: str) -> str:
     refused = next((stop.seen for stop in tour.of(name) if stop.seen.outcome != "ok"), None)
     return f"{refused.code}: {refused.message[:160]}" if refused else "it answered ok each time"

@@ -4,10 +4,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.base import Built, Finding, Means, drop, keep
-from envmill.gates.stops import Tour
-from envmill.gates.syntax import list_nodes
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun
+from envmill.gates.mutating.syntax import list_nodes
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 
@@ -28,13 +28,13 @@ _DENIED = re.compile(
 )
 
 
-async def look(built: Built, means: Means) -> Finding:
+async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """The text first: what a test never reaches, and what hides its failure, stands there all the same."""
     # What cannot be parsed here does not load there, or is met when it runs.
     read = [one for path, nodes in list_nodes(built.environment) for one in _read(path, nodes or ())]
     if read:
         return drop(GATE, read[0]["reason"], f"{read[0]['where']} {read[0]['what']}", read[:10])
-    tour = await take_tour(built, means)
+    tour = await explore(built, means)
     words = "{call[name]} was denied {denied}"
     for finding in tour.heed((drop(GATE, "denied", words.format(**denied), denied) for denied in _find_denied(tour)), means):
         return finding
@@ -75,7 +75,7 @@ def _is_outside(module: str) -> bool:
     return any(".".join(parts[:length]) in _MODULES for length in range(1, len(parts) + 1))
 
 
-def _find_denied(tour: Tour) -> Iterator[Mapping[str, Json]]:
+def _find_denied(tour: ExplorationRun) -> Iterator[Mapping[str, Json]]:
     for stop in tour.stops:
         found = _DENIED.search(stop.seen.message) if stop.seen.outcome == "failure" else None
         if stop.seen.denied or found:

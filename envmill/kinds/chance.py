@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from envmill.kinds.replay import tell
+from envmill.kinds.replay import describe
 from envmill.runtime.recorder import list_differences
 from envmill.sandbox import Look, Program, Reset, Sandbox, Step
 from schemas.base import Json, is_array, is_object
@@ -61,7 +61,7 @@ async def find_chance(program: Program, steps: Sequence[Step], home: Sandbox, aw
         raise TypeError("A plan begins with a Reset.")
 
     async def play(sandbox: Sandbox, first: Reset) -> Json:
-        return tell(await sandbox.play(program, [first, *plan[1:]], fresh=True))
+        return describe(await sandbox.play(program, [first, *plan[1:]], fresh=True))
 
     base = await play(home, start)
     again = _differ(base, await play(home, start))

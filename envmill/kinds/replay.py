@@ -9,7 +9,7 @@ from schemas.base import Json
 
 
 @dataclass(frozen=True)
-class Recording:
+class PlayedSession:
     """A session as it was played."""
 
     steps: Sequence[Step]
@@ -18,16 +18,16 @@ class Recording:
     """One observation per step: outcome, parts, state hash, uses, notifications, weather."""
 
 
-async def record(program: Program, steps: Sequence[Step], sandbox: Sandbox) -> Recording:
+async def record(program: Program, steps: Sequence[Step], sandbox: Sandbox) -> PlayedSession:
     """Play a plan and keep what came of it."""
-    return Recording(steps, tell(await sandbox.play(program, steps)))
+    return PlayedSession(steps, describe(await sandbox.play(program, steps)))
 
 
-async def replay(program: Program, recording: Recording, sandbox: Sandbox) -> Difference | None:
+async def replay(program: Program, recording: PlayedSession, sandbox: Sandbox) -> Difference | None:
     """Play it again, in another process or sandbox; None when everything is identical."""
-    return find_difference(recording.seen, tell(await sandbox.play(program, recording.steps)))
+    return find_difference(recording.seen, describe(await sandbox.play(program, recording.steps)))
 
 
-def tell(observations: Sequence[Observation]) -> list[dict[str, Json]]:
+def describe(observations: Sequence[Observation]) -> list[dict[str, Json]]:
     """Observations as plain JSON."""
     return [asdict(one) for one in observations]

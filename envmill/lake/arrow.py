@@ -58,7 +58,7 @@ def to_arrow(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
     """Rows of one table, stamped."""
     schema = arrow_schema(record)
     columns: dict[str, Any] = {one.name: [getattr(row, one.name) for row in rows] for one in shape_of(record) if one.type != "json"}
-    columns |= _spell_json(record, rows)
+    columns |= _render_json(record, rows)
     for field in _STAMP:
         if field.name not in columns:
             columns[field.name] = pa.repeat(pa.scalar(getattr(stamp, field.name), field.type), len(rows))
@@ -81,7 +81,7 @@ def parse_json(row: dict[str, Any], spelled: Sequence[str]) -> dict[str, Any]:
     return row | {name: json.loads(row[name]) for name in spelled if row[name] is not None}
 
 
-def _spell_json(record: type[Record], rows: Sequence[Record]) -> dict[str, list[str | None]]:
+def _render_json(record: type[Record], rows: Sequence[Record]) -> dict[str, list[str | None]]:
     spelled = json_columns(shape_of(record))
     if not spelled:
         return {}

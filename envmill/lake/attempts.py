@@ -15,7 +15,7 @@ import orjson
 from envmill.lake.arrow import Stamp
 from envmill.lake.commits import find_ended, void
 from envmill.lake.files import BatchName, folder_of
-from envmill.lake.merges import Merges
+from envmill.lake.merges import MergeRecords
 from envmill.lake.stores.base import Store
 from schemas.tables import TABLES
 
@@ -26,7 +26,7 @@ _PAUSE = 0.1
 class Attempts:
     """Of one store, all runs."""
 
-    def __init__(self, store: Store, merges: Merges) -> None:
+    def __init__(self, store: Store, merges: MergeRecords) -> None:
         self._store, self._merges = store, merges
 
     def next(self, run: str, step: str, bucket: int) -> int:

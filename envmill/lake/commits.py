@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 from envmill.lake.arrow import arrow_schema
 from envmill.lake.files import BatchName, file_name, folder_of
-from envmill.lake.merges import Merge, unite
+from envmill.lake.merges import MergeRecord, unite
 from envmill.lake.reading import encode, open_file
-from envmill.lake.stores.base import Entry, Store
+from envmill.lake.stores.base import Store, StoredFile
 from schemas.ledger import Attrition
 
 _MARKER = ".void"
 
 
-def find_commits(store: Store, run: str, attrition: Sequence[Entry], records: Sequence[Merge]) -> list[BatchName]:
+def find_commits(store: Store, run: str, attrition: Sequence[StoredFile], records: Sequence[MergeRecord]) -> list[BatchName]:
     """Batches that are committed, given a listing of the run's attrition: by a file there, or by one that was merged."""
     doubtful = {entry.stem for entry in attrition if entry.name.endswith(_MARKER)}
     listed = (BatchName.parse(entry.stem) for entry in attrition if entry.name.endswith(".parquet"))
@@ -28,7 +28,7 @@ def find_commits(store: Store, run: str, attrition: Sequence[Entry], records: Se
     return [*standing, *(one for one in merged if one)]
 
 
-def find_ended(attrition: Sequence[Entry], records: Sequence[Merge]) -> set[str]:
+def find_ended(attrition: Sequence[StoredFile], records: Sequence[MergeRecord]) -> set[str]:
     """Stems of attempts that nobody can commit any more: committed, merged or void."""
     stems = {entry.stem for entry in attrition if entry.name.endswith(".parquet")} | unite([one.replaces for one in records], "attrition")
     return {one.stem for one in map(BatchName.parse, stems) if one}

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from envmill.lake.files import MergedName, folder_of
 from envmill.lake.lake import Lake
-from envmill.lake.merges import Merge, Stems, unite, write_merge
+from envmill.lake.merges import MergeRecord, Stems, unite, write_merge
 from envmill.lake.merging import FULL, merge_files
-from envmill.lake.reading import tell_gone
+from envmill.lake.reading import describe_gone
 from envmill.lake.rollup import delete_stale, is_finished, write_rollups
-from envmill.lake.stores.base import Entry, read_clock
+from envmill.lake.stores.base import StoredFile, read_clock
 from envmill.lake.views import VIEWS, open_views
 from schemas.tables import TABLES
 
@@ -68,7 +68,7 @@ def _merge(lake: Lake, run: str) -> tuple[int, int]:
         except FileNotFoundError as error:
             gone = error
     if gone:
-        raise tell_gone(lake.store, gone, run) from gone
+        raise describe_gone(lake.store, gone, run) from gone
     return 0, 0
 
 
@@ -89,7 +89,7 @@ def _clean(lake: Lake, run: str, before: float) -> int:
     return len(names) + delete_stale(lake, run, _SQLS, before)
 
 
-def _find_dead(lake: Lake, run: str, table: str, records: Sequence[Merge], before: float) -> Iterator[Entry]:
+def _find_dead(lake: Lake, run: str, table: str, records: Sequence[MergeRecord], before: float) -> Iterator[StoredFile]:
     """Replaced before that time; or merged under a number that another compaction took, which nobody ever listed."""
     replaced = unite([one.replaces for one in records if one.modified <= before], table)
     known = unite([one.adds for one in records], table)

@@ -16,7 +16,7 @@ _MERGED = re.compile(r"merged-(?P<number>\d{6})-(?P<writer>[0-9a-f]{8})-(?P<part
 
 
 @dataclass(frozen=True)
-class Mark:
+class Fingerprint:
     """A step as it was configured: rows of another mark are somebody else's work."""
 
     step: str

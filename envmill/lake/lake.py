@@ -15,21 +15,21 @@ import pyarrow as pa
 
 from envmill.lake.arrow import Stamp, from_arrow, to_arrow
 from envmill.lake.attempts import Attempts
-from envmill.lake.files import BatchName, Mark, MergedName, file_name
-from envmill.lake.merges import Merges
-from envmill.lake.reading import encode, read_file, tell_gone
-from envmill.lake.snapshot import Snapshot, take_snapshot
+from envmill.lake.files import BatchName, Fingerprint, MergedName, file_name
+from envmill.lake.merges import MergeRecords
+from envmill.lake.reading import describe_gone, encode, read_file
+from envmill.lake.snapshot import FileSnapshot, take_snapshot
 from envmill.lake.stores import Store, pick_store
 from envmill.lake.stores.base import ask_each
 from schemas.base import Record
 from schemas.ledger import Attrition, Exit, RunEvent
 from schemas.tables import TABLES
 
-__all__ = ["Lake", "Mark"]
+__all__ = ["Fingerprint", "Lake"]
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
-_Exits = list[tuple[Mark, str, Exit, int]]
+_Exits = list[tuple[Fingerprint, str, Exit, int]]
 """Step, subject, outcome and attempt."""
 
 _LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
@@ -40,7 +40,7 @@ class Lake:
 
     def __init__(self, place: str | Path | Store) -> None:
         self.store: Store = pick_store(place) if isinstance(place, str | Path) else place
-        self.merges = Merges(self.store)
+        self.merges = MergeRecords(self.store)
         self.attempts = Attempts(self.store, self.merges)
         self._enlisted: set[str] = set()
         self._exits: dict[str, _Exits] = {}
@@ -58,15 +58,15 @@ class Lake:
         """Runs that may have rows in a table: one listing, however many runs there are."""
         return [name.removeprefix("run=") for name in self.store.folders(record.table)]
 
-    def snapshot(self, run: str, tables: Iterable[str] = TABLES) -> Snapshot:
+    def snapshot(self, run: str, tables: Iterable[str] = TABLES) -> FileSnapshot:
         """Files of a run that count, all tables at one moment."""
         return take_snapshot(self.store, self.merges, run, tables)
 
-    def files(self, table: str, run: str, mark: Mark | None = None) -> list[str]:
+    def files(self, table: str, run: str, mark: Fingerprint | None = None) -> list[str]:
         """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged files hold rows of many."""
         return [self.store.locate(name) for name in self._names(table, run, mark)]
 
-    def read(self, record: type[R], run: str, mark: Mark | None = None) -> list[R]:
+    def read(self, record: type[R], run: str, mark: Fingerprint | None = None) -> list[R]:
         """Rows in id order; of a row written twice the latest attempt counts."""
         latest: dict[str, dict[str, Any]] = {}
         for table in self._read_each(record.table, run, mark, lambda name: read_file(self.store, name, record)):
@@ -75,7 +75,7 @@ class Lake:
                     latest[row["id"]] = row
         return from_arrow(record, (latest[key] for key in sorted(latest)))
 
-    def outcomes(self, run: str, mark: Mark) -> dict[str, Exit]:
+    def outcomes(self, run: str, mark: Fingerprint) -> dict[str, Exit]:
         """Subject → outcome of its latest attempt at this step."""
         found: dict[str, tuple[int, Exit]] = {}
         for exits in self._read_each("attrition", run, mark, self._read_exits):
@@ -116,13 +116,20 @@ class Lake:
             self.store.put_if_absent(path, json.dumps(value, sort_keys=True).encode())
         return json.loads(self.store.read(path))
 
+    def find_fixed(self, run: str, name: str) -> dict[str, Any] | None:
+        """What was decided, or None where nobody has."""
+        try:
+            return json.loads(self.store.read(f"_fixed/run={run}/{name}.json"))
+        except FileNotFoundError:
+            return None
+
     def _enlist(self, run: str) -> None:
         """Name the run once, so that a list of runs is one listing and knows their order."""
         if run not in self._enlisted:
             self.store.put_if_absent(f"_runs/{run}.json", b"{}")
             self._enlisted.add(run)
 
-    def _names(self, table: str, run: str, mark: Mark | None) -> list[str]:
+    def _names(self, table: str, run: str, mark: Fingerprint | None) -> list[str]:
         entries = self.snapshot(run, [table]).files[table]
         return [entry.name for entry in entries if mark is None or _may_hold(entry.stem, mark)]
 
@@ -134,12 +141,12 @@ class Lake:
             rows = read_file(self.store, name, Attrition, ["gate", "step", "fingerprint", "subject", "outcome", "try_number"])
             columns = (rows.filter(field("gate") == "exit")[column].to_pylist() for column in rows.column_names[1:])
             self._exits[name] = [
-                (Mark(step, fingerprint), subject, outcome, number)
+                (Fingerprint(step, fingerprint), subject, outcome, number)
                 for step, fingerprint, subject, outcome, number in zip(*columns, strict=True)
             ]
         return self._exits[name]
 
-    def _read_each(self, table: str, run: str, mark: Mark | None, read: Callable[[str], T]) -> list[T]:
+    def _read_each(self, table: str, run: str, mark: Fingerprint | None, read: Callable[[str], T]) -> list[T]:
         """What was read of each file that counts, all of one listing."""
         gone: FileNotFoundError | None = None
         for _ in range(_LISTINGS):
@@ -148,7 +155,7 @@ class Lake:
             except FileNotFoundError as error:
                 gone = error
         assert gone is not None
-        raise tell_gone(self.store, gone, run) from gone
+        raise describe_gone(self.store, gone, run) from gone
 
 
 def group_rows(rows: Iterable[Record]) -> dict[str, list[Record]]:
@@ -159,14 +166,14 @@ def group_rows(rows: Iterable[Record]) -> dict[str, list[Record]]:
     return {table: list(found.values()) for table, found in by_table.items()}
 
 
-def _may_hold(stem: str, mark: Mark) -> bool:
+def _may_hold(stem: str, mark: Fingerprint) -> bool:
     name = BatchName.parse(stem)
     if name is None:
         return MergedName.parse(stem) is not None
     return name.step == mark.step and mark.fp8 in ("", name.fp8)
 
 
-def _keep_mark(table: pa.Table, mark: Mark) -> pa.Table:
+def _keep_mark(table: pa.Table, mark: Fingerprint) -> pa.Table:
     from pyarrow.compute import field
 
     made = field("step") == mark.step

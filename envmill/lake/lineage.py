@@ -47,7 +47,7 @@ _MOST = 10  # matches and children that are named; the rest is counted
 
 
 @dataclass(frozen=True)
-class Found:
+class RecordInRun:
     """A record, as one run holds it."""
 
     table: str
@@ -66,7 +66,7 @@ class Children:
     ids: tuple[str, ...]
 
 
-def find(lake: DuckDBPyConnection, start: str, run: str = "") -> Found:
+def find(lake: DuckDBPyConnection, start: str, run: str = "") -> RecordInRun:
     """The one record whose id starts so, in the latest run that holds it."""
     matches = _search(lake, start, run) or _search_aside(lake, start, run)
     if not matches:
@@ -78,10 +78,10 @@ def find(lake: DuckDBPyConnection, start: str, run: str = "") -> Found:
         raise SettingsError(f"{start!r} is the beginning of {len(matches)} ids. Type more of the one you mean:\n{named}{more}")
     table, key = next((pair for pair in matches if pair[1] == start), next(iter(matches)))
     runs = _sort_runs(lake, matches[table, key])
-    return Found(table, key, runs[-1], tuple(runs))
+    return RecordInRun(table, key, runs[-1], tuple(runs))
 
 
-def read(lake: DuckDBPyConnection, found: Found) -> dict[str, Json]:
+def read(lake: DuckDBPyConnection, found: RecordInRun) -> dict[str, Json]:
     """Its columns, JSON parsed."""
     record = TABLES[found.table]
     columns = list(column_types(record))
@@ -90,7 +90,7 @@ def read(lake: DuckDBPyConnection, found: Found) -> dict[str, Json]:
     return {name: json.loads(value) if name in spelled and value is not None else value for name, value in zip(columns, row, strict=True)}
 
 
-def trace(lake: DuckDBPyConnection, found: Found) -> Iterator[Found]:
+def trace(lake: DuckDBPyConnection, found: RecordInRun) -> Iterator[RecordInRun]:
     """What it was made from, what that was made from, and so on."""
     at = found
     while at.table in PARENTS:
@@ -98,11 +98,11 @@ def trace(lake: DuckDBPyConnection, found: Found) -> Iterator[Found]:
         table = _table_of(parent or "")
         if not table or not _fetch(lake, f"select 1 from {table} where run = ? and id = ?", [at.run, parent]):
             return
-        at = Found(table, parent, at.run, (at.run,))
+        at = RecordInRun(table, parent, at.run, (at.run,))
         yield at
 
 
-def follow(lake: DuckDBPyConnection, found: Found) -> Iterator[Children]:
+def follow(lake: DuckDBPyConnection, found: RecordInRun) -> Iterator[Children]:
     """What was made from it, and what speaks of it, in the same run."""
     for table, parent in PARENTS.items():
         if table not in _LEDGERS:

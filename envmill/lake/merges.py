@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import orjson
 
 from envmill.errors import LakeError
-from envmill.lake.stores.base import Entry, Store
+from envmill.lake.stores.base import Store, StoredFile
 
 Stems = Mapping[str, frozenset[str]]
 """Table → stems."""
 
 
 @dataclass(frozen=True)
-class Merge:
+class MergeRecord:
     """One compaction of one run."""
 
     number: int
@@ -25,14 +25,14 @@ class Merge:
     """When it was published, by the store's clock; its grace period starts here."""
 
 
-class Merges:
+class MergeRecords:
     """Merge records of a store, each read once: they never change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._read: dict[str, Merge] = {}
+        self._read: dict[str, MergeRecord] = {}
 
-    def names(self, run: str) -> list[Entry]:
+    def names(self, run: str) -> list[StoredFile]:
         """Records there are, in order. A gap would bring replaced rows back, so it is an error."""
         found = self._store.entries(record_folder(run))
         wanted = [record_name(run, number) for number in range(1, len(found) + 1)]
@@ -43,17 +43,17 @@ class Merges:
             )
         return found
 
-    def read(self, names: Sequence[Entry]) -> list[Merge]:
+    def read(self, names: Sequence[StoredFile]) -> list[MergeRecord]:
         """The records themselves."""
         for entry in names:
             if entry.name not in self._read:
                 self._read[entry.name] = self._parse(entry)
         return [self._read[entry.name] for entry in names]
 
-    def _parse(self, entry: Entry) -> Merge:
+    def _parse(self, entry: StoredFile) -> MergeRecord:
         try:
             found = orjson.loads(self._store.read(entry.name))
-            return Merge(int(entry.stem), _stems(found["replaces"]), _stems(found["adds"]), entry.modified)
+            return MergeRecord(int(entry.stem), _stems(found["replaces"]), _stems(found["adds"]), entry.modified)
         except (ValueError, KeyError, TypeError) as error:
             raise LakeError(f"{self._store.locate(entry.name)} is damaged ({error!r}). Restore it from a copy.") from error
 

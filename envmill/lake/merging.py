@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from envmill.lake.arrow import arrow_schema
 from envmill.lake.files import MergedName, file_name
 from envmill.lake.reading import read_files
-from envmill.lake.stores.base import Entry, Store
+from envmill.lake.stores.base import Store, StoredFile
 from schemas.base import Record
 
 FULL = 256 * 1024 * 1024  # bytes of a merged file, held in memory once while it is made
@@ -25,7 +25,7 @@ _GROUP_ROWS = 122_880  # DuckDB's own row group
 _KEYS = ["id", "step", "fingerprint"]
 
 
-def merge_files(store: Store, record: type[Record], run: str, entries: Sequence[Entry], number: int, writer: str) -> frozenset[str]:
+def merge_files(store: Store, record: type[Record], run: str, entries: Sequence[StoredFile], number: int, writer: str) -> frozenset[str]:
     """Publish the merged files and return their stems. They count once a merge record names them."""
     groups = _read_groups(store, record, [[entry.name for entry in lot] for lot in _split(entries)])
     stems: set[str] = set()
@@ -36,9 +36,9 @@ def merge_files(store: Store, record: type[Record], run: str, entries: Sequence[
     return frozenset(stems)
 
 
-def _split(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def _split(entries: Sequence[StoredFile]) -> Iterator[list[StoredFile]]:
     """Lots that are read, and held in memory, together."""
-    lot: list[Entry] = []
+    lot: list[StoredFile] = []
     for entry in entries:
         lot.append(entry)
         if sum(one.size for one in lot) >= _LOT:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from envmill.errors import LakeError
 from envmill.lake.arrow import arrow_schema, json_columns, make_schema, parse_json
 from envmill.lake.files import BatchName
-from envmill.lake.merges import Merges, unite
+from envmill.lake.merges import MergeRecords, unite
 from envmill.lake.stores.base import Store, ask_each
 from schemas.base import Record, canonical_json
 from schemas.shapes import PAST, Shape, shape_of, upgrade, version_of
@@ -87,7 +87,7 @@ def _check(place: str, schema: pa.Schema, record: type[Record]) -> int:
         raise LakeError(f"{place} holds version {version} of {record.table}; this EnvMill knows {present}. Read it with a newer EnvMill.")
     wanted = arrow_schema(record) if version == present else make_schema(record.table, version, _past(record, version))
     if not schema.equals(wanted):
-        drifted = sorted({_spell(field) for field in schema} ^ {_spell(field) for field in wanted})
+        drifted = sorted({_render(field) for field in schema} ^ {_render(field) for field in wanted})
         raise LakeError(
             f"{place} has another shape than version {version} of {record.table}: {', '.join(drifted[:6])}. "
             "Nothing of ours wrote it: move it away, or restore it from a copy."
@@ -99,11 +99,11 @@ def _past(record: type[Record], version: int) -> Shape:
     return PAST.get((record.table, version), ())
 
 
-def _spell(field: pa.Field) -> str:
+def _render(field: pa.Field) -> str:
     return f"{field.name} {field.type}{'' if field.nullable else ' not null'}"
 
 
-def tell_gone(store: Store, gone: FileNotFoundError, run: str) -> LakeError:
+def describe_gone(store: Store, gone: FileNotFoundError, run: str) -> LakeError:
     """A file that counts and is not there."""
     return LakeError(f"{gone.filename} counts and is gone. {find_mend(store, str(gone.filename))}: rows of run {run} are missing.")
 
@@ -115,7 +115,7 @@ def _damaged(store: Store, place: str, error: Exception) -> LakeError:
 def find_mend(store: Store, place: str) -> str:
     """Without its commit a batch does not count, and is made again; unless the commit was merged."""
     folder, _, name = place.rpartition("/")
-    run, batch, merges = folder.rpartition("/")[2], BatchName.parse(name.removesuffix(".parquet")), Merges(store)
+    run, batch, merges = folder.rpartition("/")[2], BatchName.parse(name.removesuffix(".parquet")), MergeRecords(store)
     if batch:
         merged = unite([one.replaces for one in merges.read(merges.names(run.removeprefix("run=")))], "attrition")
         for entry in store.entries(f"attrition/{run}"):

@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from envmill.lake.lake import Lake
 from envmill.lake.reading import encode
-from envmill.lake.snapshot import Snapshot
+from envmill.lake.snapshot import FileSnapshot
 from schemas.base import digest
 from schemas.ledger import RunEvent
 from schemas.shapes import version_of
 from schemas.tables import TABLES
 
 
-def find_rollups(lake: Lake, snapshot: Snapshot, views: Mapping[str, str]) -> dict[str, str]:
+def find_rollups(lake: Lake, snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str]:
     """View → path of its rows of this run as of the snapshot; empty unless every view (name → SQL) has one."""
     wanted = _name_all(snapshot, views)
     found = {
@@ -65,7 +65,7 @@ def is_finished(lake: Lake, run: str) -> bool:
     return bool(events) and max(events, key=lambda event: event.happened_at).event == "finished"
 
 
-def _name_all(snapshot: Snapshot, views: Mapping[str, str]) -> dict[str, str]:
+def _name_all(snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str]:
     """Where the rows of a snapshot lie → view."""
     files = {table: [entry.stem for entry in entries] for table, entries in snapshot.files.items()}
     key = digest([files, _digest_views(tuple(views.items()))], 16)

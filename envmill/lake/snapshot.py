@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from envmill.errors import LakeError
 from envmill.lake.commits import find_commits
 from envmill.lake.files import BatchName, MergedName, file_name, folder_of
-from envmill.lake.merges import Merge, Merges, unite
-from envmill.lake.stores.base import Entry, Store, ask_each
+from envmill.lake.merges import MergeRecord, MergeRecords, unite
+from envmill.lake.stores.base import Store, StoredFile, ask_each
 from schemas.tables import TABLES
 
 _TRIES = 100  # one look takes less than a compaction, so the second nearly always does
@@ -19,13 +19,13 @@ _PATIENCE = 3  # looks at folders too large to be listed as of one moment, in th
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class FileSnapshot:
     """Files that count, by table."""
 
     run: str
     merges: int
     """Number of the newest merge record."""
-    files: Mapping[str, tuple[Entry, ...]]
+    files: Mapping[str, tuple[StoredFile, ...]]
 
     @property
     def missing(self) -> list[str]:
@@ -35,14 +35,14 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class _Look:
-    snapshot: Snapshot
+    snapshot: FileSnapshot
     still: bool
     """No compaction ended while we looked."""
     whole: bool
     """Every folder was small enough to be listed as of one moment."""
 
 
-def take_snapshot(store: Store, merges: Merges, run: str, tables: Iterable[str]) -> Snapshot:
+def take_snapshot(store: Store, merges: MergeRecords, run: str, tables: Iterable[str]) -> FileSnapshot:
     """Look until no compaction came between.
 
     Where a folder is too large for one listing and written to without a pause, the snapshot holds whatever was committed before
@@ -57,7 +57,7 @@ def take_snapshot(store: Store, merges: Merges, run: str, tables: Iterable[str])
     raise LakeError(f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process at a time compact it.")
 
 
-def _look(store: Store, merges: Merges, run: str, tables: Sequence[str]) -> _Look:
+def _look(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -> _Look:
     names = merges.names(run)
     records = merges.read(names)
     attrition = store.entries(folder_of("attrition", run))
@@ -71,7 +71,7 @@ def _look(store: Store, merges: Merges, run: str, tables: Sequence[str]) -> _Loo
         table: _select(run, table, listed.get(table, []), records, committed, told.get(TABLES[table].prefix, set())) for table in tables
     }
     whole = max(map(len, listed.values())) <= store.whole_listing
-    return _Look(Snapshot(run, len(names), files), merges.names(run) == names, whole)
+    return _Look(FileSnapshot(run, len(names), files), merges.names(run) == names, whole)
 
 
 def _group(commits: Iterable[BatchName]) -> dict[str, set[str]]:
@@ -84,10 +84,10 @@ def _group(commits: Iterable[BatchName]) -> dict[str, set[str]]:
 
 
 def _select(
-    run: str, table: str, entries: Sequence[Entry], records: Sequence[Merge], committed: Set[str], told: Set[str]
-) -> tuple[Entry, ...]:
+    run: str, table: str, entries: Sequence[StoredFile], records: Sequence[MergeRecord], committed: Set[str], told: Set[str]
+) -> tuple[StoredFile, ...]:
     """A file that a record adds or a commit tells of counts even when the listing lacks it: reading it then says what is missing."""
     replaced, added = unite([one.replaces for one in records], table), unite([one.adds for one in records], table)
     found = {entry.stem: entry for entry in entries if entry.name.endswith(".parquet")}
     live = {stem for stem in found if stem in committed or not (BatchName.parse(stem) or MergedName.parse(stem))} | told | added
-    return tuple(found.get(stem) or Entry(file_name(table, run, stem), 0, 0.0) for stem in sorted(live - replaced))
+    return tuple(found.get(stem) or StoredFile(file_name(table, run, stem), 0, 0.0) for stem in sorted(live - replaced))

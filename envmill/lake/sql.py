@@ -34,7 +34,7 @@ _MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogExcep
 
 
 @dataclass(frozen=True)
-class Limits:
+class QueryLimits:
     """What one question may take."""
 
     seconds: float = 30.0
@@ -43,7 +43,7 @@ class Limits:
     """Memory, as DuckDB counts it; nothing is spilled to disk."""
 
 
-class Answer:
+class QueryResult:
     """Rows of a question, made while they are read."""
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
@@ -64,22 +64,22 @@ class Answer:
 
 
 @contextmanager
-def ask(lake: Lake, question: str, values: Values = (), limits: Limits | None = None) -> Generator[Answer]:
+def ask(lake: Lake, question: str, values: Values = (), limits: QueryLimits | None = None) -> Generator[QueryResult]:
     """Put one question. Rows are read inside the block: the time limit and the errors of the lake hold for them too."""
     with ExitStack() as stack:
         connection = stack.enter_context(open_lake(lake, limits, question))
         require_question(connection, question)
         try:
-            answer = Answer(connection.execute(question, values))
+            answer = QueryResult(connection.execute(question, values))
         except duckdb.IOException:  # a file was merged since it was listed: the next listing names its successor
-            answer = Answer(stack.enter_context(open_lake(lake, limits, question)).execute(question, values))
+            answer = QueryResult(stack.enter_context(open_lake(lake, limits, question)).execute(question, values))
         yield answer
 
 
 @contextmanager
-def open_lake(lake: Lake, limits: Limits | None = None, question: str = "") -> Generator[DuckDBPyConnection]:
+def open_lake(lake: Lake, limits: QueryLimits | None = None, question: str = "") -> Generator[DuckDBPyConnection]:
     """Tables and views for questions of our own, or what one question names; one time limit over all of them, and the same errors."""
-    limits, runs = limits or Limits(), lake.runs()
+    limits, runs = limits or QueryLimits(), lake.runs()
     connection = open_views(lake, runs, limits.memory, question)
     timer = threading.Timer(limits.seconds, connection.interrupt)
     timer.daemon = True
@@ -99,7 +99,7 @@ def fetch(lake: Lake, question: str, values: Values = ()) -> list[Row]:
         return list(answer.rows())
 
 
-def _explain(error: duckdb.Error, lake: Lake, runs: Sequence[str], limits: Limits) -> NoReturn:
+def _explain(error: duckdb.Error, lake: Lake, runs: Sequence[str], limits: QueryLimits) -> NoReturn:
     """DuckDB's words point at the place in the question; what it cannot know is added."""
     said = f"The question cannot be answered: {error}"
     if isinstance(error, duckdb.InterruptException):

@@ -1,0 +1,1 @@
+"""Models: providers, the bounded and journalled calls to them, and the repair of unusable replies."""

@@ -6,15 +6,15 @@ from typing import ClassVar
 
 from envmill.models.base import Completion, Message, Request, Stop
 from envmill.models.dialect import (
-    Terms,
-    Written,
+    ModelTerms,
+    WireRequest,
     add_cached,
     note_dropped,
     note_form,
     pick_form,
     read_call,
     refuse_shape,
-    spell_arguments,
+    render_arguments,
 )
 from envmill.models.shape import take_count, take_object, take_objects, take_text
 from envmill.models.streams import gather_message
@@ -42,7 +42,7 @@ class Messages:
 
     streaming: ClassVar[dict[str, Json]] = {"stream": True}
 
-    def write(self, request: Request, model: str, terms: Terms) -> Written:
+    def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         """Body of the request. The vendor has no sampling knobs but the limit, and knows no form but the schema."""
         form, schema = pick_form(request, terms)
         system = "\n\n".join(message.text for message in request.messages if message.role == "system")
@@ -60,7 +60,7 @@ class Messages:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools
             ]
         notes = note_dropped(request, ("temperature", "top_p", "seed", "logprobs"))
-        return Written(body, (*notes, *note_form("prompt" if form == "object" else form, request)))
+        return WireRequest(body, (*notes, *note_form("prompt" if form == "object" else form, request)))
 
     def read(self, body: Json) -> Completion:
         """Texts, calls and thinking of one message."""
@@ -115,15 +115,15 @@ def _write_messages(messages: tuple[Message, ...]) -> list[Json]:
 def _write_blocks(message: Message) -> list[Json]:
     """An empty text is refused, so it is left out."""
     if message.role == "tool":
-        return [{"type": "tool_result", "tool_use_id": _spell_id(message.tool_call_id), "content": message.text}]
+        return [{"type": "tool_result", "tool_use_id": _render_id(message.tool_call_id), "content": message.text}]
     said: list[Json] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls: list[Json] = [
-        {"type": "tool_use", "id": _spell_id(call.id), "name": call.name, "input": spell_arguments(call)} for call in message.tool_calls
+        {"type": "tool_use", "id": _render_id(call.id), "name": call.name, "input": render_arguments(call)} for call in message.tool_calls
     ]
     thought = [block for block in message.signed if take_object(block).get("type") in _SIGNED] if calls else []
     return thought + said + calls
 
 
-def _spell_id(call_id: str) -> str:
+def _render_id(call_id: str) -> str:
     """Ids that other servers gave may hold letters this one refuses."""
     return _FOREIGN.sub("_", call_id) or "call"

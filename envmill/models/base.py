@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from envmill.models.prompt import Prompt
-from envmill.models.structured import spell_schema
+from envmill.models.structured import render_schema
 from schemas.base import Contract, Json, digest
 
 Role = Literal["author", "critic", "judge", "policy", "user"]
@@ -101,15 +101,15 @@ class Request:
 
     def key(self, model: str) -> str:
         """Hash of what is sent, and to whom. Step and subject stay out: the same question deserves the same answer."""
-        said = [_spell(message) for message in self.messages]
+        said = [_render(message) for message in self.messages]
         tools = [[tool.name, tool.description, tool.parameters] for tool in self.tools]
-        schema = None if self.reply is None else spell_schema(self.reply)
+        schema = None if self.reply is None else render_schema(self.reply)
         knobs = self.sampling
         asked = [knobs.temperature, knobs.top_p, knobs.seed, knobs.max_tokens, knobs.logprobs]
         return digest([model, self.prompt.name, said, tools, schema, asked, self.seed])
 
 
-def _spell(message: Message) -> Json:
+def _render(message: Message) -> Json:
     calls = [[call.id, call.name, call.raw] for call in message.tool_calls]
     return [message.role, message.text, calls, message.tool_call_id, *message.signed]
 

@@ -18,17 +18,17 @@ from envmill.lake.lease import hold
 from envmill.lake.stores import Store
 from envmill.models.base import Completion, Request
 from envmill.models.batches import CARRIERS, DIALECTS, folder_of
-from envmill.models.batches.base import Carrier, Item, Outcome, Slip
+from envmill.models.batches.base import BatchItem, BatchSlip, Carrier, Outcome
 from envmill.models.batches.slips import Slips
-from envmill.models.batches.watch import Underway, Watch
+from envmill.models.batches.watch import BatchWatch, RunningBatch
 from envmill.models.budget import Amount, Budget, Hold
-from envmill.models.cast import CONVERSING, VENDORS, find_endpoint
-from envmill.models.dialect import Dialect, Terms, concede
+from envmill.models.dialect import Dialect, ModelTerms, concede
+from envmill.models.role_models import CONVERSING, VENDORS, find_endpoint
 from envmill.models.spec import Spec
 from envmill.settings import Endpoint, Settings
 from schemas.base import canonical_json
 
-__all__ = ["Batch", "Underway", "open_batch", "open_carrier", "wait_before_looking"]
+__all__ = ["Batch", "RunningBatch", "open_batch", "open_carrier", "wait_before_looking"]
 
 _TRIES = 3  # batches in a row that brought nothing back for an item; then somebody should look
 _SOONEST, _LATEST = 60.0, 1800.0  # seconds between two looks at a batch
@@ -39,7 +39,7 @@ _LINE = 256  # bytes around the body of a request
 class Waiting:
     """A request on no slip yet."""
 
-    item: Item
+    item: BatchItem
     step: str
     subject: str
     hold: Hold | None
@@ -62,8 +62,8 @@ class Batch:
     ) -> None:
         self.name, self.model = carrier.name, f"{model}@{endpoint}" if endpoint else model
         self._carrier, self._dialect, self._lease, self._clock = carrier, dialect, lease, clock
-        self._watch = Watch(carrier, self.model, slips, clock)
-        self._asked, self._terms = model, Terms(own=own)
+        self._watch = BatchWatch(carrier, self.model, slips, clock)
+        self._asked, self._terms = model, ModelTerms(own=own)
         self._lock = asyncio.Lock()
         self._looked = False
         self._given_up: set[str] = set()
@@ -101,10 +101,10 @@ class Batch:
         self._check_tries(request, name, outcome)
         written = self._dialect.write(request, self._asked, self._terms)
         if name not in self._waiting:
-            self._waiting[name] = Waiting(Item(name, written.body), request.step, request.subject, self._set_aside(name))
+            self._waiting[name] = Waiting(BatchItem(name, written.body), request.step, request.subject, self._set_aside(name))
         raise Pending(f"{request.subject} goes out with the next batch.", slip="")
 
-    async def hand_in(self) -> tuple[Underway, ...]:
+    async def hand_in(self) -> tuple[RunningBatch, ...]:
         """Send what waits, and say what is under way. The next question looks at every batch anew."""
         async with self._lock:
             self._looked = False
@@ -195,9 +195,9 @@ class Batch:
             "Retry the run for as many more, or start one with a direct provider."
         )
 
-    def _make_slip(self, chunk: Sequence[Waiting]) -> Slip:
+    def _make_slip(self, chunk: Sequence[Waiting]) -> BatchSlip:
         step = chunk[0].step
-        return Slip(
+        return BatchSlip(
             name=f"{step or 'run'}-{uuid.uuid4().hex[:12]}",
             carrier=self.name,
             model=self.model,
@@ -243,7 +243,7 @@ def _find_place(spec: Spec, settings: Settings) -> Endpoint:
     return find_endpoint(spec.direct, settings) if spec.direct.provider in VENDORS else Endpoint("")
 
 
-def wait_before_looking(underway: Sequence[Underway], now: float) -> float:
+def wait_before_looking(underway: Sequence[RunningBatch], now: float) -> float:
     """Seconds until a look is worth it: a batch that has taken an hour is not over in the next minute."""
     youngest = min((now - one.slip.handed_at for one in underway), default=0.0)
     return min(max(youngest / 4, _SOONEST), _LATEST)

@@ -20,7 +20,7 @@ import orjson
 
 from envmill.errors import BudgetReached, LakeError
 from envmill.models.base import Request
-from envmill.models.presence import Presence
+from envmill.models.process_registry import ProcessRegistry
 
 _BATCH = "batch:"  # before the name of what was handed in and is not read yet
 _OTHERS = ""  # whose entry holds what ended processes spent, and what only the ledger knows
@@ -88,7 +88,7 @@ class Budget:
 
     def __init__(self, folder: Path, allowance: Allowance, in_ledger: Amount) -> None:
         self.allowance = allowance
-        self._folder, self._presence = folder, Presence(folder)
+        self._folder, self._presence = folder, ProcessRegistry(folder)
         self._own = self._presence.name
         self._sums = os.open(folder / "sums.json", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         with self._open() as entries:

@@ -13,8 +13,8 @@ from envmill.errors import BadRequest, KeyRefused, Outage, Throttled, TimeOver
 from envmill.models.base import Completion, Provider, Request, Usage
 from envmill.models.breaker import Breaker
 from envmill.models.budget import Deferred
-from envmill.models.experience import Experience
-from envmill.models.limiter import Limiter, Limits, Passage
+from envmill.models.limiter import Admission, Limiter, ModelLimits
+from envmill.models.prompt_statistics import PromptStatistics
 from envmill.models.retries import Retries
 from envmill.models.share import Shares
 
@@ -59,14 +59,14 @@ class Caller:
     def __init__(
         self,
         provider: Provider,
-        limits: Limits,
+        limits: ModelLimits,
         retries: Retries,
         chance: random.Random,
         clock: Callable[[], float] = time.monotonic,
         shares: Shares | None = None,
     ) -> None:
         self.name = f"{provider.name}:{provider.model}"
-        self.provider, self.experience = provider, Experience()
+        self.provider, self.experience = provider, PromptStatistics()
         share = (lambda: shares.of(self.name)) if shares is not None else None
         self.limiter, self.breaker = Limiter(self.name, limits, clock, share), Breaker(self.name, clock)
         self._retries, self._chance, self._clock = retries, chance, clock
@@ -98,7 +98,7 @@ class Caller:
         finally:
             self.limiter.leave(passage)
 
-    async def _enter(self, tokens: int, effort: Effort) -> Passage:
+    async def _enter(self, tokens: int, effort: Effort) -> Admission:
         """Who was never sent waits as long as it takes; a retry only until its deadline, and says then why it was held back."""
         if effort.sent is None:
             return await self.limiter.enter(tokens, self._left(effort))
@@ -112,7 +112,7 @@ class Caller:
                 retry_after=None,
             ) from None
 
-    async def _hear(self, request: Request, passage: Passage, tried: bool, effort: Effort) -> Completion:
+    async def _hear(self, request: Request, passage: Admission, tried: bool, effort: Effort) -> Completion:
         """Tell limiter and breaker what came."""
         try:
             completion = await self._complete(request, self._left(effort))

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import orjson
 
 from envmill.errors import BadRequest, ModelError, Outage
-from envmill.models.failures import Refusal, explain
-from envmill.models.sdk import SILENCE, Broken, Client, Form, Sent, open_client
+from envmill.models.failures import ErrorResponse, explain
+from envmill.models.sdk import SILENCE, Client, ConnectionFailure, FileUpload, Sent, open_client
 from envmill.models.streams import find_error, has_begun, read_events
 from envmill.settings import Endpoint
 from schemas.base import Json, is_object
@@ -22,7 +22,7 @@ _SHOWN = 120
 """Characters of an answer that is none, quoted in the complaint."""
 
 
-class Connection:
+class ApiConnection:
     """Sends JSON, gives back a JSON object or raises what happened. Never asks twice."""
 
     def __init__(self, vendor: Vendor, endpoint: Endpoint, silence: float = SILENCE) -> None:
@@ -45,7 +45,7 @@ class Connection:
             return self._read(sent, who)
         events = read_events(sent[0])
         if fault := find_error(events):
-            error = explain(Refusal(fault[0], {}, orjson.dumps(fault[1])), who, self.endpoint)
+            error = explain(ErrorResponse(fault[0], {}, orjson.dumps(fault[1])), who, self.endpoint)
             error.facts["sent"] = has_begun(sent[0])
             raise error
         return events
@@ -58,18 +58,18 @@ class Connection:
         """A file the server keeps, as it is."""
         return (await self._send("GET", path, None, who))[0]
 
-    async def upload(self, path: str, file: Form, who: str) -> dict[str, Json]:
+    async def upload(self, path: str, file: FileUpload, who: str) -> dict[str, Json]:
         """A file for the server to keep."""
         return self._read(await self._send("POST", path, file, who), who)
 
-    async def _send(self, method: Literal["GET", "POST"], path: str, content: bytes | Form | None, who: str) -> "tuple[bytes, str]":
+    async def _send(self, method: Literal["GET", "POST"], path: str, content: bytes | FileUpload | None, who: str) -> "tuple[bytes, str]":
         return self._require(await self._open().send(method, path, content), who)
 
     def _require(self, sent: Sent, who: str) -> "tuple[bytes, str]":
         """The exception of an SDK carries the request with its key, so ours is raised outside its handler: no chain leads there."""
-        if isinstance(sent, Refusal):
+        if isinstance(sent, ErrorResponse):
             raise explain(sent, who, self.endpoint)
-        if isinstance(sent, Broken):
+        if isinstance(sent, ConnectionFailure):
             failed = "gave no whole answer" if sent.sent else "cannot be reached"
             raise Outage(f"{who} {failed} ({self.endpoint.key.mask(sent.why)}). Retry the run once it can.", sent=sent.sent)
         return sent
@@ -93,7 +93,7 @@ class Connection:
 
     def _explain_inner(self, fault: int, content: bytes, who: str) -> ModelError:
         """Some gateways answer 200 and put the error inside."""
-        return explain(Refusal(fault, {}, content), who, self.endpoint)
+        return explain(ErrorResponse(fault, {}, content), who, self.endpoint)
 
     def prepare(self) -> None:
         """Open the client now: loading an SDK takes seconds on a busy machine, which a short deadline would take for a silent server."""
@@ -144,11 +144,11 @@ class Connections:
     """Every connection of a process, one per server and SDK."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[Vendor, str], Connection] = {}
+        self._open: dict[tuple[Vendor, str], ApiConnection] = {}
 
-    def of(self, vendor: Vendor, endpoint: Endpoint) -> Connection:
+    def of(self, vendor: Vendor, endpoint: Endpoint) -> ApiConnection:
         """The connection to a server."""
-        return self._open.setdefault((vendor, endpoint.url), Connection(vendor, endpoint))
+        return self._open.setdefault((vendor, endpoint.url), ApiConnection(vendor, endpoint))
 
     async def close(self) -> None:
         """Close them all."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from envmill.errors import EnvMillError
 from envmill.models.anthropic import Messages
 from envmill.models.base import Request
-from envmill.models.cast import VENDORS, find_endpoint
-from envmill.models.connection import Connection
-from envmill.models.dialect import Terms
+from envmill.models.connection import ApiConnection
+from envmill.models.dialect import ModelTerms
 from envmill.models.responses import Responses
+from envmill.models.role_models import VENDORS, find_endpoint
 from envmill.models.shape import take_count
 from envmill.models.spec import Spec
 from envmill.settings import Endpoint, Settings
@@ -70,7 +70,7 @@ class Scales:
 
     async def _count(self, spec: Spec, requests: Sequence[Request]) -> list[int]:
         endpoint, gate = find_endpoint(spec, self.settings), asyncio.Semaphore(_AT_ONCE)
-        connection = Connection(VENDORS[spec.provider][0], endpoint)
+        connection = ApiConnection(VENDORS[spec.provider][0], endpoint)
         connection.prepare()  # before the clock starts
 
         async def count(request: Request) -> int:
@@ -91,7 +91,7 @@ class Scales:
 def _write(spec: Spec, request: Request, endpoint: Endpoint) -> _Question | None:
     """What the request itself would send, as far as it is read. None for OpenAI's chat completions, which are not counted."""
     dialect = VENDORS[spec.provider][1]()
-    body = dialect.write(request, spec.model, Terms(own=not endpoint.url)).body
+    body = dialect.write(request, spec.model, ModelTerms(own=not endpoint.url)).body
     if isinstance(dialect, Messages):
         return _Question("/v1/messages/count_tokens", _pick(body, "model", "system", "messages", "tools", "output_config"), "input_tokens")
     if isinstance(dialect, Responses):

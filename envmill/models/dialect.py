@@ -17,7 +17,7 @@ Form = Literal["schema", "object", "prompt"]
 
 
 @dataclass(frozen=True)
-class Terms:
+class ModelTerms:
     """What one model of one server takes, as far as it is known."""
 
     dropped: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Written:
+class WireRequest:
     """A request as it is sent."""
 
     body: dict[str, Json]
@@ -51,7 +51,7 @@ class Dialect(Protocol):
     streaming: ClassVar[dict[str, Json]]
     """Fields that ask for the answer in pieces."""
 
-    def write(self, request: Request, model: str, terms: Terms) -> Written:
+    def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         """Request → body."""
         ...
 
@@ -64,7 +64,7 @@ class Dialect(Protocol):
         ...
 
 
-def pick_form(request: Request, terms: Terms) -> tuple[Form, Json]:
+def pick_form(request: Request, terms: ModelTerms) -> tuple[Form, Json]:
     """The strictest form that the record and the server allow, with its schema."""
     if not request.enforced:
         return "prompt", None
@@ -95,7 +95,7 @@ def read_call(call_id: str, name: str, arguments: Json) -> ToolCall:
     return ToolCall(call_id, name, None if isinstance(read, str) else read, raw)
 
 
-def spell_arguments(call: ToolCall) -> dict[str, Json]:
+def render_arguments(call: ToolCall) -> dict[str, Json]:
     """Arguments as a server takes them back: always an object, since chat templates fail on anything else."""
     return call.arguments if is_object(call.arguments) else {"unreadable": call.raw}
 
@@ -117,7 +117,7 @@ def add_cached(fresh: int, cached: int, written: int, output: int, reasoning: in
     return Usage(fresh + cached + written, output, cached, written, count_reasoning(output, reasoning))
 
 
-def concede(refused: BadRequest, written: Written, terms: Terms, optional: frozenset[str]) -> Terms | None:
+def concede(refused: BadRequest, written: WireRequest, terms: ModelTerms, optional: frozenset[str]) -> ModelTerms | None:
     """Terms under which the request may be taken, when the server names what it does not take; None when it does not."""
     param, said = str(refused.facts.get("param", "")), refused.message
     limit = next((name for name in _LIMITS if name in written.body), "")
@@ -151,7 +151,7 @@ def _is_named(name: str, param: str, said: str) -> bool:
     return bool(re.search(bare if "_" in name or name in ("temperature", "logprobs") else quoted, said))
 
 
-def _drop(name: str, sent: dict[str, Json], terms: Terms) -> Terms | None:
+def _drop(name: str, sent: dict[str, Json], terms: ModelTerms) -> ModelTerms | None:
     """A reply's form is given up in steps: schema, object, prompt."""
     form = canonical_json(sent.get(name))
     given_up = next((step for step in ("json_schema", "json_object") if step in form), name)

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from envmill.errors import Outage
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Message, Request, Spent
-from envmill.models.door import Discipline, Door
 from envmill.models.embedders import open_embedder
 from envmill.models.embedders.base import Embedder, Embedding, Vector
-from envmill.models.embedders.endpoint import Endpoint
+from envmill.models.embedders.endpoint import EndpointEmbedder
+from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.prompt import Prompt
 from envmill.settings import Settings
 from schemas.ledger import ModelCall
@@ -28,7 +28,7 @@ _PROMPT = Prompt("embed", "", "")
 class Embeddings:
     """The seat of the embedder."""
 
-    def __init__(self, embedder: Embedder, door: Door | None = None) -> None:
+    def __init__(self, embedder: Embedder, door: Gateway | None = None) -> None:
         """With a door for an embedder that is paid for."""
         self.label = embedder.label
         self._embedder, self._door = embedder, door
@@ -55,10 +55,10 @@ class Embeddings:
         return unpack(heard.completion.text, len(chunk))
 
 
-class Seat:
+class EmbedderProvider:
     """A served embedder as the door sees it: a provider whose reply is vectors."""
 
-    def __init__(self, embedder: Endpoint) -> None:
+    def __init__(self, embedder: EndpointEmbedder) -> None:
         self.name, self.model, self._embedder = embedder.name, embedder.model, embedder
 
     async def complete(self, request: Request) -> Completion:
@@ -70,13 +70,13 @@ class Seat:
 
 
 def open_embeddings(
-    text: str, settings: Settings, journal: Journal, known: dict[tuple[str, int], ModelCall], discipline: Discipline
+    text: str, settings: Settings, journal: Journal, known: dict[tuple[str, int], ModelCall], discipline: CallPolicy
 ) -> Embeddings:
     """The embedder of a run; the seed stays out, since the same text has the same place under every seed."""
     embedder = open_embedder(text, settings)
-    if not isinstance(embedder, Endpoint):
+    if not isinstance(embedder, EndpointEmbedder):
         return Embeddings(embedder)
-    return Embeddings(embedder, Door(Seat(embedder), journal, known, 0, discipline=discipline))
+    return Embeddings(embedder, Gateway(EmbedderProvider(embedder), journal, known, 0, discipline=discipline))
 
 
 def pack(vectors: Sequence[Vector]) -> str:

@@ -30,7 +30,7 @@ _QUOTED = 400
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ErrorResponse:
     """An error answer, as it was read."""
 
     status: int
@@ -56,7 +56,7 @@ class Refusal:
         return " ".join(str(said).split())[:_QUOTED] or "no message"
 
 
-def explain(refusal: Refusal, who: str, endpoint: Endpoint) -> ModelError:
+def explain(refusal: ErrorResponse, who: str, endpoint: Endpoint) -> ModelError:
     """The error to raise; `who` is the model as people know it."""
     status, error = refusal.status, refusal.error
     said = f"{who} answered {status}: {endpoint.key.mask(refusal.message)}"

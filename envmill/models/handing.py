@@ -5,19 +5,19 @@ from datetime import timedelta
 
 from envmill.errors import BudgetReached, Pending
 from envmill.models.base import Provider
-from envmill.models.batch import Batch, Underway, wait_before_looking
+from envmill.models.batch import Batch, RunningBatch, wait_before_looking
 
 
-async def hand_in(providers: Sequence[Provider]) -> tuple[Underway, ...]:
+async def hand_in(providers: Sequence[Provider]) -> tuple[RunningBatch, ...]:
     """Send what waits; what is under way now. Other providers have answered already."""
     batches = {id(one): one for one in providers if isinstance(one, Batch)}.values()
     return tuple([underway for batch in batches for underway in await batch.hand_in()])
 
 
-def tell_pending(step: str, items: int, underway: Sequence[Underway], now: float) -> Pending:
+def describe_pending(step: str, items: int, underway: Sequence[RunningBatch], now: float) -> Pending:
     """What a step waits for, and when looking again is worth it."""
     seconds = wait_before_looking(underway, now)
-    told = "; ".join(_tell(one) for one in underway[:5]) or "nothing under way"
+    told = "; ".join(_describe(one) for one in underway[:5]) or "nothing under way"
     return Pending(
         f"{step}: {_count(items, 'item waits', 'items wait')} for {_count(len(underway), 'batch', 'batches')} ({told}). "
         f"Everything else is saved. "
@@ -38,7 +38,7 @@ def outlast(pending: Pending | None, failures: Sequence[BaseException]) -> Pendi
     return Pending(f"{pending.message}\nOthers found no room: {failures[0]}", **pending.facts)
 
 
-def _tell(one: Underway) -> str:
+def _describe(one: RunningBatch) -> str:
     return f"{one.slip.carrier} {one.id or one.slip.name}: {one.standing.said}, {one.standing.done} of {len(one.slip.items)} done"
 
 

@@ -20,7 +20,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds, where the vendor names none
 
 
 @dataclass(frozen=True)
-class Limits:
+class ModelLimits:
     """What one model may be asked."""
 
     in_flight: int = 64
@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(eq=False)
-class Passage:
+class Admission:
     """One call that was let through."""
 
     tokens: float
@@ -45,14 +45,14 @@ class Passage:
 @dataclass(frozen=True)
 class _Waiting:
     tokens: float
-    turn: "asyncio.Future[Passage]"
+    turn: "asyncio.Future[Admission]"
 
 
 class Limiter:
     """One per process and model; it outlives event loops."""
 
     def __init__(
-        self, name: str, limits: Limits, clock: Callable[[], float] = time.monotonic, share: Callable[[], Share] | None = None
+        self, name: str, limits: ModelLimits, clock: Callable[[], float] = time.monotonic, share: Callable[[], Share] | None = None
     ) -> None:
         self.name, self.window = name, Window(limits.in_flight)
         self._clock = clock
@@ -70,7 +70,7 @@ class Limiter:
         """Seconds until the vendor wants to hear from us again."""
         return max(0.0, self._paused_until - self._clock())
 
-    async def enter(self, tokens: float, patience: float, again: bool = False) -> Passage:
+    async def enter(self, tokens: float, patience: float, again: bool = False) -> Admission:
         """Wait for one's turn. A retry goes before those who were never sent; a pause longer than our patience is an error at once."""
         self._meet_loop()
         if self.pause > patience:
@@ -91,13 +91,13 @@ class Limiter:
             self._give_up(waiting)
             raise
 
-    def answered(self, passage: Passage, tokens: float) -> None:
+    def answered(self, passage: Admission, tokens: float) -> None:
         """A reply came, and took so many tokens."""
         self.tokens.correct(tokens - passage.tokens)
         self.window.grow()
         self._complaints = 0
 
-    def throttled(self, passage: Passage, retry_after: float | None) -> None:
+    def throttled(self, passage: Admission, retry_after: float | None) -> None:
         """The vendor wants less: fewer at once, slower, and nothing at all until the time it named."""
         now = self._clock()
         pause = retry_after or 0.0
@@ -108,7 +108,7 @@ class Limiter:
             pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._complaints - 1, 10)) if retry_after is None else pause
         self._paused_until = max(self._paused_until, now + pause)
 
-    def leave(self, passage: Passage) -> None:
+    def leave(self, passage: Admission) -> None:
         """However the call ended."""
         if passage.loop is self._loop:
             self._count(-1)
@@ -118,12 +118,12 @@ class Limiter:
         now = self._clock()
         return max(self._paused_until - now, self.requests.delay(1, now), self.tokens.delay(tokens, now), 0.0)
 
-    def _let_through(self, tokens: float) -> Passage:
+    def _let_through(self, tokens: float) -> Admission:
         now = self._clock()
         self.requests.take(1, now)
         self.tokens.take(tokens, now)
         self._count(1)
-        return Passage(tokens, now, asyncio.get_running_loop())
+        return Admission(tokens, now, asyncio.get_running_loop())
 
     def _pump(self) -> None:
         """Let through whoever may go; wake up when the next may."""

@@ -27,7 +27,7 @@ _MOST, _MOST_BROKEN = 64, 4
 
 
 @dataclass
-class Found:
+class FoundObjects:
     """What a text holds."""
 
     objects: list[dict[str, Json]] = field(default_factory=list[dict[str, Json]])
@@ -36,9 +36,9 @@ class Found:
     """Why the first broken one could not be read."""
 
 
-def find_objects(text: str) -> Found:
+def find_objects(text: str) -> FoundObjects:
     """Objects inside a broken one are not taken for replies; the next code block is looked at again."""
-    found, place, broken = Found(), 0, 0
+    found, place, broken = FoundObjects(), 0, 0
     while len(found.objects) < _MOST and broken < _MOST_BROKEN:
         start = _START.search(text, place)
         if start is None:

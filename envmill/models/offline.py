@@ -17,16 +17,19 @@ class Offline:
 
     name = "offline"
 
-    def __init__(self, author: Author, mistakes: float, url: str = "") -> None:
+    def __init__(self, author: Author | None, mistakes: float, url: str = "") -> None:
         self.model = f"author/{mistakes:g}"
         self._author, self._mistakes, self._url = author, mistakes, url
         self._client = httpx.AsyncClient(timeout=30, trust_env=False) if url else None
 
     async def complete(self, request: Request) -> Completion:
         talk = [message.text for message in request.messages[1:]]
-        if self._client is None:
-            text = self._author(request.prompt.name, request.inputs, request.seed, request.sample, self._mistakes, talk)
-            return Completion(text, cost=0.0)
+        if self._client is not None:
+            return Completion(await self._ask(self._client, request, talk), cost=0.0)
+        assert self._author is not None
+        return Completion(self._author(request.prompt.name, request.inputs, request.seed, request.sample, self._mistakes, talk), cost=0.0)
+
+    async def _ask(self, client: httpx.AsyncClient, request: Request, talk: list[str]) -> str:
         question = {
             "prompt": request.prompt.name,
             "inputs": request.inputs,
@@ -36,9 +39,9 @@ class Offline:
             "talk": talk,
         }
         try:
-            answer = await self._client.post(self._url, json=question, headers={"X-EnvMill-Subject": request.subject})
+            answer = await client.post(self._url, json=question, headers={"X-EnvMill-Subject": request.subject})
             answer.raise_for_status()
-            return Completion(answer.json()["reply"], cost=0.0)
+            return answer.json()["reply"]
         except (httpx.HTTPError, ValueError, KeyError) as error:
             raise Outage(f"The offline author at {self._url} does not answer ({error}). Start it again, then retry the run.") from error
 

@@ -7,15 +7,15 @@ from typing import ClassVar
 from envmill.models.base import Completion, Message, Request, Stop, Usage
 from envmill.models.dialect import (
     Form,
-    Terms,
-    Written,
+    ModelTerms,
+    WireRequest,
     count_reasoning,
     note_dropped,
     note_form,
     pick_form,
     read_call,
     refuse_shape,
-    spell_arguments,
+    render_arguments,
 )
 from envmill.models.shape import take_count, take_number, take_object, take_objects, take_text
 from envmill.models.streams import gather_chat
@@ -53,7 +53,7 @@ class Chat:
 
     streaming: ClassVar[dict[str, Json]] = {"stream": True, "stream_options": {"include_usage": True}}
 
-    def write(self, request: Request, model: str, terms: Terms) -> Written:
+    def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         """Body of the request."""
         form, schema = pick_form(request, terms)
         knobs = _write_knobs(request, terms)
@@ -66,7 +66,7 @@ class Chat:
                 for tool in request.tools
             ]
         dropped = tuple(name for name in ("temperature", "top_p", "seed", "logprobs") if name in terms.dropped)
-        return Written(body, (*note_dropped(request, dropped), *note_form(form, request)))
+        return WireRequest(body, (*note_dropped(request, dropped), *note_form(form, request)))
 
     def read(self, body: Json) -> Completion:
         """The first choice; nobody asks for more."""
@@ -80,7 +80,7 @@ class Chat:
         return gather_chat(events)
 
 
-def _write_knobs(request: Request, terms: Terms) -> dict[str, Json]:
+def _write_knobs(request: Request, terms: ModelTerms) -> dict[str, Json]:
     """Compatible servers know `max_tokens`, and pass over the newer name in silence."""
     knobs = request.sampling
     limit = "max_completion_tokens" if terms.own or "max_tokens" in terms.dropped else "max_tokens"
@@ -105,7 +105,7 @@ def _write_form(form: Form, schema: Json, request: Request) -> dict[str, Json]:
     return {"response_format": {"type": "json_schema", "json_schema": {"name": request.reply.__name__, "schema": schema, "strict": True}}}
 
 
-def _write_message(message: Message, terms: Terms) -> Json:
+def _write_message(message: Message, terms: ModelTerms) -> Json:
     """Thinking goes back under both names that compatible servers read: their templates leave out what is of no use any more."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.text}
@@ -114,7 +114,7 @@ def _write_message(message: Message, terms: Terms) -> Json:
     if not message.tool_calls:
         return {"role": message.role, "content": message.text, **thought}
     calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": canonical_json(spell_arguments(call))}}
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": canonical_json(render_arguments(call))}}
         for call in message.tool_calls
     ]
     return {"role": "assistant", "content": message.text or None, "tool_calls": calls, **thought}

@@ -3,13 +3,13 @@
 from typing import Literal
 
 from envmill.models.base import Request
-from envmill.models.parse import Heard, parse_reply
-from envmill.models.seam import join
+from envmill.models.continuation import join
+from envmill.models.parse import ParsedCompletion, parse_reply
 
 _LAST = "The last part of a reply; those before it are calls of their own."
 
 
-def name_outcome(request: Request, heard: Heard) -> tuple[Literal["reply", "part", "failure"], str]:
+def name_outcome(request: Request, heard: ParsedCompletion) -> tuple[Literal["reply", "part", "failure"], str]:
     """The outcome, and what is wrong with it. A part is of use only with the parts before and after it."""
     if heard.completion.stop == "length" and heard.completion.text.strip() and (not heard.usable or not request.enforced):
         return "part", heard.complaint

@@ -23,7 +23,7 @@ _STOPPED = {
 
 
 @dataclass(frozen=True)
-class Heard:
+class ParsedCompletion:
     """A completion as its reader sees it: with its record, or with what is wrong."""
 
     completion: Completion
@@ -38,18 +38,18 @@ class Heard:
         return not self.complaint
 
 
-def hear(completion: Completion, reply: type[Contract] | None) -> Heard:
+def parse_completion(completion: Completion, reply: type[Contract] | None) -> ParsedCompletion:
     """Read a completion for the record it must become. Free text and tool calls are used as they are."""
     if reply is None:
-        return Heard(completion)
+        return ParsedCompletion(completion)
     stopped = _STOPPED.get(completion.stop, "")
     if completion.stop in ("refusal", "filter"):
         said = " ".join(completion.text.split())[:200]
-        return Heard(completion, complaint=f"{stopped}: {said}" if said else f"{stopped}.")
+        return ParsedCompletion(completion, complaint=f"{stopped}: {said}" if said else f"{stopped}.")
     parsed = parse_reply(completion.text, reply)
     if not isinstance(parsed, str):
-        return Heard(completion, parsed)
-    return Heard(completion, complaint=f"{stopped}. {parsed}" if stopped else parsed)
+        return ParsedCompletion(completion, parsed)
+    return ParsedCompletion(completion, complaint=f"{stopped}. {parsed}" if stopped else parsed)
 
 
 def parse_reply(text: str, record: type[C]) -> C | str:

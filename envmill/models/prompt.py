@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from envmill.errors import SettingsError
 from envmill.models.lint import SCHEMA_SLOT, SLOT, lint
-from envmill.models.structured import spell_schema
+from envmill.models.structured import render_schema
 from schemas.base import Contract, canonical_json, digest
 
 
@@ -37,7 +37,7 @@ class Prompt:
 
     def render(self, inputs: Contract, reply: type[Contract] | None) -> str:
         """Fill every slot; a slot nobody fills is a defect of the prompt, not of the model."""
-        values = inputs.model_dump(mode="json") | ({} if reply is None else {SCHEMA_SLOT: spell_schema(reply)})
+        values = inputs.model_dump(mode="json") | ({} if reply is None else {SCHEMA_SLOT: render_schema(reply)})
 
         def fill(slot: re.Match[str]) -> str:
             if slot[1] not in values:
@@ -59,6 +59,6 @@ class Prompt:
             raise SettingsError(f"{self.name}.example.json does not fit {self.takes.__name__}: {error}") from error
 
 
-def tell_prompt(prompt: Prompt | None) -> dict[str, str]:
+def describe_prompt(prompt: Prompt | None) -> dict[str, str]:
     """A prompt as the origin of what was got with it; empty where nothing was asked."""
     return {"prompt": prompt.name, "prompt_hash": prompt.hash} if prompt else {"prompt": "", "prompt_hash": ""}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from envmill.errors import SettingsError
 from envmill.models.base import Completion, Provider, Request, Role
-from envmill.models.entry import recall
+from envmill.models.ledger_row import recall
 from schemas.ledger import ModelCall
 
 NAME = "replay"

@@ -7,15 +7,15 @@ from envmill.errors import BadRequest, Outage, Throttled
 from envmill.models.base import Completion, Message, Request, Stop, Usage
 from envmill.models.dialect import (
     Form,
-    Terms,
-    Written,
+    ModelTerms,
+    WireRequest,
     count_reasoning,
     note_dropped,
     note_form,
     pick_form,
     read_call,
     refuse_shape,
-    spell_arguments,
+    render_arguments,
 )
 from envmill.models.shape import take_count, take_number, take_object, take_objects, take_text
 from envmill.models.streams import gather_response
@@ -34,7 +34,7 @@ class Responses:
 
     streaming: ClassVar[dict[str, Json]] = {"stream": True}
 
-    def write(self, request: Request, model: str, terms: Terms) -> Written:
+    def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         """Body of the request."""
         form, schema = pick_form(request, terms)
         knobs = request.sampling
@@ -54,7 +54,7 @@ class Responses:
                 for tool in request.tools
             ]
         dropped = tuple(name for name in ("temperature", "top_p") if name in terms.dropped)
-        return Written(body, (*note_dropped(request, ("seed", *dropped)), *note_form(form, request)))
+        return WireRequest(body, (*note_dropped(request, ("seed", *dropped)), *note_form(form, request)))
 
     def read(self, body: Json) -> Completion:
         """Messages, calls and reasoning of one response."""
@@ -91,7 +91,7 @@ def _write_message(message: Message) -> list[Json]:
         return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}]
     said: list[Json] = [{"role": message.role, "content": message.text}] if message.text or not message.tool_calls else []
     calls: list[Json] = [
-        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": canonical_json(spell_arguments(call))}
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": canonical_json(render_arguments(call))}
         for call in message.tool_calls
     ]
     sealed = [item for item in message.signed if take_object(item).get("type") == "reasoning"] if calls else []

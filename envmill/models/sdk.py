@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from envmill.models.failures import Refusal
+from envmill.models.failures import ErrorResponse
 from envmill.models.streams import has_begun
 from envmill.settings import Endpoint
 
@@ -30,7 +30,7 @@ _LOOPBACK = ("http://127.", "http://localhost", "http://[::1]")
 
 
 @dataclass(frozen=True)
-class Broken:
+class ConnectionFailure:
     """A connection that gave no answer, or a part of one."""
 
     why: str
@@ -38,12 +38,12 @@ class Broken:
     """Whether the server had the whole request: then it may have worked on it, and charge for that."""
 
 
-Sent = tuple[bytes, str] | Refusal | Broken
+Sent = tuple[bytes, str] | ErrorResponse | ConnectionFailure
 """Body and content type; an error answer; or why no whole one came."""
 
 
 @dataclass(frozen=True)
-class Form:
+class FileUpload:
     """A file for the server to keep, as a web form sends it."""
 
     fields: Mapping[str, str]
@@ -54,7 +54,7 @@ class Form:
 class Client(Protocol):
     """Carries bytes."""
 
-    async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | Form | None") -> Sent:
+    async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | FileUpload | None") -> Sent:
         """Send once: a JSON text, a file, or nothing."""
         ...
 
@@ -108,7 +108,7 @@ class _Carrier:
         self._sdk, self._open_lane, self._silence = sdk, open_lane, silence
         self._lanes = [_Lane(open_lane())]
 
-    async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | Form | None") -> Sent:
+    async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | FileUpload | None") -> Sent:
         return await self._take_lane(lambda client: _carry(client, method, path, content))
 
     async def ask(self, path: str, content: bytes) -> Sent:
@@ -122,9 +122,9 @@ class _Carrier:
         try:
             return await carry(lane.client)
         except self._sdk.APIStatusError as error:
-            return Refusal(error.status_code, error.response.headers, error.response.content)
+            return ErrorResponse(error.status_code, error.response.headers, error.response.content)
         except (self._sdk.APIConnectionError, httpx2.TransportError) as error:
-            return _tell(error)
+            return _describe(error)
         finally:
             lane.in_flight -= 1
 
@@ -155,17 +155,17 @@ async def _listen(client: Any, path: str, content: bytes, silence: float) -> Sen
     except StopAsyncIteration:
         return b"".join(pieces), kind
     except TimeoutError:
-        return Broken(f"its stream fell silent for {silence:.0f} s", sent=True)
+        return ConnectionFailure(f"its stream fell silent for {silence:.0f} s", sent=True)
     finally:
         await answer.aclose()
 
 
-async def _carry(client: Any, method: str, path: str, content: "bytes | Form | None") -> Sent:
+async def _carry(client: Any, method: str, path: str, content: "bytes | FileUpload | None") -> Sent:
     import httpx2
 
     if method == "GET":
         answer = await client.get(path, cast_to=httpx2.Response)
-    elif isinstance(content, Form):
+    elif isinstance(content, FileUpload):
         files, kind = [("file", (content.name, content.content))], {"Content-Type": "multipart/form-data"}
         answer = await client.post(path, cast_to=httpx2.Response, body=content.fields, files=files, options={"headers": kind})
     else:
@@ -174,7 +174,7 @@ async def _carry(client: Any, method: str, path: str, content: "bytes | Form | N
     return answer.content, answer.headers.get("content-type", "")
 
 
-def _tell(error: BaseException) -> Broken:
+def _describe(error: BaseException) -> ConnectionFailure:
     """The innermost reason: the SDKs say `Connection error.` to everything."""
     sent = True
     while True:
@@ -182,4 +182,4 @@ def _tell(error: BaseException) -> Broken:
         if error.__cause__ is None:
             break
         error = error.__cause__
-    return Broken(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, sent)
+    return ConnectionFailure(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, sent)

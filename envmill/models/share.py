@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.models.presence import Presence
+from envmill.models.process_registry import ProcessRegistry
 from schemas.base import digest
 
 LOOK = 0.1
@@ -19,7 +19,7 @@ _NOTE = struct.Struct("<Id")  # calls in flight, and when they were last told
 
 
 @dataclass(frozen=True)
-class Crowd:
+class SharedLoad:
     """Who asks one model now."""
 
     holders: int = 1
@@ -42,11 +42,11 @@ class Share:
     """Of one process and model. Clocks of processes on one machine agree, since they count from its start."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self._presence, self._clock = Presence(folder), clock
+        self._presence, self._clock = ProcessRegistry(folder), clock
         self._began = self._looked = clock()
         self._alone = True
 
-    def look(self, in_flight: int) -> Crowd:
+    def look(self, in_flight: int) -> SharedLoad:
         """Say what we have in flight, and see who else asks."""
         now = self._clock()
         if now - self._looked > _IDLE and not in_flight:
@@ -55,7 +55,7 @@ class Share:
         self._presence.tell(_NOTE.pack(in_flight, now))
         asking = [flying for flying, told in self._hear() if flying or now - told < _IDLE]
         self._alone = self._alone and not asking
-        return Crowd(1 + len(asking), sum(asking), self._alone or now - self._began > 2 * LOOK)
+        return SharedLoad(1 + len(asking), sum(asking), self._alone or now - self._began > 2 * LOOK)
 
     def tell(self, in_flight: int) -> None:
         """Say what we have in flight, and nothing else."""

@@ -3,10 +3,10 @@
 import asyncio
 
 from envmill.errors import SettingsError
-from envmill.models.account import Account
 from envmill.models.base import Completion, Request, Role, Spent
-from envmill.models.parse import Heard
+from envmill.models.parse import ParsedCompletion
 from envmill.models.prompt import Prompt
+from envmill.models.session import ModelSession
 
 
 class _Caught(Exception):
@@ -31,7 +31,7 @@ class _Shut:
     def provider_of(self, role: Role) -> _Nobody:  # noqa: ARG002  nobody plays every role
         return _Nobody()
 
-    async def complete(self, request: Request, spent: Spent) -> Heard:  # noqa: ARG002  nothing is spent
+    async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:  # noqa: ARG002  nothing is spent
         raise _Caught(request)
 
 
@@ -40,7 +40,7 @@ def show_request(prompt: Prompt) -> Request:
     if prompt.gives is None:
         raise SettingsError(f"Prompt {prompt.name} is asked in a conversation: it has no first request of its own.")
     try:
-        asyncio.run(Account(_Shut(), "", "").ask(prompt, prompt.exemplify(), prompt.gives))
+        asyncio.run(ModelSession(_Shut(), "", "").ask(prompt, prompt.exemplify(), prompt.gives))
     except _Caught as caught:
         return caught.request
     raise AssertionError("nobody answered")

@@ -10,6 +10,7 @@ from schemas.base import Contract, Json, canonical_json, is_array, is_object
 
 _KEPT = ("type", "enum", "const", "description")
 """Bounds and formats are checked when the reply is read; vendors differ in which of them they take."""
+_PARTS = "#/$defs/"
 
 
 class Inexpressible(ValueError):
@@ -17,15 +18,37 @@ class Inexpressible(ValueError):
 
 
 @lru_cache(maxsize=256)
-def spell_schema(record: type[Contract]) -> str:
+def render_schema(record: type[Contract]) -> str:
     """The whole schema, as prompts show it. Made once: pydantic takes half a millisecond, as long as a third of a call."""
-    return canonical_json(record.model_json_schema())
+    return canonical_json(make_schema(record))
+
+
+def make_schema(record: type[Contract]) -> Json:
+    """A record's JSON schema. Its parts are filed under their titles and not under the names of their classes: the text is part of a
+    call's key, and a class may be renamed when its title stays."""
+    schema: Json = record.model_json_schema()
+    parts: dict[str, Json] = schema.get("$defs", {})
+    titles = {f"{_PARTS}{name}": f"{_PARTS}{part.get('title', name)}" for name, part in parts.items()}
+    if len({*titles.values()}) < len(parts):
+        raise ValueError(f"Two parts of {record.__name__} have one title among {sorted(titles.values())}: give one of them another.")
+    if all(name == title for name, title in titles.items()):
+        return schema
+    filed = {titles[f"{_PARTS}{name}"].removeprefix(_PARTS): part for name, part in parts.items()}
+    return _replace_texts(schema | {"$defs": filed}, titles)
+
+
+def _replace_texts(value: Json, texts: dict[str, str]) -> Json:
+    if is_object(value):
+        return {key: _replace_texts(item, texts) for key, item in value.items()}
+    if is_array(value):
+        return [_replace_texts(item, texts) for item in value]
+    return texts.get(value, value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=256)
 def narrow(record: type[Contract]) -> Json | None:
     """The schema in the dialect, or None."""
-    schema: Json = record.model_json_schema()
+    schema = make_schema(record)
     try:
         return _narrow(schema, schema.get("$defs", {}), ())
     except Inexpressible:

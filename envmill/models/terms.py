@@ -8,12 +8,12 @@ from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
 from envmill.models.base import Provider
 from envmill.models.budget import Allowance, Amount, Budget
-from envmill.models.cast import Cast, read_specs
-from envmill.models.door import Discipline, Known
-from envmill.models.limiter import Limits
+from envmill.models.gateway import CallPolicy, Known
+from envmill.models.limiter import ModelLimits
 from envmill.models.prices import Prices
 from envmill.models.redaction import Redactor
 from envmill.models.retries import Retries
+from envmill.models.role_models import RoleModels, read_specs
 from envmill.models.share import Shares
 from envmill.models.spec import Spec
 from envmill.settings import Settings
@@ -30,7 +30,7 @@ def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
         raise SettingsError(f"There is no run {config.reuse!r} to reuse replies of. Set `reuse` to one of the runs in {lake.url}.")
     if config.budget is not None:
         specs = [spec for spec in read_specs(config).values() if spec.provider not in _FREE]
-        _require_prices([(spec.provider, _spell_model(spec)) for spec in specs], prices)
+        _require_prices([(spec.provider, _render_model(spec)) for spec in specs], prices)
 
 
 def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) -> Allowance:
@@ -49,15 +49,15 @@ def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) ->
 
 
 def set_terms(
-    run: str, config: RunConfig, allowance: Allowance, settings: Settings, lake: Lake, cast: Cast, calls: Iterable[ModelCall]
-) -> Discipline:
+    run: str, config: RunConfig, allowance: Allowance, settings: Settings, lake: Lake, cast: RoleModels, calls: Iterable[ModelCall]
+) -> CallPolicy:
     """Open the budget beside the leases; its processes find each other there. Whoever sets terms closes them."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
         _require_prices([(one.name, one.model) for one in providers if one.name not in _FREE], prices)
-    return Discipline(
-        limits=Limits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+    return CallPolicy(
+        limits=ModelLimits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
         retries=Retries(deadline=settings.call_seconds),
         prices=prices,
         budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls)) if allowance.bounded else None,
@@ -68,10 +68,10 @@ def set_terms(
     )
 
 
-def hold_calls(settings: Settings) -> Discipline:
+def hold_calls(settings: Settings) -> CallPolicy:
     """The discipline of calls outside of any run: limits, deadlines and redaction as a run has them, and no budget."""
-    return Discipline(
-        limits=Limits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+    return CallPolicy(
+        limits=ModelLimits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
         retries=Retries(deadline=settings.call_seconds),
         prices=Prices.load(settings.prices),
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
@@ -94,7 +94,7 @@ def count_spent(calls: Iterable[ModelCall]) -> Amount:
     )
 
 
-def _spell_model(spec: Spec) -> str:
+def _render_model(spec: Spec) -> str:
     """As the ledger has it: with the server's name, where it has one."""
     return f"{spec.model}@{spec.endpoint}" if spec.endpoint else spec.model
 

@@ -27,7 +27,7 @@ class Thread:
         """The conversation with a complaint at its end, and with everything that changed since: what the prompt shows, what was replied."""
         told, shown = inputs.model_dump(mode="json"), set(SLOT.findall(prompt.text)) - set(_OWN)
         new = {name: value for name, value in told.items() if name in shown and self.inputs.get(name) != value}
-        changed = [f"`{name}` has changed since. It is now:\n\n{_spell(value)}" for name, value in new.items()]
+        changed = [f"`{name}` has changed since. It is now:\n\n{_render(value)}" for name, value in new.items()]
         if stands is not None and parse_reply(self.messages[-1].text, type(stands)) != stands:
             changed.insert(0, f"Your reply was changed since. It is now:\n\n{canonical_json(stands.model_dump(mode='json'))}")
         return (*self.messages, Message("user", "\n\n".join([complaint, *changed])))
@@ -50,5 +50,5 @@ class Threads:
         return [part for name, part in self._kept if name == prompt.name]
 
 
-def _spell(value: Json) -> str:
+def _render(value: Json) -> str:
     return value if isinstance(value, str) else canonical_json(value)

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from envmill.errors import BadRequest
 from envmill.models.base import Completion, Request
-from envmill.models.connection import Connection
-from envmill.models.dialect import Dialect, Terms, Written, concede
+from envmill.models.connection import ApiConnection
+from envmill.models.dialect import Dialect, ModelTerms, WireRequest, concede
 from schemas.base import Json
 
 _MOST_CONCESSIONS = 6
@@ -19,12 +19,12 @@ _FILTERS = ("content_filter", "content_policy_violation", "responsibleaipolicyvi
 class Vendor:
     """One model at one server."""
 
-    def __init__(self, name: str, model: str, dialect: Dialect, connection: Connection, endpoint: str = "") -> None:
+    def __init__(self, name: str, model: str, dialect: Dialect, connection: ApiConnection, endpoint: str = "") -> None:
         self.name = name
         self.model = f"{model}@{endpoint}" if endpoint else model
         """With the server's name, where it has one: two servers may call different models the same."""
         self._asked, self._dialect, self._connection = model, dialect, connection
-        self._terms = Terms(own=not connection.endpoint.url)
+        self._terms = ModelTerms(own=not connection.endpoint.url)
 
     async def complete(self, request: Request) -> Completion:
         """One answer. A request refused for one of its optional fields was not served, and is sent again without it."""
@@ -42,7 +42,7 @@ class Vendor:
             return replace(completion, notes=(*written.notes, *completion.notes))
         raise BadRequest(f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its server names.")
 
-    def _write(self, request: Request, terms: Terms) -> Written:
+    def _write(self, request: Request, terms: ModelTerms) -> WireRequest:
         written = self._dialect.write(request, self._asked, terms)
         if "stream" in terms.dropped or not _is_streamed(request, self._connection.endpoint.stream):
             return written
@@ -54,7 +54,7 @@ class Vendor:
         answer = await self._connection.ask(path, body, who)
         return self._dialect.gather(answer) if isinstance(answer, list) else answer
 
-    def _concede(self, refused: BadRequest, written: Written, terms: Terms) -> Terms:
+    def _concede(self, refused: BadRequest, written: WireRequest, terms: ModelTerms) -> ModelTerms:
         """Fields are left out from now on; a limit may have been this request's alone, and is found again when it is not."""
         granted = concede(refused, written, terms, self._dialect.optional)
         if granted is None and "stream" in written.body and _STREAMING.search(f"{refused.facts.get('param', '')} {refused.message}"):

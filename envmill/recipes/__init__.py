@@ -1,32 +1,38 @@
-"""Recipes by name."""
+"""Recipes by name: each makes environments and scenarios as one published system does."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from envmill.recipes.agentscaler import AgentScaler
-from envmill.recipes.awm import Awm
-from envmill.recipes.base import Recipe
-from envmill.recipes.endless_terminals import EndlessTerminals
-from envmill.recipes.envfactory import EnvFactory
-from envmill.recipes.envscaler import WHOLE, EnvScaler
-from envmill.recipes.perturb import Perturb
-from envmill.recipes.scaleenv import ScaleEnv
+from envmill.errors import SettingsError
+from envmill.recipes import agentscaler, awm, endless_terminals, envfactory, envscaler, perturb, scaleenv
+from envmill.recipes.base import WHOLE, Recipe, Themes
+from schemas.run import RecipeName, RunConfig
 
 
 class Make(Protocol):
     """Makes a recipe over the themes it may use; programs of more tools than `whole` are written in parts."""
 
-    def __call__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> Recipe:
+    def __call__(self, themes: Themes, whole: int = WHOLE, /) -> Recipe:
         """One for a run."""
         ...
 
 
-RECIPES: dict[str, Make] = {
-    "envscaler": EnvScaler,
-    "awm": Awm,
-    "scaleenv": ScaleEnv,
-    "agentscaler": AgentScaler,
-    "envfactory": EnvFactory,
-    "perturb": Perturb,
-    "endless_terminals": EndlessTerminals,
+RECIPES: Mapping[RecipeName, Make] = {
+    "envscaler": envscaler.make,
+    "awm": awm.make,
+    "scaleenv": scaleenv.make,
+    "agentscaler": agentscaler.make,
+    "envfactory": envfactory.make,
+    "perturb": perturb.make,
+    "endless_terminals": endless_terminals.make,
 }
 """Name → how it is made."""
+
+
+def check_recipe(config: RunConfig) -> None:
+    """SettingsError where the recipe cannot do what the run is asked for."""
+    if config.enlarge and not RECIPES[config.recipe]([]).tabled:
+        able = ", ".join(name for name, make in RECIPES.items() if make([]).tabled)
+        raise SettingsError(
+            f"Recipe {config.recipe} makes no tables whose records could be copied. Take {able} with `enlarge`, or leave `enlarge` out."
+        )

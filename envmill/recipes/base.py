@@ -1,90 +1,136 @@
-"""A recipe: how environments and scenarios are thought up. It fills hooks and never orders stages."""
+"""A recipe: how environments and scenarios are thought up. It is a set of hooks; it never orders stages and never inherits.
 
-from collections.abc import Mapping
-from typing import Protocol
+recipes/<name>.py ──make(themes, whole)──► Recipe(hook=…, hook=…) ◄── functions of its own, functions that recipes share, defaults from here
+"""
 
-from envmill.drafting.mending import Mended
-from envmill.drafting.repair import Repair
-from envmill.models.door import Account
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from envmill.errors import SettingsError
+from envmill.gates.base import Finding
+from envmill.kinds.authoring.repair import Repair
+from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
+from envmill.recipes.drafting.mending import Mended
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
-from schemas.run import RunConfig
-from schemas.scenario import Draft, Polarity
+from schemas.rollout import Rollout
+from schemas.run import RecipeName, RunConfig
+from schemas.scenario import Draft, Polarity, Scenario
 from schemas.seed import Seed
 from schemas.typed_prompts import Operator
 
+WHOLE = 24
+"""Tools up to which a program comes in one reply: some 800 lines, as much as most models send at once."""
+PROMPTS = Path(__file__).parent / "prompts"
+"""A folder for each recipe's own prompts; `shared` and `documents` hold those that several recipes ask."""
 
-class Recipe(Protocol):
-    """The hooks the stages call.
+Themes = Sequence[tuple[str, str]]
+"""Names of known fields of work, each with what it is about."""
+
+
+class ThinkUp(Protocol):
+    """Seed → blueprint; with the one before, its repair."""
+
+    def __call__(self, seed: Seed, repair: Repair, account: ModelSession, before: Blueprint | None = None, /) -> Awaitable[Blueprint]:
+        """The blueprint, not yet checked."""
+        ...
+
+
+class WriteTests(Protocol):
+    """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
+
+    def __call__(
+        self, environment: Environment, before: TestsReply | None, repair: Repair, account: ModelSession, rows: Json = None, /
+    ) -> Awaitable[TestsReply]:
+        """The tests, not yet run."""
+        ...
+
+
+Debug = Callable[[Environment, ProgramReply, TestsReply, Mapping[int, str], Repair, ModelSession], Awaitable[Mended | None]]
+
+
+def _refuse(told: str) -> Callable[..., Coroutine[Any, Any, NoReturn]]:
+    """A default for a hook that most recipes need not fill."""
+
+    async def refuse(*_: object) -> NoReturn:
+        raise SettingsError(f"The recipe of this run {told}.")
+
+    return refuse
+
+
+_find_no_theme = _refuse("finds no themes in texts: leave `corpus` out")
+_grow_nothing = _refuse("grows no themes: let its `pick_texts` pick no texts")
+_write_no_program = _refuse("writes no programs: walk the blueprint with the recipe it came from")
+_write_no_tests = _refuse("writes no tests: walk the environment with the recipe it came from")
+_pose_nothing = _refuse("poses no scenarios: walk the environment with the recipe it came from")
+_write_no_checks = _refuse("writes no checks: build with `checks` derived")
+
+
+async def _write_no_part(_part: Part, blueprint: Blueprint, *_: object) -> NoReturn:
+    raise SettingsError(f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the recipe it came from.")
+
+
+def _make_no_seed(*_: object) -> NoReturn:
+    raise SettingsError("The recipe of this run makes no seeds of themes: leave `corpus` out.")
+
+
+def _pick_no_texts(_: RunConfig) -> list[str]:
+    return []
+
+
+async def _mend_nothing(*_: object) -> None:
+    return None
+
+
+def _keep_all(rollouts: Sequence[Rollout], _: Scenario) -> tuple[list[Rollout], tuple[Finding, ...]]:
+    return list(rollouts), ()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The hooks that stages call. All defaults stand here: a recipe names the hooks that it fills, and no other.
 
     A hook that writes takes a `Repair`, empty for a first version, and passes `repair.tell()` to the account as the complaint that
     continues its conversation. A hook of several prompts, or several calls of one, asks again only for the parts that are blamed.
     """
 
-    name: str
-    prompts: Mapping[str, tuple[Prompt, ...]]
+    name: RecipeName
+    pick_seeds: Callable[[RunConfig], list[Seed]]
+    """What the run starts from; the same config always picks the same."""
+    think_up: ThinkUp
+    prompts: Mapping[str, tuple[Prompt, ...]] = field(default_factory=dict[str, tuple[Prompt, ...]])
     """Step → prompts it asks; a changed prompt changes the step's fingerprint."""
-
-    operators: tuple[Operator, ...]
+    operators: tuple[Operator, ...] = ()
     """In which ways requests are worded otherwise once they stand; none where they stay as they came."""
+    tabled: bool = False
+    """Whether its environments keep their state in tables, whose records a run may copy (`enlarge`)."""
 
-    def pick_seeds(self, config: RunConfig) -> list[Seed]:
-        """What the run starts from; the same config always picks the same."""
-        ...
+    find_theme: Callable[[str, ModelSession], Awaitable[ThemeReply]] = _find_no_theme
+    """Text of a corpus → the environment it comes from, and how much that is worth."""
+    pick_texts: Callable[[RunConfig], list[str]] = _pick_no_texts
+    """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says what there is."""
+    grow: Callable[[str, ModelSession], Awaitable[list[ThemeReply]]] = _grow_nothing
+    """One of these texts → themes that nobody named yet, each judged."""
+    make_seed: Callable[[ThemeReply, str, str, RunConfig], Seed] = _make_no_seed
+    """Theme, licence and source of what was found in a text → what a run starts from."""
 
-    async def find_theme(self, text: str, account: Account) -> ThemeReply:
-        """Text of a corpus → the environment it comes from, and how much that is worth."""
-        ...
+    write_program: Callable[[Blueprint, ProgramReply | None, Repair, ModelSession], Awaitable[ProgramReply]] = _write_no_program
+    """Blueprint → program; with the one before, its repair."""
+    write_tests: WriteTests = _write_no_tests
+    """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
+    debug: Debug = _mend_nothing
+    """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
+    write_part: Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]] = _write_no_part
+    """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
 
-    def pick_texts(self, config: RunConfig) -> list[str]:
-        """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says what there is."""
-        ...
-
-    async def grow(self, text: str, account: Account) -> list[ThemeReply]:
-        """One of these texts → themes that nobody named yet, each judged."""
-        ...
-
-    def make_seed(self, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
-        """A theme that was found in a text, as what a run starts from."""
-        ...
-
-    async def think_up(self, seed: Seed, repair: Repair, account: Account, before: Blueprint | None = None) -> Blueprint:
-        """Seed → blueprint; with the one before, its repair."""
-        ...
-
-    async def write_program(self, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: Account) -> ProgramReply:
-        """Blueprint → program; with the one before, its repair."""
-        ...
-
-    async def write_tests(
-        self, environment: Environment, before: TestsReply | None, repair: Repair, account: Account, rows: Json = None
-    ) -> TestsReply:
-        """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
-        ...
-
-    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: Account) -> str:
-        """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
-        ...
-
-    async def debug(
-        self,
-        environment: Environment,
-        program: ProgramReply,
-        plan: TestsReply,
-        red: Mapping[int, str],
-        repair: Repair,
-        account: Account,
-    ) -> Mended | None:
-        """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
-        ...
-
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
-        """Environment → one scenario of a polarity, not yet executed."""
-        ...
-
-    async def write_checks(self, environment: Environment, draft: Draft, repair: Repair, account: Account) -> ChecksReply:
-        """Draft → a checklist as functions."""
-        ...
+    pose: Callable[[Environment, int, Polarity, Repair, ModelSession], Awaitable[ScenarioReply]] = _pose_nothing
+    """Environment → the scenario of a number and a polarity, not yet executed."""
+    write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
+    """Draft → a checklist as functions."""
+    sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all
+    """Rollouts of the teacher → those that trajectories are chosen from, and a finding for each step that sifted them."""

@@ -5,16 +5,19 @@ cell ─► errand ─► initial test ─► image, built and asked ─► fina
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from envmill.drafting.errands.outfitting import BETWEEN, read_errand
-from envmill.drafting.errands.space import Space, load_space
-from envmill.drafting.repair import Repair
+from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.terminal import SHELL
-from envmill.models.door import Account
+from envmill.kinds.terminal.errands.outfitting import BETWEEN, read_errand
+from envmill.kinds.terminal.errands.space import Space, load_space
+from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.recipes.envscaler import WHOLE, EnvScaler
+from envmill.recipes.asking import describe_origin
+from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
+from envmill.recipes.themes import find_theme, load_theme, seed_theme
 from envmill.sandbox.machines.files import ERRAND
 from schemas.base import digest
 from schemas.cell import Cell
@@ -31,81 +34,95 @@ from schemas.errand import (
     SolutionInput,
     SolutionReply,
 )
-from schemas.run import RunConfig
+from schemas.run import RecipeName, RunConfig
 from schemas.seed import Brief, Seed
 
-_FOLDER = Path(__file__).parent / "prompts" / "endless_terminals"
+NAME: RecipeName = "endless_terminals"
+_FOLDER = PROMPTS / NAME
 
 
-class EndlessTerminals(EnvScaler):
-    """Environments as machines with one errand each. Of the recipe for classes it takes what a run asks every recipe."""
+@dataclass(frozen=True)
+class _PartPrompts:
+    """The prompts of a machine's parts."""
 
-    name = "endless_terminals"
+    initial_test: Prompt
+    image: Prompt
+    final_test: Prompt
+    solution: Prompt
 
-    def __init__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> None:
-        super().__init__(themes, whole)
-        self._errand = Prompt.load(_FOLDER / "errand.md", ErrandInput, Errand)
-        self._initial_test = Prompt.load(_FOLDER / "initial_test.md", InitialTestInput, ExamReply)
-        self._final_test = Prompt.load(_FOLDER / "final_test.md", FinalTestInput, ExamReply)
-        self._image = Prompt.load(_FOLDER / "image.md", ImageInput, Image)
-        self._solution = Prompt.load(_FOLDER / "solution.md", SolutionInput, SolutionReply)
-        self.prompts: Mapping[str, tuple[Prompt, ...]] = {
-            "environments-generate": (self._errand,),
-            "environments-build": (self._initial_test, self._image, self._final_test, self._solution),
-        }
 
-    def pick_seeds(self, config: RunConfig) -> list[Seed]:
-        """The least-filled cells first, of those the ones that the run's seed says."""
-        space, taken, seeds = load_space(), Counter[tuple[str, ...]](), list[Seed]()
-        for _ in range(config.environments):
-            cell = choose_cell(space, taken, config.seed or 0)
-            number = taken[cell.category,]
-            taken.update(_list_margins(cell))
-            brief = Brief(theme=cell.category, text=space.categories[cell.category], number=number, cell=cell)
-            seeds.append(Seed(recipe=self.name, brief=brief, licence="Apache-2.0"))
-        return seeds
+def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
+    """The recipe; it draws its seeds from a space of its own, or finds them in a corpus."""
+    theme, errand = load_theme(), Prompt.load(_FOLDER / "errand.md", ErrandInput, Errand)
+    initial_test = Prompt.load(_FOLDER / "initial_test.md", InitialTestInput, ExamReply)
+    final_test = Prompt.load(_FOLDER / "final_test.md", FinalTestInput, ExamReply)
+    image = Prompt.load(_FOLDER / "image.md", ImageInput, Image)
+    solution = Prompt.load(_FOLDER / "solution.md", SolutionInput, SolutionReply)
+    return Recipe(
+        name=NAME,
+        prompts={
+            "environments-mine": (theme,),
+            "environments-generate": (errand,),
+            "environments-build": (initial_test, image, final_test, solution),
+        },
+        pick_seeds=_pick_cells,
+        find_theme=partial(find_theme, theme),
+        make_seed=partial(seed_theme, NAME),
+        think_up=partial(_ask_errand, errand),
+        write_part=partial(_ask_part, _PartPrompts(initial_test, image, final_test, solution)),
+    )
 
-    async def think_up(
-        self,
-        seed: Seed,
-        repair: Repair,
-        account: Account,
-        before: Blueprint | None = None,  # noqa: ARG002
-    ) -> Blueprint:
-        """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
-        errand = await account.ask(self._errand, ErrandInput(brief=seed.brief), Errand, complaint=repair.tell())
-        title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
-        return Blueprint(
-            kind="terminal",
-            brief=seed.brief,
-            name=title,
-            summary=seed.brief.text,
-            collections={},
-            rules=[],
-            tools=[ToolPlan(name=SHELL.name, description=SHELL.description, effect=SHELL.effect)],
-            policy_document="",
-            files={ERRAND: errand.model_dump_json(indent=1)},
-            licence=seed.licence,
-            origin=self._tell_origin(seed, account, self._errand),
-        )
 
-    async def write_part(self, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: Account) -> str:
-        """Each is shown what it may know, and no more."""
-        errand = read_errand(blueprint.files)
-        known, told = {"brief": blueprint.brief, "at_first": errand.at_first}, repair.tell()
-        end = {"request": errand.request, "at_the_end": errand.at_the_end}
-        match part:
-            case "initial_test":
-                return (await account.ask(self._initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source
-            case "image":
-                given = ImageInput.model_validate(known | {"initial_test": made["initial_test"]})
-                return (await account.ask(self._image, given, Image, complaint=told)).model_dump_json(indent=1)
-            case "final_test":
-                given = FinalTestInput.model_validate(known | end | {"initial_test": made["initial_test"]})
-                return (await account.ask(self._final_test, given, ExamReply, complaint=told)).source
-            case "solution":
-                given = SolutionInput.model_validate(known | end | {"final_test": made["final_test"]})
-                return BETWEEN.join((await account.ask(self._solution, given, SolutionReply, complaint=told)).commands)
+def _pick_cells(config: RunConfig) -> list[Seed]:
+    """The least-filled cells first, of those the ones that the run's seed says."""
+    space, taken, seeds = load_space(), Counter[tuple[str, ...]](), list[Seed]()
+    for _ in range(config.environments):
+        cell = choose_cell(space, taken, config.run_seed)
+        number = taken[cell.category,]
+        taken.update(_list_margins(cell))
+        brief = Brief(theme=cell.category, text=space.categories[cell.category], number=number, cell=cell)
+        seeds.append(Seed(recipe=NAME, brief=brief, licence="Apache-2.0"))
+    return seeds
+
+
+async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, account: ModelSession, _before: Blueprint | None = None) -> Blueprint:
+    """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
+    errand = await account.ask(prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.tell())
+    title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
+    return Blueprint(
+        kind="terminal",
+        brief=seed.brief,
+        name=title,
+        summary=seed.brief.text,
+        collections={},
+        rules=[],
+        tools=[ToolPlan(name=SHELL.name, description=SHELL.description, effect=SHELL.effect)],
+        policy_document="",
+        files={ERRAND: errand.model_dump_json(indent=1)},
+        licence=seed.licence,
+        origin=describe_origin(seed, account, prompt),
+    )
+
+
+async def _ask_part(
+    prompts: _PartPrompts, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: ModelSession
+) -> str:
+    """Each is shown what it may know, and no more."""
+    errand = read_errand(blueprint.files)
+    known, told = {"brief": blueprint.brief, "at_first": errand.at_first}, repair.tell()
+    end = {"request": errand.request, "at_the_end": errand.at_the_end}
+    match part:
+        case "initial_test":
+            return (await account.ask(prompts.initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source
+        case "image":
+            given = ImageInput.model_validate(known | {"initial_test": made["initial_test"]})
+            return (await account.ask(prompts.image, given, Image, complaint=told)).model_dump_json(indent=1)
+        case "final_test":
+            given = FinalTestInput.model_validate(known | end | {"initial_test": made["initial_test"]})
+            return (await account.ask(prompts.final_test, given, ExamReply, complaint=told)).source
+        case "solution":
+            given = SolutionInput.model_validate(known | end | {"final_test": made["final_test"]})
+            return BETWEEN.join((await account.ask(prompts.solution, given, SolutionReply, complaint=told)).commands)
 
 
 def choose_cell(space: Space, taken: Counter[tuple[str, ...]], seed: int) -> Cell:

@@ -4,116 +4,158 @@ sketch.md, or documents ─► state.md ─► rows ─► metadata.md: types, t
 graph of the tools ─► backward sampler ─► the validator ─► topology.md: state, words, chain ─► the validator ─► carried out ─► reworded
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 
-from envmill.drafting.repair import Repair
-from envmill.drafting.rewording import REWORD
 from envmill.errors import BuildError
 from envmill.gates.w4 import CHECKER, TESTER
-from envmill.models.door import Account
+from envmill.kinds.authoring.repair import Repair
+from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.recipes.agentscaler import AgentScaler, leave_out
-from envmill.recipes.awm import list_columns
-from envmill.recipes.envscaler import WHOLE, tell_place
+from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
+from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
+from envmill.recipes.drafting.rewording import REWORD
+from envmill.recipes.scenarios import ask_checks, describe_place, load_checks
+from envmill.recipes.tables import (
+    AddPart,
+    TablePlan,
+    add_schema,
+    ask_code,
+    ask_requirements,
+    ask_rows,
+    ask_schema,
+    ask_trials,
+    describe_typed,
+    load_code,
+    load_rows,
+    load_trials,
+    plan_tables,
+)
+from envmill.recipes.themes import find_theme, load_theme, pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import draw_for, find_chain_fault, weave_environment
 from schemas.environment import Blueprint, Environment, ToolPlan
-from schemas.prompts import ScenarioReply, ThemeInput, ThemeReply
-from schemas.run import RunConfig
+from schemas.prompts import ScenarioReply
+from schemas.run import RecipeName, RunConfig
 from schemas.scenario import Polarity
 from schemas.seed import Seed
 from schemas.table_prompts import SchemaReply
 from schemas.tool_prompts import ChainReply
-from schemas.typed_prompts import MetadataInput, MetadataReply, Operator, SketchedTool, SketchInput, SketchReply, StateInput, TopologyInput
+from schemas.typed_prompts import MetadataInput, MetadataReply, SketchedTool, SketchInput, SketchReply, StateInput, TopologyInput
 
-_FOLDER = Path(__file__).parent / "prompts" / "envfactory"
-
+NAME: RecipeName = "envfactory"
 USER_SIDE = 4
 """One environment in so many has a tool of the user's own."""
+_FOLDER = PROMPTS / NAME
 
 
-class EnvFactory(AgentScaler):
-    """Environments whose tools say types on both sides; what documents describe is parted into domains as recipe `agentscaler` does."""
-
-    name = "envfactory"
-    operators: tuple[Operator, ...] = ("goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information")
-
-    def __init__(self, themes: list[tuple[str, str]], whole: int = WHOLE) -> None:
-        super().__init__(themes, whole)
-        self._sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
-        self._state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
-        self._metadata = Prompt.load(_FOLDER / "metadata.md", MetadataInput, MetadataReply)
-        self._topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, ChainReply)
-        self.prompts: Mapping[str, tuple[Prompt, ...]] = {
-            "environments-mine": (self._theme, LABEL),
-            "environments-generate": (self._sketch, self._requirements, self._state, self._schema, self._rows, self._metadata),
-            "environments-build": (self._code, self._trials),
+def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+    """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
+    theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
+    requirements, schema = load_requirements(), load_schema()
+    sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
+    state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
+    metadata = Prompt.load(_FOLDER / "metadata.md", MetadataInput, MetadataReply)
+    topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, ChainReply)
+    plan = TablePlan(
+        require=_choose(partial(ask_requirements, requirements), partial(_ask_sketch, sketch)),
+        design=_choose(partial(ask_schema, schema), partial(_ask_state, state)),
+        fill=partial(ask_rows, rows),
+        offer=partial(_ask_metadata, metadata),
+        decides=requirements,
+    )
+    return Recipe(
+        name=NAME,
+        tabled=True,
+        operators=("goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"),
+        prompts={
+            "environments-mine": (theme, LABEL),
+            "environments-generate": (sketch, requirements, state, schema, rows, metadata),
+            "environments-build": (code, trials),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (self._topology, REWORD),
-            "scenarios-build": (self._checks,),
-        }
+            "scenarios-generate": (topology, REWORD),
+            "scenarios-build": (checks,),
+        },
+        pick_seeds=partial(_pick_seeds, themes),
+        find_theme=partial(find_theme, theme),
+        pick_texts=_pick_texts,
+        grow=part_domains,
+        make_seed=partial(seed_domain, NAME),
+        think_up=partial(plan_tables, plan),
+        write_program=partial(ask_code, code, describe_typed),
+        write_tests=partial(ask_trials, trials),
+        pose=partial(_ask_topology, topology),
+        write_checks=partial(ask_checks, checks),
+    )
 
-    async def find_theme(self, text: str, account: Account) -> ThemeReply:
-        """A corpus will do as well: its places are sketched like those that are known."""
-        return await account.ask(self._theme, ThemeInput(text=text), ThemeReply)
 
-    def pick_seeds(self, config: RunConfig) -> list[Seed]:
-        """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
-        picked = super().pick_seeds(config)
-        return [_give_user_a_tool(seed) if (place + (config.seed or 0)) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
-
-    def pick_texts(self, config: RunConfig) -> list[str]:
-        """Documents, where any are named; without them the tools of known places are sketched."""
-        return super().pick_texts(config) if config.documents else []
-
-    async def _require(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
-        if plan.brief.outline is not None:
-            return await super()._require(plan, complaint, account)
-        reply = await account.ask(self._sketch, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
-        told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {"policy_document": reply.policy}
-        tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
-        return plan.model_copy(update=told | tools)
-
-    async def _design(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
-        """Tables that hold what sketched tools take and give."""
-        if plan.brief.outline is not None:
-            return await super()._design(plan, complaint, account)
-        known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-        inputs = StateInput(brief=plan.brief, **known, tools=_list_sketched(plan))
-        reply = await account.ask(self._state, inputs, SchemaReply, complaint=complaint)
-        files = {SCHEMA: reply.ddl}
-        return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": list_columns(files)})
-
-    async def _plan_tools(self, plan: Blueprint, complaint: str, account: Account) -> Blueprint:
-        known = plan.model_dump(include={"summary", "requirements", "rules"})
-        sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
-        inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
-        reply = await account.ask(self._metadata, inputs, MetadataReply, complaint=complaint)
-        return plan.model_copy(
-            update={
-                "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools],
-                "touches": {tool.name: tool.touch for tool in reply.tools},
-                "signatures": {tool.name: tool.signature for tool in reply.tools},
-                "brief": leave_out(plan, reply.left_out),
-            }
-        )
-
-    async def pose(self, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: Account) -> ScenarioReply:
-        """Along a chain that the validator passed; the one that comes back has to pass it as well."""
-        graph = await weave_environment(environment)
-        told = tell_place(environment, number, polarity).model_dump()
-        inputs = TopologyInput.model_validate(told | {"sampled": draw_for(environment, graph, number)})
-        reply = await account.ask(self._topology, inputs, ChainReply, complaint=repair.tell())
-        if fault := find_chain_fault(graph, reply.chain, reply.polarity):
-            raise BuildError(fault.words, reason=fault.code)
-        return reply
+def _pick_seeds(themes: Themes, config: RunConfig) -> list[Seed]:
+    """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
+    picked = pick_themes(NAME, themes, config)
+    return [_give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
 
 
 def _give_user_a_tool(seed: Seed) -> Seed:
     brief = seed.brief.model_copy(update={"user_side": True})
     return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
+
+
+def _pick_texts(config: RunConfig) -> list[str]:
+    """Documents, where any are named; without them the tools of known places are sketched."""
+    return pick_source(config) if config.documents else []
+
+
+def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
+    """A part of a plan, asked for in one way where documents describe the tools, and in another where they are sketched."""
+
+    async def add(plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+        return await (sketched if plan.brief.outline is None else documented)(plan, complaint, account)
+
+    return add
+
+
+async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+    """Requirements and rules, with tools that say types on both sides."""
+    reply = await account.ask(prompt, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
+    told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {"policy_document": reply.policy}
+    tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
+    return plan.model_copy(update=told | tools)
+
+
+async def _ask_state(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+    """Tables that hold what sketched tools take and give."""
+    known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
+    inputs = StateInput(brief=plan.brief, **known, tools=_list_sketched(plan))
+    return add_schema(plan, await account.ask(prompt, inputs, SchemaReply, complaint=complaint))
+
+
+async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+    """Tools, each with its types and the tables it touches."""
+    known = plan.model_dump(include={"summary", "requirements", "rules"})
+    sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
+    inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
+    reply = await account.ask(prompt, inputs, MetadataReply, complaint=complaint)
+    return plan.model_copy(
+        update={
+            "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools],
+            "touches": {tool.name: tool.touch for tool in reply.tools},
+            "signatures": {tool.name: tool.signature for tool in reply.tools},
+            "brief": leave_out(plan, reply.left_out),
+        }
+    )
+
+
+async def _ask_topology(
+    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
+) -> ScenarioReply:
+    """Along a chain that the validator passed; the one that comes back has to pass it as well."""
+    graph = await weave_environment(environment)
+    told = describe_place(environment, number, polarity).model_dump()
+    inputs = TopologyInput.model_validate(told | {"sampled": draw_for(environment, graph, number)})
+    reply = await account.ask(prompt, inputs, ChainReply, complaint=repair.tell())
+    if fault := find_chain_fault(graph, reply.chain, reply.polarity):
+        raise BuildError(fault.words, reason=fault.code)
+    return reply
 
 
 def _list_sketched(plan: Blueprint) -> list[SketchedTool]:

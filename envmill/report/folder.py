@@ -18,14 +18,14 @@ from envmill import __version__
 from envmill.errors import SettingsError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.lake.lake import Lake
-from envmill.lake.sql import Limits, open_lake
+from envmill.lake.sql import QueryLimits, open_lake
 from envmill.report.columns import pack_columns
 from envmill.report.graphs import list_graphs
 from envmill.report.moves import list_moves
 from envmill.report.place import SAMPLE
 from envmill.report.questions import BEFORE, HEADLINE, INDEXES, OVERVIEW
 from envmill.report.rows import list_fragments
-from envmill.report.shards import Parts, write_packed, write_plain
+from envmill.report.shards import RecordShards, write_packed, write_plain
 from envmill.report.terrain import draw_map
 from envmill.sandbox import Sandbox
 from schemas.base import Json
@@ -33,7 +33,7 @@ from schemas.base import Json
 _PAGE = Path(__file__).with_name("page")
 _MARK = "data/overview.js"
 _PART_RECORDS = 150  # a part is some 100 KB packed and a megabyte unpacked, which a browser opens at once
-_LIMITS = Limits(seconds=3600, memory="2GB")
+_LIMITS = QueryLimits(seconds=3600, memory="2GB")
 
 SET_GATES = {
     "choice": "Was this theme chosen among those that were mined?",
@@ -52,7 +52,7 @@ SET_GATES = {
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenReport:
     """What a report holds."""
 
     folder: Path
@@ -64,7 +64,7 @@ class Written:
     """Of them, those with every turn."""
 
 
-async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None = SAMPLE, sandbox: Sandbox | None = None) -> Written:
+async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None = SAMPLE, sandbox: Sandbox | None = None) -> WrittenReport:
     """The report of one run; a report that is there already is replaced. `attempts`: how many show every turn; None for all.
 
     With a sandbox those are played again, so that it can be said what each call changed.
@@ -78,7 +78,7 @@ async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None 
             aside = set(connection.execute('select table_name, "row" from quarantine where run = ?', [run]).fetchall())
             write_packed(data / "map.js", _draw(connection, run))
             things = sum(counts[name] for name in ("environments", "scenarios", "candidates")) + len(shown)
-            parts = Parts(data, max(1, things // _PART_RECORDS))
+            parts = RecordShards(data, max(1, things // _PART_RECORDS))
             for fragment in list_fragments(lake, run, shown, aside):
                 parts.add(fragment)
             async for fragment in list_graphs(lake, connection, run, shown):
@@ -89,7 +89,7 @@ async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None 
         records = parts.write()
         write_plain(data / "overview.js", "OVERVIEW", overview | _describe(run, counts, parts.count, len(shown), attempts))
         _copy_page(part)
-    return Written(folder, records, counts["attempts"], len(shown))
+    return WrittenReport(folder, records, counts["attempts"], len(shown))
 
 
 def _describe(run: str, counts: dict[str, int], parts: int, shown: int, attempts: int | None) -> dict[str, Json]:

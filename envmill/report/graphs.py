@@ -15,13 +15,13 @@ import networkx as nx
 from duckdb import DuckDBPyConnection
 from pydantic import TypeAdapter, ValidationError
 
-from envmill.agents.tape import Asked, read_moves
+from envmill.agents.log import StoredCall, read_moves
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.report.rows import read_shown
 from envmill.report.shards import Fragment
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.sketching import sketch_environment
 from envmill.toolgraph.weaving import weave
@@ -64,7 +64,7 @@ async def draw_graph(environment: Environment, replies: Mapping[str, Sequence[Js
     sketches = sketch_environment(environment, replies)
     if not 1 < len(sketches) <= MOST:
         return {"tools": [], "edges": [], "count": len(sketches), "bound": 0}
-    graph = await weave(sketches, [Naming(), Tables()], environment.tables)
+    graph = await weave(sketches, [NameEvidence(), TableEvidence()], environment.tables)
     given = _name_values(graph)
     edges = [(first, then, label) for (first, then), label in graph.labels.items() if label != "independent" and first != then]
     places = _lay_out(len(sketches), edges)
@@ -106,7 +106,7 @@ def _gather_replies(lake: Lake, run: str, shown: Collection[str]) -> Replies:
     for row in read_shown(lake, run, shown):
         held = found[row["environment"]]
         for move in read_moves(row["transcript"]):
-            if isinstance(move, Asked) and move.deed.outcome == "ok" and len(held[move.call.name]) < _SEEN:
+            if isinstance(move, StoredCall) and move.deed.outcome == "ok" and len(held[move.call.name]) < _SEEN:
                 values = [part["value"] for part in move.deed.parts if part["type"] == "json"]
                 held[move.call.name] += [value for value in values if len(str(value)) <= _LONG]
     return found

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from envmill.agents.tape import Asked, Waited, read_moves
+from envmill.agents.log import StoredCall, StoredWait, read_moves
 from envmill.errors import SandboxError
 from envmill.kinds.start import start
 from envmill.lake.arrow import from_arrow
@@ -72,10 +72,10 @@ async def _play(row: Mapping[str, Any], held: _Held, sandbox: Sandbox) -> Json:
     return {"same": same, "changes": list(_compare(seen[0::2])) if same else []}
 
 
-def _interleave(moves: Sequence[Asked | Waited]) -> Iterator[Look | Advance | Invoke]:
+def _interleave(moves: Sequence[StoredCall | StoredWait]) -> Iterator[Look | Advance | Invoke]:
     yield Look()
     for move in moves:
-        yield Advance(move.seconds) if isinstance(move, Waited) else Invoke(move.call)
+        yield Advance(move.seconds) if isinstance(move, StoredWait) else Invoke(move.call)
         yield Look()
 
 

@@ -22,7 +22,7 @@ _BATCH = 256  # rows at once; a transcript may take a megabyte
 
 
 @dataclass(frozen=True)
-class Part:
+class RecordPart:
     """How a table's rows enter the page's records."""
 
     table: str
@@ -36,36 +36,38 @@ class Part:
 
 _ALL = ("",)
 
-PARTS: tuple[Part, ...] = (
-    Part("seeds", "id", "seed", ("brief", "licence", "source")),
-    Part(
+PARTS: tuple[RecordPart, ...] = (
+    RecordPart("seeds", "id", "seed", ("brief", "licence", "source")),
+    RecordPart(
         "blueprints", "id", "blueprint", ("name", "summary", "kind", "brief", "collections", "rules", "tools", "policy_document", "origin")
     ),
-    Part("environments", "id", "environment", _ALL),
-    Part("tests", "environment", "tests", ("name", "setup", "call", "expect")),
-    Part("builds", "subject", "builds", ("repair", "outcome", "failure", "fault", "content_hash")),
-    Part("drafts", "id", "draft", ("environment", "number", "request", "user", "oracle", "polarity", "say", "tell", "avoid", "changes")),
-    Part("scenarios", "id", "scenario", _ALL),
-    Part("rollouts", "id", "rollout", _ALL),
-    Part("trajectories", "rollout", "trajectory", ("id", "loss", "split", "licence")),
-    Part("attacks", "scenario", "attacks", ("manner", "calls", "said", "reward", "solves")),
-    Part(
+    RecordPart("environments", "id", "environment", _ALL),
+    RecordPart("tests", "environment", "tests", ("name", "setup", "call", "expect")),
+    RecordPart("builds", "subject", "builds", ("repair", "outcome", "failure", "fault", "content_hash")),
+    RecordPart(
+        "drafts", "id", "draft", ("environment", "number", "request", "user", "oracle", "polarity", "say", "tell", "avoid", "changes")
+    ),
+    RecordPart("scenarios", "id", "scenario", _ALL),
+    RecordPart("rollouts", "id", "rollout", _ALL),
+    RecordPart("trajectories", "rollout", "trajectory", ("id", "loss", "split", "licence")),
+    RecordPart("attacks", "scenario", "attacks", ("manner", "calls", "said", "reward", "solves")),
+    RecordPart(
         "attrition",
         "subject",
         "ledger",
         ("lap", "stage", "gate", "try_number", "outcome", "reason", "detail", "evidence", "parent", "seconds", "tokens", "cost"),
     ),
-    Part("gate_evidence", "subject", "evidence", ("id", "gate", "finding")),
-    Part(
+    RecordPart("gate_evidence", "subject", "evidence", ("id", "gate", "finding")),
+    RecordPart(
         "model_calls",
         "subject",
         "calls",
         ("step", "role", "prompt", "model", "outcome", "error", "reused", "tokens_in", "tokens_out", "cost", "asked_at"),
     ),
-    Part("verdicts", "subject", "verdicts", ("gate", "outcome", "reward", "reason", "judged_at", "outcome_before", "reward_before")),
-    Part("reviews", "subject", "reviews", ("reviewer", "judgement", "note", "reviewed_at")),
-    Part("withdrawals", "subject", "withdrawals", ("reason", "bundles", "withdrawn_at")),
-    Part("quarantine", "row", "quarantine", ("table_name", "promise", "detail", "content")),
+    RecordPart("verdicts", "subject", "verdicts", ("gate", "outcome", "reward", "reason", "judged_at", "outcome_before", "reward_before")),
+    RecordPart("reviews", "subject", "reviews", ("reviewer", "judgement", "note", "reviewed_at")),
+    RecordPart("withdrawals", "subject", "withdrawals", ("reason", "bundles", "withdrawn_at")),
+    RecordPart("quarantine", "row", "quarantine", ("table_name", "promise", "detail", "content")),
 )
 """Every table with something to show about one thing."""
 
@@ -84,21 +86,21 @@ def list_fragments(lake: Lake, run: str, shown: Collection[str], aside: Collecti
 
 def read_shown(lake: Lake, run: str, shown: Collection[str]) -> Iterator[dict[str, Any]]:
     """Rows of those rollouts, as far as playing them again takes."""
-    part = Part("rollouts", "id", "rollout", ("scenario", "environment", "transcript", "weather"))
+    part = RecordPart("rollouts", "id", "rollout", ("scenario", "environment", "transcript", "weather"))
     for entry in lake.snapshot(run, [part.table]).files[part.table]:
         for row in _read_rows(lake, entry.name, part):
             if row["id"] in shown:
                 yield _choose(row, part) | {"id": row["id"], "try_number": row["try_number"]}
 
 
-def _choose(row: Mapping[str, Any], part: Part) -> dict[str, Json]:
+def _choose(row: Mapping[str, Any], part: RecordPart) -> dict[str, Json]:
     record = TABLES[part.table]
     spelled = {one.name for one in shape_of(record) if one.type == "json"}
     names = [one.name for one in shape_of(record)] if part.columns == _ALL else part.columns
     return {name: json.loads(row[name]) if name in spelled and row[name] is not None else row[name] for name in names}
 
 
-def _read_rows(lake: Lake, name: str, part: Part) -> Iterator[dict[str, Any]]:
+def _read_rows(lake: Lake, name: str, part: RecordPart) -> Iterator[dict[str, Any]]:
     """Of a file of the present version, batch by batch; of an older one at once, since it is rewritten on the way."""
     record = TABLES[part.table]
     columns = _columns(record, part)
@@ -110,6 +112,6 @@ def _read_rows(lake: Lake, name: str, part: Part) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _columns(record: type[Record], part: Part) -> list[str]:
+def _columns(record: type[Record], part: RecordPart) -> list[str]:
     chosen = [one.name for one in shape_of(record)] if part.columns == _ALL else part.columns
     return list(dict.fromkeys(("id", part.subject, *chosen, "try_number")))

@@ -34,7 +34,7 @@ class Fragment(NamedTuple):
 
 def write_plain(path: Path, name: str, value: Json) -> None:
     """A script that is read before anything else, and so is not packed."""
-    path.write_text(f"{name} = {_spell(value)};\n", encoding="utf-8")
+    path.write_text(f"{name} = {_render(value)};\n", encoding="utf-8")
 
 
 def write_packed(path: Path, value: Json) -> None:
@@ -43,12 +43,12 @@ def write_packed(path: Path, value: Json) -> None:
     path.write_text(f'receive("{path.stem}","{packed.decode("ascii")}");\n', encoding="ascii")
 
 
-def _spell(value: Json) -> str:
+def _render(value: Json) -> str:
     """JSON that is a script too, whatever encoding and page it is put into."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-class Parts:
+class RecordShards:
     """Records gathered row by row, in whatever order the rows come: memory holds one part at a time."""
 
     def __init__(self, folder: Path, count: int) -> None:

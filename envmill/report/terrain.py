@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from envmill.similarity import split_words
+from envmill.language.similarity import split_words
 
 _WIDTH = 512  # words are hashed into so many columns: ten thousand environments are 40 MB
 _NEAR = 2000  # environments up to which each is told its nearest: more would take minutes and be read by nobody

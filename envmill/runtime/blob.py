@@ -25,7 +25,7 @@ class BadBlob(ValueError):
     """A blob that is too large, or none at all."""
 
 
-class Cabinet:
+class BlobStore:
     """The blobs a session has answered with since its reset."""
 
     def __init__(self) -> None:

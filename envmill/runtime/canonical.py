@@ -143,7 +143,7 @@ def _plain_array(value: list[Json] | tuple[Json, ...], depth: int) -> list[Json]
     return copy
 
 
-def spell(value: Json, limit: int = MAX_STATE) -> bytes:
+def render(value: Json, limit: int = MAX_STATE) -> bytes:
     """The canonical bytes of a plain value, or NotJson when they exceed the limit."""
     try:
         spelled = _encode(value).encode()

@@ -1,6 +1,6 @@
 """Arguments made fit for a program: what JSON cannot carry is refused, `1.0` becomes `1` where an integer is asked for."""
 
-from envmill.runtime.canonical import MAX_INTEGER, Json, NotJson, plain, spell
+from envmill.runtime.canonical import MAX_INTEGER, Json, NotJson, plain, render
 from envmill.runtime.interface import Interface
 from envmill.runtime.schema import settle
 
@@ -23,7 +23,7 @@ def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[di
         # A value that a state could not hold would make the program fail for its caller's mistake.
         try:
             arguments = plain(arguments)
-            spell(arguments)
+            render(arguments)
         except NotJson as fault:
             return {}, f"arguments are not JSON {fault}"
     if fault := (interface.checks.get(name) or interface.check(name))(arguments):

@@ -15,7 +15,7 @@ class ProgramFault(Exception):
     """A program that cannot be compiled, imported or constructed."""
 
 
-class Source:
+class ProgramImporter:
     """The compiled files of one program, as an importer; nothing is ever read from disk.
 
     A finder and a loader by its methods alone: the classes of `importlib.abc` bring twenty modules along, which every fork would copy.

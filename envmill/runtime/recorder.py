@@ -16,7 +16,7 @@ UNCOMPARED = frozenset(("seconds",))
 """Parts of an observation that say how long something took, and nothing about the session."""
 
 
-class Entry(TypedDict):
+class RecordedStep(TypedDict):
     """One step of a recording."""
 
     step: dict[str, Any]
@@ -45,7 +45,7 @@ class Recorder:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.tape: list[Entry] = []
+        self.tape: list[RecordedStep] = []
 
     def play(self, step: dict[str, Any]) -> dict[str, Any]:
         """Play one step. The state is hashed after it, as in the jail."""

@@ -4,8 +4,8 @@ import marshal
 from collections.abc import Callable
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from envmill.runtime.blob import BadBlob, Blob, Cabinet
-from envmill.runtime.canonical import MAX_REPLY, Json, NotJson, plain, spell
+from envmill.runtime.blob import BadBlob, Blob, BlobStore
+from envmill.runtime.canonical import MAX_REPLY, Json, NotJson, plain, render
 from envmill.runtime.notice import Notification
 
 WIDEST = 6
@@ -39,7 +39,7 @@ class Reply(TypedDict):
     """Kinds of trouble the call met: for the record, never for the agent."""
 
 
-def parts_of(value: Any, shelf: Cabinet, fragment: Fragment | None = None) -> list[dict[str, Json]]:
+def parts_of(value: Any, shelf: BlobStore, fragment: Fragment | None = None) -> list[dict[str, Json]]:
     """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it one part each, the rest JSON."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if fragment and (kind is dict or kind is list) and (spelled := fragment(value)) is not None:
@@ -53,7 +53,7 @@ def parts_of(value: Any, shelf: Cabinet, fragment: Fragment | None = None) -> li
     return [_part_of(value, shelf)]
 
 
-def _part_of(value: Any, shelf: Cabinet) -> dict[str, Json]:
+def _part_of(value: Any, shelf: BlobStore) -> dict[str, Json]:
     if isinstance(value, Blob):
         try:
             return shelf.put(value)
@@ -71,7 +71,7 @@ def _weigh(value: Json) -> None:
     # Every text is in it as UTF-8, in which a surrogate begins with this byte.
     bytes_of_it = marshal.dumps(value, 2)
     if _SURROGATE in bytes_of_it or len(bytes_of_it) > MAX_REPLY // WIDEST:
-        spell(value, MAX_REPLY)
+        render(value, MAX_REPLY)
 
 
 def refuse(code: str, message: str) -> Reply:

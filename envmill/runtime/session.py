@@ -12,17 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from envmill.runtime import shake, virtual
-from envmill.runtime.blob import Cabinet
-from envmill.runtime.canonical import Json, NotJson, plain, spell
+from envmill.runtime.blob import BlobStore
+from envmill.runtime.canonical import Json, NotJson, plain, render
 from envmill.runtime.course import pass_time
 from envmill.runtime.fitness import fit
-from envmill.runtime.holding import hold
 from envmill.runtime.interface import Interface, ToolEntry
 from envmill.runtime.program import ProgramFault
 from envmill.runtime.rejection import Rejection
 from envmill.runtime.reply import Error, Fragment, Outcome, Reply, fail, parts_of, refuse
 from envmill.runtime.spelling import Speller
-from envmill.runtime.start import Packed, Start
+from envmill.runtime.start import Packed, StartCache
+from envmill.runtime.state_holder import hold
 from envmill.runtime.weather import Weather
 from envmill.runtime.world import MICRO, WORLD, Source, World, parse_clock
 
@@ -51,8 +51,8 @@ class Session:
         self._interface = tools if isinstance(tools, Interface) else Interface(tools)
         self._world = world
         self._instance: Any = None
-        self._start = Start()
-        self._shelf = Cabinet()
+        self._start = StartCache()
+        self._shelf = BlobStore()
         self._speller = Speller()
         self._hash = ""
         self._weather: Weather | None = None
@@ -96,7 +96,7 @@ class Session:
         self._world.reset(parse_clock(clock), seed)
         virtual.reset()
         self._told = {"clock": 0, "ids": 0, "randomness": 0}
-        self._shelf = Cabinet()
+        self._shelf = BlobStore()
         self._weather = self._meet_weather(weather)
         if shaken:
             shake.shuffle_memory(shaken)
@@ -181,7 +181,7 @@ class Session:
         self._weather = self._meet_weather(snapshot["weather"])
         if self._weather:
             self._weather.restore(snapshot["weather"]["at"])
-        if self.spelled_state() != spell(plain(snapshot["state"])):
+        if self.spelled_state() != render(plain(snapshot["state"])):
             raise ProgramFault(
                 "Constructed on its own state, the program holds another one. A constructor must keep the state it is given."
             )

@@ -7,7 +7,7 @@ public attributes ──marshal──► same bytes as last time? ──yes─�
 import marshal
 from typing import Any
 
-from envmill.runtime.canonical import MAX_DEPTH, MAX_STATE, NotJson, fingerprint, plain, spell
+from envmill.runtime.canonical import MAX_DEPTH, MAX_STATE, NotJson, fingerprint, plain, render
 from envmill.runtime.start import VERSION
 
 _ROWS = 8
@@ -69,7 +69,7 @@ class Speller:
             if type(value) is dict and len(value) >= _ROWS and set(map(type, value)) == {str}:  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
                 return self._spell_rows(name, value)  # pyright: ignore[reportUnknownArgumentType]
             self._rows.pop(name, None)
-            return spell(plain(value, MAX_DEPTH - 1))
+            return render(plain(value, MAX_DEPTH - 1))
         except NotJson as fault:
             self._pieces.pop(name, None)
             fault.path.append(name)
@@ -87,7 +87,7 @@ class Speller:
                 quick = b""
             kept = last.get(key)
             if kept is None or not quick or quick != kept[0]:
-                kept = (quick, _spell_row(key, row))
+                kept = (quick, _render_row(key, row))
             now[key] = kept
             parts.append(kept[1])
         self._rows[name] = now
@@ -96,13 +96,13 @@ class Speller:
     def _name(self, name: str) -> bytes:
         found = self._names.get(name)
         if found is None:
-            found = self._names[name] = spell(name) + b":"
+            found = self._names[name] = render(name) + b":"
         return found
 
 
-def _spell_row(key: str, row: Any) -> bytes:
+def _render_row(key: str, row: Any) -> bytes:
     try:
-        return spell(key) + b":" + spell(plain(row, MAX_DEPTH - 2))
+        return render(key) + b":" + render(plain(row, MAX_DEPTH - 2))
     except NotJson as fault:
         fault.path.append(key)
         raise

@@ -28,7 +28,7 @@ class Packed:
         self._ahead = marshal.loads(self.content)
 
 
-class Start:
+class StartCache:
     """Remembers the last start, since episodes of one scenario share theirs."""
 
     def __init__(self) -> None:

@@ -1,14 +1,15 @@
 """The sandbox: the flow process's door to the jail. The processes behind the door are `envmill/runtime/jail/`."""
 
-from envmill.sandbox.hearing import Hearing, Statement
+from envmill.sandbox.check_session import CheckReply, CheckSession
 from envmill.sandbox.plan import Advance, Changes, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Snapshot, Step, Touched
 from envmill.sandbox.sandbox import Sandbox, Session
 
 __all__ = [
     "Advance",
     "Changes",
+    "CheckReply",
+    "CheckSession",
     "Fetch",
-    "Hearing",
     "Invoke",
     "Look",
     "Observation",
@@ -18,7 +19,6 @@ __all__ = [
     "Sandbox",
     "Session",
     "Snapshot",
-    "Statement",
     "Step",
     "Touched",
 ]

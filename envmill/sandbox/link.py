@@ -26,7 +26,7 @@ _LEAK = (
 _MEND = "Nothing is known about the items concerned: retry them."
 
 
-class Link(asyncio.Protocol):
+class DriverLink(asyncio.Protocol):
     """A running driver. One that died stays dead; the pool then makes another."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Link(asyncio.Protocol):
         """Why the driver is dead; empty while it lives."""
 
     @classmethod
-    async def start(cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False) -> "Link":
+    async def start(cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False) -> "DriverLink":
         """Exec a driver and wait for its first word."""
         adopt_codec(CODEC)
         process, mine = launch(hash_seed, without, core, diagnose)

@@ -9,10 +9,10 @@ import orjson
 
 from envmill.runtime.canonical import fingerprint
 from envmill.runtime.jail.operations import EMPTY
-from envmill.runtime.jail.stock import LARGE
+from envmill.runtime.jail.state_cache import LARGE
 from envmill.runtime.profiles import check_profile, find_profile
 from envmill.runtime.world import parse_clock
-from envmill.sandbox.looking import Start
+from envmill.sandbox.initial_state import InitialState
 from schemas.base import Json, digest
 from schemas.environment import Call, Environment, Kind, Tool
 
@@ -92,9 +92,9 @@ class Reset:
         return {"key": fingerprint(spelled), **({"large": True} if len(spelled) > LARGE else {})}
 
     @cached_property
-    def start(self) -> Start:
+    def start(self) -> InitialState:
         """What states of the session are read against."""
-        return Start(self.state)
+        return InitialState(self.state)
 
     def message(self) -> dict[str, Json]:
         more = {name: value for name, value in (("weather", self.weather), ("shaken", self.shaken)) if value}

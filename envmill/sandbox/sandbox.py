@@ -1,6 +1,6 @@
 """The sandbox as the flow process sees it: inspect a program, play a plan, or hold a session open."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from functools import cached_property
@@ -11,14 +11,12 @@ import orjson
 
 from envmill.errors import BuildError, SandboxError
 from envmill.runtime.jail.wire import Message
-from envmill.sandbox.containers import Container
-from envmill.sandbox.hearing import Hearing, Statement, read_statement
+from envmill.sandbox.check_session import CheckReply, CheckSession, read_statement
+from envmill.sandbox.host import Host, HostedSession
 from envmill.sandbox.launch import check_system
-from envmill.sandbox.link import Link
-from envmill.sandbox.machines.fleet import Fleet
-from envmill.sandbox.machines.terminal import Terminal
+from envmill.sandbox.link import DriverLink
 from envmill.sandbox.plan import Observation, Program, Reset, Step
-from envmill.sandbox.pool import Pool
+from envmill.sandbox.pool import DriverPool
 from envmill.settings import Settings
 
 Hashes: TypeAlias = Literal["each", "last", "none"]
@@ -31,7 +29,7 @@ EPOCH = "1970-01-01T00:00:00+00:00"
 class Session:
     """One session held open; its driver lives and dies with it."""
 
-    def __init__(self, link: Link, program: Program, number: int, hashes: Hashes, *, in_place: bool = False) -> None:
+    def __init__(self, link: DriverLink, program: Program, number: int, hashes: Hashes, *, in_place: bool = False) -> None:
         self.link = link
         self._reset: Reset | None = None
         self._request: Message = {"op": "step", "session": number, "program": program.message, "hashes": hashes, "in_place": in_place}
@@ -56,17 +54,17 @@ class Session:
         return observation
 
 
-class TerminalSession(Session):
-    """A live terminal held open. It has no driver: its container is its process."""
+class _OutsideSession(Session):
+    """A session that a host holds open. It has no driver."""
 
-    def __init__(self, terminal: Terminal) -> None:  # pyright: ignore[reportMissingSuperCall]  nothing of a driver's
-        self._terminal = terminal
+    def __init__(self, hosted: HostedSession) -> None:  # pyright: ignore[reportMissingSuperCall]  nothing of a driver's
+        self._hosted = hosted
 
     async def play(self, steps: Sequence[Step]) -> list[Observation]:
-        return [await self._terminal.play(step) for step in steps]
+        return [await self._hosted.play(step) for step in steps]
 
     async def branch(self, session: "Session") -> Observation:  # noqa: ARG002  nowhere to go
-        raise SandboxError("A terminal does not branch into another session: send it a Snapshot, and a Restore when it is wanted.")
+        raise SandboxError("This session does not branch into another: send it a Snapshot, and a Restore when it is wanted.")
 
 
 class Sandbox:
@@ -75,35 +73,44 @@ class Sandbox:
     searches = True
     """Whether anything may be played in place."""
 
-    def __init__(self, pool: Pool, other: Pool, fleet: Fleet) -> None:
-        self._pool, self._other, self._fleet = pool, other, fleet
+    def __init__(self, pool: DriverPool, other: DriverPool, hosts: Mapping[str, Host]) -> None:
+        self._pool, self._other, self.hosts = pool, other, hosts
         self._numbers = count(1)
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, hash_seed: int = 0, *, without: Collection[str] = (), drivers: int | None = None, pinned: bool = True
+        cls,
+        settings: Settings,
+        hash_seed: int = 0,
+        *,
+        hosts: Mapping[str, Host] | None = None,
+        without: Collection[str] = (),
+        drivers: int | None = None,
+        pinned: bool = True,
     ) -> AsyncGenerator["Sandbox"]:
         """A running sandbox with at most so many drivers, one per core where nothing is said.
 
-        `without` leaves layers out: for tests that show what the layers prevent.
+        `hosts` open sessions of the kinds that the jail does not hold; the sandbox closes them. `without` leaves layers out: for tests
+        that show what the layers prevent.
         """
         check_system()
-        pool = Pool(hash_seed, without, settings.trust_generated_code, drivers, pinned, settings.diagnose_denials)
-        other = Pool(hash_seed + 1, without, settings.trust_generated_code, 1, pinned, settings.diagnose_denials)
-        fleet = Fleet(settings)
+        pool = DriverPool(hash_seed, without, settings.trust_generated_code, drivers, pinned, settings.diagnose_denials)
+        other = DriverPool(hash_seed + 1, without, settings.trust_generated_code, 1, pinned, settings.diagnose_denials)
+        outside = hosts or {}
         try:
             await pool.find({"hash": ""})
-            yield cls(pool, other, fleet)
+            yield cls(pool, other, outside)
         finally:
-            await fleet.close()
+            for host in outside.values():
+                await host.close()
             await pool.close()
             await other.close()
 
     @property
     def elsewhere(self) -> "Sandbox":
         """The same jail with another hash seed, in a driver that starts when it is first needed."""
-        return Sandbox(self._other, self._pool, self._fleet)
+        return Sandbox(self._other, self._pool, self.hosts)
 
     @cached_property
     def careful(self) -> "Sandbox":
@@ -120,9 +127,9 @@ class Sandbox:
     async def inspect(self, program: Program) -> None:
         """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong.
 
-        Of a terminal, set the machine up.
+        Where a host opens sessions, begin one.
         """
-        if program.kind == "terminal":
+        if program.kind in self.hosts:
             (begun,) = await self.play(program, [Reset({}, EPOCH, 0)])
             if begun.outcome != "ok":
                 raise BuildError(begun.message, code=begun.code)
@@ -137,11 +144,11 @@ class Sandbox:
         """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
 
         `in_place` lets a process that was shown to be as good as a fresh one serve again: for searches, of which nothing is believed that
-        was not played once more without. `fresh` sets a terminal, a container of its own in any case, up anew and not out of a layer.
+        was not played once more without. `fresh` asks a host for a session that owes nothing to any that was before.
         """
-        if program.kind == "terminal":
-            async with self._fleet.open(program.files, program.entries, fresh=fresh) as terminal:
-                return [await terminal.play(step) for step in steps]
+        if host := self.hosts.get(program.kind):
+            async with host.open(program.files, program.entries, fresh=fresh) as hosted:
+                return [await hosted.play(step) for step in steps]
         messages = await self._play(program, [step.message() for step in steps], hashes, in_place=in_place and self.searches)
         return _read_all(messages, steps)
 
@@ -150,9 +157,9 @@ class Sandbox:
         self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None, in_place: bool = False
     ) -> AsyncGenerator[Session]:
         """A session for one step at a time, when the next step depends on the last. `beside` another, it can be branched into."""
-        if program.kind == "terminal":
-            async with self._fleet.open(program.files, program.entries) as terminal:
-                yield TerminalSession(terminal)
+        if host := self.hosts.get(program.kind):
+            async with host.open(program.files, program.entries) as hosted:
+                yield _OutsideSession(hosted)
             return
         link = beside.link if beside else await self._pool.find(program.message)
         session = Session(link, program, next(self._numbers), hashes, in_place=in_place and self.searches)
@@ -162,13 +169,7 @@ class Sandbox:
         finally:
             link.forget_session(session.number)
 
-    @asynccontextmanager
-    async def container(self) -> AsyncGenerator[Container]:
-        """A container on the base image in which nothing was begun: for those who prove what they compose."""
-        async with self._fleet.lend() as container:
-            yield container
-
-    async def judge(self, hearing: Hearing) -> list[Statement]:
+    async def judge(self, hearing: CheckSession) -> list[CheckReply]:
         """What each generated check says, in a process of the judge zygote that was forked for this check and this verdict."""
         link = await self._pool.find(hearing.message)
         request: Message = {"op": "play", "flavour": "judge", "program": hearing.message, "hashes": "none"}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import NOBODY, Parameter, spell_argument
+from envmill.toolgraph.parameters import NOBODY, ToolParameter, render_argument
 from envmill.toolgraph.validity import settle
-from schemas.chain import Chain, FromItem, FromNode, FromRecord, FromUser, Node, Reason, Source, Step
+from schemas.chain import Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Node, Reason, Source
 
 GIVEN_ON = 0.7
 """How often an argument that a user could say is taken from an earlier reply where there is one."""
@@ -60,10 +60,10 @@ class Course:
             return bound
         reasons, arguments = list[Node](), dict[str, Source]()
         for path, (source, choice) in bound.items():
-            arguments[spell_argument(path)] = self._choose(choice, reasons) if choice is not None else source
+            arguments[render_argument(path)] = self._choose(choice, reasons) if choice is not None else source
         self._settle(tool)
         self._end(tool, arguments)
-        step = Step(id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments)
+        step = ChainStep(id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments)
         return [*reasons, step]
 
     def _end(self, tool: int, arguments: dict[str, Source]) -> None:
@@ -100,7 +100,7 @@ class Course:
         source = bound[1] or bound[0]
         return not isinstance(source, FromNode) or not self.prefer or source.node in self.prefer
 
-    def _find_elsewhere(self, taker: Parameter) -> Bound | None:
+    def _find_elsewhere(self, taker: ToolParameter) -> Bound | None:
         if taker.told:
             return FromUser(), None
         columns = [one for link in self.graph.links.get(taker.index, ()) if (one := self.graph.parameters.all[link.giver]).owner == NOBODY]
@@ -109,7 +109,7 @@ class Course:
         table, _, column = columns[0].path.partition(".")
         return FromRecord(table=table, column=column), None
 
-    def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[Parameter, Bound]]:
+    def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[ToolParameter, Bound]]:
         """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it something that a user could say."""
         left = MOST_OPTIONAL
         for taker in self.graph.linked[tool]:
@@ -124,9 +124,9 @@ class Course:
                 yield taker, found
                 yield from beside
 
-    def _find_beside(self, tool: int, taker: Parameter) -> list[tuple[Parameter, Bound]] | None:
+    def _find_beside(self, tool: int, taker: ToolParameter) -> list[tuple[ToolParameter, Bound]] | None:
         """What an optional input brings with it, since the part that it stands in cannot do without; None where that has no source."""
-        found = list[tuple[Parameter, Bound]]()
+        found = list[tuple[ToolParameter, Bound]]()
         for one in self.graph.find_needed(tool, [taker.path]):
             if not one.required and one != taker:
                 source = self._find_elsewhere(one) or self._find_flow(one)
@@ -138,7 +138,7 @@ class Course:
     def _is_bound(self, tool: int) -> bool:
         return any(self.graph.is_bound(earlier, tool) for earlier in self.steps)
 
-    def _find_flow(self, taker: Parameter) -> Bound | None:
+    def _find_flow(self, taker: ToolParameter) -> Bound | None:
         """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and before it what is preferred."""
         best: Bound | None = None
         for _, giver in self._list_offers(taker):
@@ -151,7 +151,7 @@ class Course:
                 best = found
         return best
 
-    def _list_offers(self, taker: Parameter) -> list[tuple[int, Parameter]]:
+    def _list_offers(self, taker: ToolParameter) -> list[tuple[int, ToolParameter]]:
         """What the steps could give, the strongest first."""
         offers = self.graph.offers.get(taker.index)
         if offers is None:
@@ -164,7 +164,7 @@ class Course:
         """Whether what was chosen from there, if anything was, still stands."""
         return FromNode(node=self._chosen.get((choice.node, choice.path), "")) not in self._gone
 
-    def _reach(self, giver: Parameter, taker: Parameter) -> Bound | None:
+    def _reach(self, giver: ToolParameter, taker: ToolParameter) -> Bound | None:
         if self.loop and giver.owner == self.loop[1] and giver.depth == 1 and giver.path.startswith(f"{self.loop[2]}."):
             item = FromItem(loop=self.loop[0], path=giver.path)
             return None if item in self._gone else (item, None)

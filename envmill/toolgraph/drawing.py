@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.samplers.base import Sampler
-from envmill.toolgraph.validity import LIMITS, Limits, find_faults
+from envmill.toolgraph.validity import LIMITS, ChainLimits, find_faults
 from schemas.chain import Chain
 
 TRIES = 20
@@ -28,7 +28,7 @@ class Drawn:
     """Chains that were there already."""
 
 
-def draw_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: Limits = LIMITS) -> Drawn:
+def draw_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS) -> Drawn:
     """So many chains, or all that so many tries find; the same for the same seed, in every process."""
     drawn, known = Drawn(sampler.name), set[str]()
     while len(drawn.chains) < count and drawn.tries < TRIES * count:

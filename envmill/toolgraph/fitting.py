@@ -1,11 +1,11 @@
 """Fitting: whether a value can go into an input at all, whatever any evidence says."""
 
-from envmill.toolgraph.parameters import NOBODY, Parameter, Parameters
+from envmill.toolgraph.parameters import NOBODY, Parameters, ToolParameter
 
 _WIDER = {("integer", "number")}
 
 
-def find_refusal(parameters: Parameters, giver: Parameter, taker: Parameter) -> str:
+def find_refusal(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> str:
     """Why a value cannot go there, whatever evidence says; empty when it can."""
     if giver.side == "input" or taker.side != "input":
         return "wrong side"
@@ -22,7 +22,7 @@ def find_refusal(parameters: Parameters, giver: Parameter, taker: Parameter) -> 
     return "" if taker.is_reference or _are_neighbours(parameters, giver, taker) else "a mere value of another service"
 
 
-def find_type_fault(giver: Parameter, taker: Parameter) -> str:
+def find_type_fault(giver: ToolParameter, taker: ToolParameter) -> str:
     """Types must agree, as far as they are known; truth values and free objects stand for nothing beyond their own record."""
     if {giver.type, taker.type} & {"boolean", "object", "array", "null"}:
         return "no value to give on"
@@ -33,12 +33,12 @@ def find_type_fault(giver: Parameter, taker: Parameter) -> str:
     return "choices" if taker.choices and giver.choices and not set(giver.choices) & set(taker.choices) else ""
 
 
-def _are_neighbours(parameters: Parameters, giver: Parameter, taker: Parameter) -> bool:
+def _are_neighbours(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> bool:
     """Whether both belong to one service; records belong to all."""
     return giver.owner == NOBODY or parameters.services[giver.owner] == parameters.services[taker.owner]
 
 
-def _are_strangers(parameters: Parameters, giver: Parameter, taker: Parameter) -> bool:
+def _are_strangers(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> bool:
     """A reference is worth nothing for a thing of another kind, where both kinds are known here."""
     ends = giver.words[-1], taker.words[-1]
     if not (giver.is_reference or taker.is_reference):

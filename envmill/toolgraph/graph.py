@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from envmill.toolgraph.evidence.base import Bond, Label, Link
-from envmill.toolgraph.parameters import NOBODY, Parameter, Parameters, list_around
+from envmill.toolgraph.evidence.base import Label, ToolBond, ValueLink
+from envmill.toolgraph.parameters import NOBODY, Parameters, ToolParameter, list_around
 from schemas.sketch import ToolSketch
 
 WEIGHTS: Mapping[Label, float] = {"strong": 3.0, "weak": 2.0, "independent": 1.0}
@@ -22,8 +22,8 @@ class ToolGraph:
         self,
         tools: Sequence[ToolSketch],
         parameters: Parameters,
-        links: Mapping[int, tuple[Link, ...]],
-        bonds: Mapping[tuple[int, int], tuple[Bond, ...]],
+        links: Mapping[int, tuple[ValueLink, ...]],
+        bonds: Mapping[tuple[int, int], tuple[ToolBond, ...]],
         refused: Counter[str],
     ) -> None:
         self.tools, self.parameters, self.bonds, self.refused = tools, parameters, bonds, refused
@@ -32,7 +32,7 @@ class ToolGraph:
         self.index = {tool.name: index for index, tool in enumerate(tools)}
 
     @cached_property
-    def suppliers(self) -> dict[int, dict[int, Link]]:
+    def suppliers(self) -> dict[int, dict[int, ValueLink]]:
         """Input → outputs and columns that could give it."""
         return {taker: {link.giver: link for link in found} for taker, found in self.links.items()}
 
@@ -87,14 +87,14 @@ class ToolGraph:
         return weights
 
     @cached_property
-    def required(self) -> list[tuple[Parameter, ...]]:
+    def required(self) -> list[tuple[ToolParameter, ...]]:
         """Tool → inputs that must have a value."""
         return [tuple(one for one in side if one.required) for side in self.parameters.inputs]
 
     @cached_property
-    def offers(self) -> dict[int, dict[int, tuple[tuple[int, Parameter], ...]]]:
+    def offers(self) -> dict[int, dict[int, tuple[tuple[int, ToolParameter], ...]]]:
         """Input → tool → what it could give, each with its rank among all links into the input."""
-        found = dict[int, dict[int, tuple[tuple[int, Parameter], ...]]]()
+        found = dict[int, dict[int, tuple[tuple[int, ToolParameter], ...]]]()
         for taker, links in self.links.items():
             tools = found.setdefault(taker, {})
             for rank, link in enumerate(links):
@@ -103,19 +103,19 @@ class ToolGraph:
         return found
 
     @cached_property
-    def linked(self) -> list[tuple[Parameter, ...]]:
+    def linked(self) -> list[tuple[ToolParameter, ...]]:
         """Tool → inputs that something could give."""
         return [tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs]
 
     @cached_property
-    def companions(self) -> list[dict[str, tuple[Parameter, ...]]]:
+    def companions(self) -> list[dict[str, tuple[ToolParameter, ...]]]:
         """Tool → optional part of its arguments → inputs that must have a value as soon as that part is there."""
-        found: list[dict[str, list[Parameter]]] = [{} for _ in self.tools]
+        found: list[dict[str, list[ToolParameter]]] = [{} for _ in self.tools]
         for one in (one for side in self.parameters.inputs for one in side if one.needed_with):
             found[one.owner].setdefault(str(one.needed_with), []).append(one)
         return [{part: tuple(inputs) for part, inputs in parts.items()} for parts in found]
 
-    def find_needed(self, tool: int, paths: Iterable[str]) -> Iterator[Parameter]:
+    def find_needed(self, tool: int, paths: Iterable[str]) -> Iterator[ToolParameter]:
         """Inputs that a call must have, given that it has these."""
         yield from self.required[tool]
         if parts := self.companions[tool]:
@@ -148,7 +148,7 @@ class ToolGraph:
         return frozenset(reached)
 
     def _is_callable(self, tool: int, reached: set[int]) -> bool:
-        def is_supplied(taker: Parameter) -> bool:
+        def is_supplied(taker: ToolParameter) -> bool:
             known = taker.told or taker.index in self.recorded
             return known or any(producer in reached for producer in self.producers.get(taker.index, ()))
 
@@ -188,7 +188,7 @@ class ToolGraph:
         """Lists whose items something can be done with, in replies of tools that can be called."""
         return tuple(key for key in self.item_takers if key[0] in self.reachable)
 
-    def links_between(self, first: int, then: int) -> Iterator[Link]:
+    def links_between(self, first: int, then: int) -> Iterator[ValueLink]:
         """Values that could go from one tool to the other."""
         for parameter in self.parameters.inputs[then]:
             yield from (link for link in self.links.get(parameter.index, ()) if self.parameters.all[link.giver].owner == first)

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.toolgraph.drawing import draw_chains
-from envmill.toolgraph.evidence.base import Evidence
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.base import EvidenceSource
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.validity import LIMITS
 from envmill.toolgraph.weaving import weave
 from schemas.base import Json
-from schemas.chain import Chain, Step
+from schemas.chain import Chain, ChainStep
 from schemas.database import Table
 from schemas.proposal import Outline, Proposal
 from schemas.sketch import ToolSketch
@@ -37,7 +37,7 @@ _KEPT = ("type", "enum", "format", "minimum", "maximum")
 
 
 @dataclass(frozen=True)
-class Part:
+class OutlinePart:
     """One environment's worth of a proposal."""
 
     name: str
@@ -68,9 +68,9 @@ class Size:
         return cls(most, min(MOST_TABLES, max(TABLES, most // 3, tables or 0)), tables or 0)
 
 
-def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[Part]:
+def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePart]:
     """The largest part first, none with walks yet; what is too small to stand alone is left out, and said in the first."""
-    parts, left_out, most = list[Part](), dict(proposal.left_out), size.most
+    parts, left_out, most = list[OutlinePart](), dict(proposal.left_out), size.most
     for group in _group_tables(proposal, size):
         known = {table.name for table in group}
         members = sorted((tool for tool in proposal.tools if _find_home(tool) in known), key=lambda tool: not is_plain(tool))
@@ -80,19 +80,19 @@ def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[Part]:
         left_out |= {tool.name: f"beyond the {most} tools of one environment" for tool in members[most:]}
         flat = [_flatten(tool, known) for tool in members[:most]]
         outline = Outline(tools=flat, tables=[_cut(table, known) for table in group], walks=[])
-        parts.append(Part(_name(proposal, group, members), outline, proposal.licence, tuple(members[:most])))
-    return [_tell(part, left_out if not place else {}) for place, part in enumerate(parts)]
+        parts.append(OutlinePart(_name(proposal, group, members), outline, proposal.licence, tuple(members[:most])))
+    return [_describe(part, left_out if not place else {}) for place, part in enumerate(parts)]
 
 
-async def add_walks(part: Part, seed: int = 0, evidence: Sequence[Evidence] = ()) -> Part:
+async def add_walks(part: OutlinePart, seed: int = 0, evidence: Sequence[EvidenceSource] = ()) -> OutlinePart:
     """The part with directed walks through its tools as their documents have them; `evidence` beside names and tables."""
-    graph = await weave(part.sketches, [Naming(), Tables(), *evidence], part.outline.tables)
+    graph = await weave(part.sketches, [NameEvidence(), TableEvidence(), *evidence], part.outline.tables)
     chains = draw_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
     walks = [list(walk) for walk in dict.fromkeys(tuple(_list_tools(chain)) for chain in chains)]
     return replace(part, outline=part.outline.model_copy(update={"walks": walks}))
 
 
-def _tell(part: Part, left_out: dict[str, str]) -> Part:
+def _describe(part: OutlinePart, left_out: dict[str, str]) -> OutlinePart:
     return replace(part, outline=part.outline.model_copy(update={"left_out": left_out}))
 
 
@@ -162,7 +162,7 @@ def _cut(table: Table, known: set[str]) -> Table:
 
 
 def _list_tools(chain: Chain) -> list[str]:
-    return [node.tool for node in chain.nodes if isinstance(node, Step)]
+    return [node.tool for node in chain.nodes if isinstance(node, ChainStep)]
 
 
 def _name(proposal: Proposal, group: Sequence[Table], members: Sequence[ToolSketch]) -> str:

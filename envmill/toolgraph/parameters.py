@@ -25,7 +25,7 @@ _UNSAYABLE = frozenset({"uuid", "uri", "url", "byte", "binary", "blob", "uri-ref
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ToolParameter:
     """One value's place."""
 
     index: int
@@ -68,7 +68,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class SchemaLeaf:
     """A value inside a schema, before anybody knows what it means."""
 
     path: str
@@ -77,21 +77,21 @@ class Leaf:
     """See Parameter."""
 
 
-def flatten(schema: Json) -> Iterator[Leaf]:
+def flatten(schema: Json) -> Iterator[SchemaLeaf]:
     """Values of an object's schema in the order they are written; what is a list from its beginning has paths such as `[].id`."""
     if is_object(schema):
         is_list = find_type(schema) == "array"
         yield from _flatten_any(schema, "", "", DEPTH) if is_list else _flatten_object(schema, "", "", DEPTH)
 
 
-def _flatten_object(schema: Mapping[str, Json], path: str, needed_with: str, depth: int) -> Iterator[Leaf]:
+def _flatten_object(schema: Mapping[str, Json], path: str, needed_with: str, depth: int) -> Iterator[SchemaLeaf]:
     properties, wanted = schema.get("properties"), schema.get("required", [])
     for name, part in properties.items() if is_object(properties) else ():
         if is_object(part):
             yield from _flatten_any(part, f"{path}.{name}" if path else name, needed_with if name in wanted else None, depth)
 
 
-def _flatten_any(schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int) -> Iterator[Leaf]:
+def _flatten_any(schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int) -> Iterator[SchemaLeaf]:
     """What is not needed begins a part of its own: within it things are needed as soon as it is there."""
     items = schema.get("items")
     if find_type(schema) == "array" and is_object(items):
@@ -99,7 +99,7 @@ def _flatten_any(schema: Mapping[str, Json], path: str, needed_with: str | None,
     elif schema.get("properties") and depth > 1:
         yield from _flatten_object(schema, path, path if needed_with is None else needed_with, depth - 1)
     else:
-        yield Leaf(path, schema, needed_with)
+        yield SchemaLeaf(path, schema, needed_with)
 
 
 def list_around(path: str) -> list[str]:
@@ -108,7 +108,7 @@ def list_around(path: str) -> list[str]:
     return [".".join(parts[: place + 1]) for place in range(len(parts))]
 
 
-def spell_argument(path: str) -> str:
+def render_argument(path: str) -> str:
     """How a step names an input: as its tool does, so that a list of plain values is `order_ids` and never `order_ids[]`."""
     return path.removesuffix("[]")
 
@@ -127,7 +127,7 @@ class Parameters:
     """Every parameter of a set of tools, and of the tables behind them."""
 
     def __init__(self, tools: Sequence[ToolSketch], tables: Sequence[Table] = ()) -> None:
-        self.all: list[Parameter] = []
+        self.all: list[ToolParameter] = []
         self.left_out: dict[str, int] = {}
         """Tool → values of it beyond MOST."""
         self.entities = [split_name(tool.entity) if tool.entity else find_entity(tool.name) for tool in tools]
@@ -143,12 +143,12 @@ class Parameters:
         self.known = {one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"} | set(self.entities)
         """Kinds of things that these tools tell apart."""
 
-    def find_input(self, tool: int, path: str) -> Parameter | None:
+    def find_input(self, tool: int, path: str) -> ToolParameter | None:
         """The input that a step names; the mark of a list at its end may be left out."""
         inputs = self.by_path[tool]
         return inputs.get(path) or inputs.get(f"{path}[]")
 
-    def _add_side(self, owner: int, tool: ToolSketch, side: Literal["input", "output"]) -> list[Parameter]:
+    def _add_side(self, owner: int, tool: ToolSketch, side: Literal["input", "output"]) -> list[ToolParameter]:
         leaves = list(flatten(tool.inputs if side == "input" else tool.outputs))
         if len(leaves) > MOST:
             # What is required stays, whatever stands before it.
@@ -156,7 +156,7 @@ class Parameters:
             self.left_out[tool.name] = self.left_out.get(tool.name, 0) + len(leaves) - MOST
         return [self._add_leaf(owner, tool, side, leaf) for leaf in leaves[:MOST]]
 
-    def _add_leaf(self, owner: int, tool: ToolSketch, side: Literal["input", "output"], leaf: Leaf) -> Parameter:
+    def _add_leaf(self, owner: int, tool: ToolSketch, side: Literal["input", "output"], leaf: SchemaLeaf) -> ToolParameter:
         about = split_name(tool.about[leaf.path]) if side == "input" and leaf.path in tool.about else self.entities[owner]
         words, type = find_meaning(leaf.path, about), find_type(leaf.schema)
         format, choices = str(leaf.schema.get("format", "")), leaf.schema.get("enum", ())
@@ -175,7 +175,7 @@ class Parameters:
             told=told,
         )
 
-    def _add_column(self, table: Table, place: int) -> Parameter:
+    def _add_column(self, table: Table, place: int) -> ToolParameter:
         column = table.columns[place]
         type = _COLUMN_TYPES.get(column.type.split("(")[0].strip().casefold(), "")
         words = find_meaning(column.references or column.name, split_name(table.name)) if "." in column.references else ()
@@ -192,9 +192,9 @@ class Parameters:
             told=False,
         )
 
-    def _add(self, **fields: Json) -> Parameter:
+    def _add(self, **fields: Json) -> ToolParameter:
         required, depth = fields["needed_with"] == "", fields["path"].count("[]")
-        parameter = Parameter(index=len(self.all), required=required, depth=depth, **fields)
+        parameter = ToolParameter(index=len(self.all), required=required, depth=depth, **fields)
         self.all.append(parameter)
         return parameter
 

@@ -14,7 +14,7 @@ RESOLUTION = 1.0
 
 
 @dataclass(frozen=True)
-class Domain:
+class ToolGroup:
     """Tools that belong together."""
 
     name: str
@@ -22,7 +22,7 @@ class Domain:
     tools: tuple[str, ...]
 
 
-def find_domains(graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION) -> tuple[Domain, ...]:
+def find_domains(graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION) -> tuple[ToolGroup, ...]:
     """The same for the same graph and seed, in every process; the largest first."""
     import networkx  # late: a third of a second that only those pay who partition
 
@@ -60,13 +60,13 @@ def _count_services(graph: ToolGraph) -> dict[Words, int]:
     return {words: len(services) for words, services in found.items()}
 
 
-def _name_all(graph: ToolGraph, ordered: list[list[int]]) -> list[Domain]:
-    domains, names = list[Domain](), Counter[str]()
+def _name_all(graph: ToolGraph, ordered: list[list[int]]) -> list[ToolGroup]:
+    domains, names = list[ToolGroup](), Counter[str]()
     for members in ordered:
         name = _name(graph, members) or "tools"
         names[name] += 1
         told = name if names[name] == 1 else f"{name} {names[name]}"
-        domains.append(Domain(told, tuple(graph.tools[index].name for index in members)))
+        domains.append(ToolGroup(told, tuple(graph.tools[index].name for index in members)))
     return domains
 
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.drawing import draw_chains
-from envmill.toolgraph.evidence.base import Evidence
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.sharing import Sharing
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.base import EvidenceSource
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.sharing import SharingEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.partition import Domain, find_domains
+from envmill.toolgraph.partition import ToolGroup, find_domains
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.tabling import Tabled, propose_tables
-from envmill.toolgraph.validity import LIMITS, Limits
+from envmill.toolgraph.validity import LIMITS, ChainLimits
 from envmill.toolgraph.weaving import weave
 from envmill.toolgraph.words import Words
 from schemas.proposal import Proposal
@@ -28,10 +28,10 @@ WALKS = 12
 
 
 async def propose_domains(
-    tools: Sequence[ToolSketch], evidence: Sequence[Evidence] = (), seed: int = 0, walks: int = WALKS, limits: Limits = LIMITS
+    tools: Sequence[ToolSketch], evidence: Sequence[EvidenceSource] = (), seed: int = 0, walks: int = WALKS, limits: ChainLimits = LIMITS
 ) -> list[Proposal]:
     """One for each domain that is large enough, the largest first; the same for the same seed. Smaller domains stand in its `left_out`."""
-    graph = await weave(tools, evidence or [Naming(), Tables(), Sharing()])
+    graph = await weave(tools, evidence or [NameEvidence(), TableEvidence(), SharingEvidence()])
     domains = find_domains(graph, seed)
     large = [domain for domain in domains if len(domain.tools) >= LEAST]
     small = {name: f"its domain has {len(one.tools)} tools, of {LEAST}" for one in domains if one not in large for name in one.tools}
@@ -39,7 +39,7 @@ async def propose_domains(
     return [one.model_copy(update={"left_out": one.left_out | (small if place == 0 else {})}) for place, one in enumerate(found)]
 
 
-async def _propose(graph: ToolGraph, domain: Domain, seed: int, walks: int, limits: Limits) -> Proposal:
+async def _propose(graph: ToolGraph, domain: ToolGroup, seed: int, walks: int, limits: ChainLimits) -> Proposal:
     members = [graph.index[name] for name in domain.tools]
     tabled = propose_tables(graph.parameters, graph.tools, members)
     left_out = dict(tabled.left_out)
@@ -51,7 +51,7 @@ async def _propose(graph: ToolGraph, domain: Domain, seed: int, walks: int, limi
         else:
             kept.append(placed)
     tables = list(tabled.tables.values())
-    alone = await weave(kept, [Naming(), Tables()], tables)
+    alone = await weave(kept, [NameEvidence(), TableEvidence()], tables)
     unreached = set(audit_graph(alone).out_of_reach)
     left_out |= {name: "nobody can supply what it needs" for name in sorted(unreached)}
     drawn = draw_chains(alone, SAMPLERS["weighted"], walks, seed, limits)

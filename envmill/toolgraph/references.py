@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from schemas.chain import Branch, FromItem, FromNode, Loop, Node, Reason, Source, Step
+from schemas.chain import Branch, ChainStep, FromItem, FromNode, Loop, Node, Reason, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def walk_nodes(nodes: Sequence[Node], around: tuple[str, ...] = ()) -> Iterator[
 
 def list_sources(node: Node) -> list[Source]:
     """Sources that a node itself speaks of, not those of nodes inside it."""
-    if isinstance(node, Step):
+    if isinstance(node, ChainStep):
         return list(node.arguments.values())
     if isinstance(node, Reason):
         return node.takes

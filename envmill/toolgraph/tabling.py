@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from envmill.toolgraph.parameters import Parameter, Parameters
+from envmill.toolgraph.parameters import Parameters, ToolParameter
 from envmill.toolgraph.words import REFERENCES, WRAPPERS, Words, split_name
 from schemas.database import Column, Policy, Table
 from schemas.sketch import ToolSketch
@@ -97,7 +97,7 @@ def _listen(parameters: Parameters, tools: Sequence[ToolSketch], members: Sequen
     return things
 
 
-def _find_place(one: Parameter, about: Words, things: dict[Words, Spoken]) -> Iterator[tuple[Words, str]]:
+def _find_place(one: ToolParameter, about: Words, things: dict[Words, Spoken]) -> Iterator[tuple[Words, str]]:
     """Thing and column; nothing for what steers a reply, for whole objects, and for lists of values."""
     if one.is_control or one.type in ("object", "array", "null") or one.path.endswith("[]"):
         return

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from envmill.toolgraph.drawing import draw_chains
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.sketching import ACTORS, sketch_environment
-from envmill.toolgraph.validity import Limits, find_faults
+from envmill.toolgraph.validity import ChainLimits, find_faults
 from envmill.toolgraph.weaving import weave
 from schemas.chain import Chain
 from schemas.environment import Environment
@@ -21,14 +21,14 @@ from schemas.scenario import LEFT_ALONE, Polarity
 
 CHAINS = 12
 """Chains of one environment, taken in turn."""
-SAMPLED = Limits(least=2, most=8)
+SAMPLED = ChainLimits(least=2, most=8)
 """Sizes of a chain that is drawn."""
-WRITTEN = Limits(least=1, most=40, repeats=True)
+WRITTEN = ChainLimits(least=1, most=40, repeats=True)
 """Sizes of one that an author carries through: lookups come in between, and the same may be done to two records."""
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ChainRefusal:
     """Why a chain is refused."""
 
     code: str
@@ -37,7 +37,7 @@ class Refusal:
 
 async def weave_environment(environment: Environment) -> ToolGraph:
     """Its tools as agent and user may call them, for a path takes both; and its tables' columns."""
-    return await weave(sketch_environment(environment, {}, ACTORS), [Naming(), Tables()], environment.tables)
+    return await weave(sketch_environment(environment, {}, ACTORS), [NameEvidence(), TableEvidence()], environment.tables)
 
 
 def draw_for(environment: Environment, graph: ToolGraph, number: int) -> Chain | None:
@@ -66,14 +66,14 @@ def _draw(key: _Key) -> list[Chain]:
     return draw_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
 
 
-async def judge_chain(environment: Environment, chain: Chain, polarity: Polarity = "achieve") -> Refusal | None:
+async def judge_chain(environment: Environment, chain: Chain, polarity: Polarity = "achieve") -> ChainRefusal | None:
     """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
     if not all(tool.outputs for tool in environment.tools):
         return None
     return find_chain_fault(await weave_environment(environment), chain, polarity)
 
 
-def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achieve") -> Refusal | None:
+def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achieve") -> ChainRefusal | None:
     """The first thing that the one validator finds; nothing for a chain that holds.
 
     Lookups that show why a wish is left alone may stand apart: what would tie them is the call that must not be made.
@@ -82,4 +82,4 @@ def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achie
     if not faults:
         return None
     told = [f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}" for fault in faults[:5]]
-    return Refusal(faults[0].code, f"The chain does not hold: {'; '.join(told)}.")
+    return ChainRefusal(faults[0].code, f"The chain does not hold: {'; '.join(told)}.")

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import spell_argument
+from envmill.toolgraph.parameters import render_argument
 from envmill.toolgraph.references import Walked, find_circular, list_references, walk_nodes
 from envmill.toolgraph.values import Scope, Value, derive, may_go, resolve
-from schemas.chain import Branch, Chain, FromNode, FromUser, Loop, Node, Reason, Source, Step
+from schemas.chain import Branch, Chain, ChainStep, FromNode, FromUser, Loop, Node, Reason, Source
 
 
 @dataclass(frozen=True)
-class Fault:
+class ChainFault:
     """Why a chain is refused."""
 
     code: str
@@ -26,7 +26,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ChainLimits:
     """Sizes of a chain."""
 
     least: int = 3
@@ -39,10 +39,10 @@ class Limits:
     """Whether steps may be there that nothing ties to the others."""
 
 
-LIMITS = Limits()
+LIMITS = ChainLimits()
 
 
-def find_faults(graph: ToolGraph, chain: Chain, limits: Limits = LIMITS) -> list[Fault]:
+def find_faults(graph: ToolGraph, chain: Chain, limits: ChainLimits = LIMITS) -> list[ChainFault]:
     """Every fault, in the order of the chain; none for a chain that holds."""
     walked = list(walk_nodes(chain.nodes))
     faults = list(_judge_whole(walked, limits))
@@ -56,28 +56,28 @@ def find_faults(graph: ToolGraph, chain: Chain, limits: Limits = LIMITS) -> list
     return faults
 
 
-def _judge_whole(walked: Sequence[Walked], limits: Limits) -> Iterator[Fault]:
+def _judge_whole(walked: Sequence[Walked], limits: ChainLimits) -> Iterator[ChainFault]:
     ids = Counter(one.node.id for one in walked)
-    yield from (Fault("same_id", id) for id, count in ids.items() if count > 1)
-    tools = [one.node.tool for one in walked if isinstance(one.node, Step)]
+    yield from (ChainFault("same_id", id) for id, count in ids.items() if count > 1)
+    tools = [one.node.tool for one in walked if isinstance(one.node, ChainStep)]
     if len(tools) < limits.least:
-        yield Fault("too_short", "", f"{len(tools)} steps of at least {limits.least}")
+        yield ChainFault("too_short", "", f"{len(tools)} steps of at least {limits.least}")
     if len(tools) > limits.most:
-        yield Fault("too_long", "", f"{len(tools)} steps of at most {limits.most}")
+        yield ChainFault("too_long", "", f"{len(tools)} steps of at most {limits.most}")
     if not limits.repeats:
-        yield from (Fault("twice", "", tool) for tool, count in Counter(tools).items() if count > 1)
+        yield from (ChainFault("twice", "", tool) for tool, count in Counter(tools).items() if count > 1)
 
 
 class _Judge:
     """Nodes judged in their order."""
 
     def __init__(self, graph: ToolGraph, circular: frozenset[str], ids: frozenset[str]) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[ChainFault] = []
         self._graph, self._circular, self._ids = graph, circular, ids
 
     def judge_all(self, nodes: Sequence[Node], scope: Scope) -> None:
         for node in nodes:
-            if isinstance(node, Step):
+            if isinstance(node, ChainStep):
                 self._judge_step(node, scope)
             elif isinstance(node, Reason):
                 self._judge_reason(node, scope)
@@ -86,7 +86,7 @@ class _Judge:
             else:
                 self._judge_loop(node, scope)
 
-    def _judge_step(self, step: Step, scope: Scope) -> None:
+    def _judge_step(self, step: ChainStep, scope: Scope) -> None:
         tool = self._graph.index.get(step.tool)
         if tool is None:
             self._blame("unknown_tool", step, step.tool)
@@ -99,19 +99,19 @@ class _Judge:
                 continue
             named.add(taker.path)
             if source in scope.gone:
-                self._blame("gone", step, f"{path} from {_spell(source)}")
+                self._blame("gone", step, f"{path} from {_render(source)}")
             value = self._resolve(step, scope, source)
             if value is not None and (code := may_go(self._graph, value, taker)):
-                self._blame(code, step, f"{path} from {_spell(source)}")
+                self._blame(code, step, f"{path} from {_render(source)}")
         for one in self._graph.find_needed(tool, named):
             if one.path not in named:
-                self._blame("unbound", step, spell_argument(one.path))
+                self._blame("unbound", step, render_argument(one.path))
         self._judge_conditions(step, tool, scope)
         scope.steps[step.id] = tool
         if tool in self._graph.parameters.ending:
             scope.gone |= set(self._list_ended(step, tool))
 
-    def _list_ended(self, step: Step, tool: int) -> Iterator[Source]:
+    def _list_ended(self, step: ChainStep, tool: int) -> Iterator[Source]:
         """What selects the thing that a tool ends: what it is about, not what that belongs to."""
         entity = self._graph.parameters.entities[tool]
         for path, source in step.arguments.items():
@@ -119,7 +119,7 @@ class _Judge:
             if taker is not None and taker.is_reference and taker.words[:-1] == entity and not isinstance(source, FromUser):
                 yield source
 
-    def _judge_conditions(self, step: Step, tool: int, scope: Scope) -> None:
+    def _judge_conditions(self, step: ChainStep, tool: int, scope: Scope) -> None:
         sketch = self._graph.tools[tool]
         for statement in sketch.requires:
             if statement not in scope.holds:
@@ -137,7 +137,7 @@ class _Judge:
         """What happens in one arm alone cannot be relied on after it."""
         value = self._resolve(node, scope, node.left)
         if value is not None and not _can_be_compared(value, node):
-            self._blame("no_condition", node, _spell(node.left))
+            self._blame("no_condition", node, _render(node.left))
         if not node.then:
             self._blame("empty", node)
         arms = scope.copy(), scope.copy()
@@ -150,12 +150,12 @@ class _Judge:
         """A list may be empty, so nothing of the body can be relied on after it."""
         tool = scope.steps.get(node.over.node)
         if tool is None:
-            self._blame(self._refine("not_there_yet", [node.over]), node, _spell(node.over))
+            self._blame(self._refine("not_there_yet", [node.over]), node, _render(node.over))
             return
         around = f"{node.over.path}."
         outputs = self._graph.parameters.out_by_path[tool]
         if not node.over.path.endswith("[]") or not any(f"{path}.".startswith(around) for path in outputs):
-            self._blame("no_list", node, _spell(node.over))
+            self._blame("no_list", node, _render(node.over))
             return
         if not node.body:
             self._blame("empty", node)
@@ -168,7 +168,7 @@ class _Judge:
     def _resolve(self, node: Node, scope: Scope, source: Source) -> Value | None:
         value = resolve(self._graph, scope, source)
         if isinstance(value, str):
-            self._blame(self._refine(value, [source]), node, _spell(source))
+            self._blame(self._refine(value, [source]), node, _render(source))
             return None
         return value
 
@@ -182,7 +182,7 @@ class _Judge:
         return "not_there_yet" if named <= self._ids else "unknown_node"
 
     def _blame(self, code: str, node: Node, detail: str = "") -> None:
-        self.faults.append(Fault(code, node.id, detail))
+        self.faults.append(ChainFault(code, node.id, detail))
 
 
 def _can_be_compared(value: Value, node: Branch) -> bool:
@@ -202,13 +202,13 @@ def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:
     return (holds - undone) | {statement for statement in ensures if not statement.startswith("not ")} if ensures else holds
 
 
-def _find_idle(walked: Sequence[Walked]) -> Iterator[Fault]:
+def _find_idle(walked: Sequence[Walked]) -> Iterator[ChainFault]:
     """A thought that nothing rests on is no part of the chain, and a loop that never looks at its item is none."""
     used = {name for one in walked for name in list_references(one.node)}
-    yield from (Fault("idle", one.node.id) for one in walked if isinstance(one.node, Reason | Loop) and one.node.id not in used)
+    yield from (ChainFault("idle", one.node.id) for one in walked if isinstance(one.node, Reason | Loop) and one.node.id not in used)
 
 
-def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[Fault]:
+def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[ChainFault]:
     """Steps that nothing ties to the others: no value, no bond, no condition, and no loop or branch around both."""
     group = {one.node.id: one.node.id for one in walked}
 
@@ -220,14 +220,14 @@ def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[Fault]:
     for one in walked:
         for name in (*list_references(one.node), *one.around):
             group[find(one.node.id)] = find(name)
-    steps = [(one.node.id, graph.index[one.node.tool]) for one in walked if isinstance(one.node, Step)]
+    steps = [(one.node.id, graph.index[one.node.tool]) for one in walked if isinstance(one.node, ChainStep)]
     for place, (id, tool) in enumerate(steps):
         for earlier, first in steps[:place]:
             if graph.is_bound(first, tool):
                 group[find(id)] = find(earlier)
     whole = find(steps[0][0]) if steps else ""
-    yield from (Fault("adrift", id) for id, _ in steps if find(id) != whole)
+    yield from (ChainFault("adrift", id) for id, _ in steps if find(id) != whole)
 
 
-def _spell(source: Source) -> str:
+def _render(source: Source) -> str:
     return " ".join(str(value) for value in source.model_dump().values() if value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from envmill.toolgraph.fitting import find_refusal
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.parameters import ToolParameter
 from envmill.toolgraph.words import REFERENCES
 from schemas.chain import FromItem, FromNode, FromRecord, FromUser, Rule, Source
 
@@ -20,7 +20,7 @@ _NUMBERS = ("integer", "number")
 class Value:
     """What arrives: a parameter's value, or something derived of values."""
 
-    parameter: Parameter | None = None
+    parameter: ToolParameter | None = None
     """Whose value it is; None for what the user says and for what was computed."""
     many: int = 0
     """Lists around it that nobody has chosen from."""
@@ -82,7 +82,7 @@ def _resolve_item(graph: ToolGraph, scope: Scope, source: FromItem) -> Value | s
     return Value(given, given.depth - around.count("[]"), type=given.type)
 
 
-def may_go(graph: ToolGraph, value: Value, taker: Parameter) -> str:
+def may_go(graph: ToolGraph, value: Value, taker: ToolParameter) -> str:
     """Why a value may not be an argument; empty when it may. Nothing goes where the graph has no link."""
     if value is SAID:
         return "" if taker.told else "not_said"
@@ -100,7 +100,7 @@ def may_go(graph: ToolGraph, value: Value, taker: Parameter) -> str:
 _NOTHING: Mapping[int, object] = {}
 
 
-def _may_computed_go(value: Value, taker: Parameter) -> str:
+def _may_computed_go(value: Value, taker: ToolParameter) -> str:
     """Numbers into numbers, texts into free texts: what is computed never names a thing."""
     if taker.words[-1] in REFERENCES or taker.is_control or taker.choices or taker.format:
         return "another_entity"

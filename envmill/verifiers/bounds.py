@@ -1,10 +1,17 @@
 """Bounds on a verifier's error rates: exact one-sided 95 % limits (Clopper and Pearson) of what was counted."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from schemas.scenario import Bounds
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.scenario import Bounds, Scenario
 
 CONFIDENCE = 0.95
+
+Truth = Callable[[Json], bool]
+"""Whether a final state is right, by a model of the domain that shares no code with programs and verifiers."""
+FindTruth = Callable[[Scenario, Environment, int], Truth | str]
+"""(scenario, environment, the run's seed) → the truth about the scenario's ends, or why nothing is known of it."""
 
 
 def limit_share(errors: int, trials: int) -> float:

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
+from envmill.language.numbers import read_number
+from envmill.language.told import list_leaves
 from envmill.verifiers.derive import asks_for_something
-from envmill.verifiers.ending import Deed
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.facts import check_fact, is_given, says
-from envmill.verifiers.knowledge import Words, derive_knowledge
+from envmill.verifiers.knowledge import KnownWords, derive_knowledge
 from envmill.verifiers.masking import mask_call
-from envmill.verifiers.numbers import read_number
 from envmill.verifiers.procedure import shows
-from envmill.verifiers.told import list_leaves
 from envmill.verifiers.typed import derive_end
 from envmill.verifiers.weights import balance
 from envmill.verifiers.witnesses import count_witnesses
@@ -40,15 +40,15 @@ _ANYBODY = (
 
 
 @dataclass(frozen=True)
-class Run:
+class OracleRun:
     """What the oracle changed in one run, and what it was answered."""
 
     changes: Sequence[Change]
-    deeds: Sequence[Deed]
+    deeds: Sequence[CompletedCall]
 
 
 @dataclass(frozen=True)
-class Composed:
+class ComposedVerifier:
     """A verifier, and the facts that could not be part of it."""
 
     verifier: Verifier
@@ -56,8 +56,10 @@ class Composed:
     """Names of facts that prove nothing, each with the reason."""
 
 
-def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> Composed:
-    """BuildError where nothing would be proved."""
+def compose_verifier(
+    draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun, *, masks: bool = False
+) -> ComposedVerifier:
+    """BuildError where nothing would be proved. `masks` leaves out of required reads the arguments that do not matter."""
     base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes)
     asked, draft = draft.tell, draft.model_copy(update={"tell": count_witnesses(draft, environment)})
     refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
@@ -77,10 +79,12 @@ def compose_verifier(draft: Draft, environment: Environment, run: Run, elsewhere
             "procedure": _prove(draft, environment, run, [*facts, *(fact for fact in asked if fact.name not in refused)]),
         }
     )
-    return Composed(balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items()))
+    if masks:
+        whole = whole.model_copy(update={"procedure": [_mask(predicate, environment) for predicate in whole.procedure]})
+    return ComposedVerifier(balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items()))
 
 
-def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Run, elsewhere: Run) -> str:
+def find_objection(fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun) -> str:
     """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle does not say."""
     check_fact(fact)
     if not says(fact, draft.say):
@@ -95,16 +99,16 @@ def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Run,
     return "it hangs on chance" if learned and not again else ""
 
 
-def _prove(draft: Draft, environment: Environment, run: Run, facts: Sequence[Fact]) -> list[Predicate]:
+def _prove(draft: Draft, environment: Environment, run: OracleRun, facts: Sequence[Fact]) -> list[Predicate]:
     if draft.polarity == "achieve":
         return []
     reads = {tool.name for tool in environment.tools if tool.effect == "query"}
     # The agent is handed what stands in the policy document: it need not look for it.
     learned = [fact for fact in facts if not is_given(fact, environment.policy_document)]
-    knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, learned, Words(draft.request, draft.say))
+    knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, learned, KnownWords(draft.request, draft.say))
     if not knowledge:
         raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
-    return [_mask(predicate, environment) for predicate in knowledge] if environment.tables else knowledge
+    return knowledge
 
 
 def _mask(predicate: Predicate, environment: Environment) -> Predicate:
@@ -116,7 +120,7 @@ def _mask(predicate: Predicate, environment: Environment) -> Predicate:
     return predicate.model_copy(update={"call": mask_call(call, tool)})
 
 
-def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: Run) -> Fact:
+def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun) -> Fact:
     """What is to be told stands in some reply: who names records the oracle never met, or others' values, recites and tells nothing."""
     if draft.polarity == "achieve":
         return fact
@@ -129,7 +133,7 @@ def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: Run) -> 
     return fact.model_copy(update={"rivals": list(dict.fromkeys([*fact.rivals, *fresh, *beside[:_MOST_KEYS]]))})
 
 
-def _list_beside(fact: Fact, run: Run) -> Iterator[Json]:
+def _list_beside(fact: Fact, run: OracleRun) -> Iterator[Json]:
     """Where a record of a reply has the number that is to be told: what others of the reply have there."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
@@ -139,7 +143,7 @@ def _list_beside(fact: Fact, run: Run) -> Iterator[Json]:
             yield from (row[name] for row in rows if name in row and row[name] != fact.value and read_number(row[name]) is not None)
 
 
-def _list_column(fact: Fact, tables: Sequence[Table], state: Mapping[str, Json], run: Run) -> Iterator[Json]:
+def _list_column(fact: Fact, tables: Sequence[Table], state: Mapping[str, Json], run: OracleRun) -> Iterator[Json]:
     """Where rows have short keys, which anybody says: what other rows have in the column that a reply told the number of."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return

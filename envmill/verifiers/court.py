@@ -7,7 +7,7 @@ declarative, frame ────────────────────�
 from collections.abc import Sequence
 
 from envmill.errors import BuildError
-from envmill.sandbox import Hearing, Sandbox, Statement
+from envmill.sandbox import CheckReply, CheckSession, Sandbox
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import classify, judge, make_error
 from schemas.base import Json
@@ -18,7 +18,7 @@ from schemas.scenario import Check, Verifier
 async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: str) -> Verdict:
     """The verdict on an ending. An outage of the jail raises SandboxError: it is no verdict."""
     asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
-    heard = await hear(sandbox, asked, ending, clock)
+    heard = await run_checks(sandbox, asked, ending, clock)
     silent = next(((check, said) for check, said in zip(asked, heard, strict=True) if said.holds is None), None)
     if silent:
         return make_error(_quote(*silent))
@@ -28,24 +28,26 @@ async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: st
 async def sort_checks(sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str) -> tuple[list[Check], list[Check]]:
     """Goals and guards, found by running every check on the untouched state; BuildError names one that says neither yes nor no."""
     asked = [check for check in checks if check.op == "generated"]
-    heard = await hear(sandbox, asked, Ending(initial, initial), clock)
+    heard = await run_checks(sandbox, asked, Ending(initial, initial), clock)
     for check, said in zip(asked, heard, strict=True):
         if said.holds is None:
             raise BuildError(_quote(check, said))
     return classify(list(checks), initial, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
 
 
-async def hear(sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str) -> list[Statement]:
+async def run_checks(sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str) -> list[CheckReply]:
     """What each generated check says, all in one process forked for it."""
     if not asked:
         return []
     try:
-        return await sandbox.judge(Hearing([check.source for check in asked], ending.initial, ending.final, clock, rollout=ending.tell()))
+        return await sandbox.judge(
+            CheckSession([check.source for check in asked], ending.initial, ending.final, clock, rollout=ending.tell())
+        )
     except BuildError as error:
         # A state too large to travel: nothing can be said about it.
-        return [Statement(None, "bad_state", error.message) for _ in asked]
+        return [CheckReply(None, "bad_state", error.message) for _ in asked]
 
 
-def _quote(check: Check, said: Statement) -> str:
+def _quote(check: Check, said: CheckReply) -> str:
     """A check that raises, hangs or changes what it was shown says nothing about the policy."""
     return f"check {check.name} said neither yes nor no ({said.code}): {said.message}"

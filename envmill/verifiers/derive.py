@@ -64,11 +64,11 @@ def _expect_value(change: Change, twin: Change, rows: Mapping[tuple[str, str], i
 
 def _expect_row(number: int, change: Change, twin: Change, rows: Mapping[tuple[str, str], int]) -> Check:
     value = make_pattern(change.after, twin.after, rows)
-    name = f"new row {number}, in {'.'.join(change.path[:-1])}: {_tell_row(value)}"
+    name = f"new row {number}, in {'.'.join(change.path[:-1])}: {_describe_row(value)}"
     return Check(name=name[:200], op="present", path=change.path[:-1], value=value)
 
 
-def _tell_row(value: Json) -> str:
+def _describe_row(value: Json) -> str:
     """What is asked of a row, in words; ids made on the way are nobody's wish."""
     if not is_object(value):
         return repr(value)

@@ -12,7 +12,7 @@ from envmill.runtime.changes import list_changes, same
 from schemas.base import Json, is_object
 from schemas.scenario import Change
 
-__all__ = ["Spelled", "apply_changes", "diff_states", "same", "spell_state"]
+__all__ = ["Spelled", "apply_changes", "diff_states", "render_state", "same"]
 
 Spelled: TypeAlias = Mapping[str, bytes]
 """Collection → its bytes, keys sorted."""
@@ -21,7 +21,7 @@ Spelled: TypeAlias = Mapping[str, bytes]
 def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list[Change]:
     """Changes that lead from one state to the other, in path order. Lists are compared whole: positions carry no identity.
 
-    `known` is what `spell_state` made of the state before, for those who compare many with one.
+    `known` is what `render_state` made of the state before, for those who compare many with one.
     """
     if before is after:
         return []
@@ -32,9 +32,9 @@ def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list
     return [Change(**row) for row in list_changes(left, right)]
 
 
-def spell_state(state: Mapping[str, Json]) -> Spelled:
+def render_state(state: Mapping[str, Json]) -> Spelled:
     """Every collection's bytes."""
-    return {key: spelled for key, value in state.items() if (spelled := _spell(value)) is not None}
+    return {key: spelled for key, value in state.items() if (spelled := _render(value)) is not None}
 
 
 def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str, Json]:
@@ -61,8 +61,8 @@ def _agree(key: str, before: Mapping[str, Json], after: Mapping[str, Json], know
     if _shares_rows(before[key], after[key]):
         return False
     # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the time.
-    spelled = _spell(after[key], sort=False)
-    return spelled is not None and spelled == (known[key] if known and key in known else _spell(before[key]))
+    spelled = _render(after[key], sort=False)
+    return spelled is not None and spelled == (known[key] if known and key in known else _render(before[key]))
 
 
 def _shares_rows(before: Json, after: Json) -> bool:
@@ -73,7 +73,7 @@ def _shares_rows(before: Json, after: Json) -> bool:
     return any(is_object(before[name]) and after.get(name) is before[name] for name in ends)
 
 
-def _spell(value: Json, *, sort: bool = True) -> bytes | None:
+def _render(value: Json, *, sort: bool = True) -> bytes | None:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort else None)
     except TypeError:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
 
+from envmill.language.told import ReplyValues
 from envmill.verifiers.diff import Spelled
-from envmill.verifiers.told import Told
 from schemas.base import Json
 from schemas.environment import Call
 
 
-class Seen(Protocol):
+class CallObservation(Protocol):
     """What was observed of a call. No more is asked of the sandbox: exports carry the judge, and it stands without one."""
 
     @property
@@ -23,7 +23,7 @@ class Seen(Protocol):
 
 
 @dataclass(frozen=True)
-class Deed:
+class CompletedCall:
     """A call that was made, and what came of it."""
 
     call: Call
@@ -36,12 +36,12 @@ class Deed:
     """What the tool answered."""
 
     @cached_property
-    def told(self) -> Told:
+    def told(self) -> ReplyValues:
         """The answer, as predicates ask for it."""
-        return Told(self.parts)
+        return ReplyValues(self.parts)
 
     @classmethod
-    def of(cls, call: Call, seen: Seen) -> "Deed":
+    def of(cls, call: Call, seen: CallObservation) -> "CompletedCall":
         """A call with what was observed of it."""
         return cls(call, seen.outcome, seen.code, seen.parts)
 
@@ -54,7 +54,7 @@ class Ending:
     """State at the start."""
     final: Json
     """State at the end."""
-    deeds: Sequence[Deed] = ()
+    deeds: Sequence[CompletedCall] = ()
     """Calls in the order they were made."""
     said: Sequence[str] = ()
     """What the agent told the user, in order; the last words last."""

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from envmill.errors import BuildError
-from envmill.verifiers import regex
-from envmill.verifiers.dates import find_dates, is_same_date, read_date
-from envmill.verifiers.numbers import find_numbers, is_same_number, read_number
-from envmill.verifiers.told import spell_leaf
-from envmill.verifiers.words import Span, count_letters, find_words, is_denied, normalise
+from envmill.language import regex
+from envmill.language.dates import find_dates, is_same_date, read_date
+from envmill.language.numbers import find_numbers, is_same_number, read_number
+from envmill.language.told import render_leaf
+from envmill.language.words import Span, count_letters, find_words, is_denied, normalise
 from schemas.base import Json
 from schemas.scenario import Fact
 
@@ -73,7 +73,7 @@ def _find_fault(fact: Fact) -> str:
         return f"{fact.value!r} is not one date with its year; write it as 2026-03-14"
     if fact.kind == "pattern":
         return regex.find_fault(fact.value)
-    wordings = [*([spell_leaf(fact.value)] if fact.kind == "text" else []), *fact.also]
+    wordings = [*([render_leaf(fact.value)] if fact.kind == "text" else []), *fact.also]
     short = [wording for wording in wordings if count_letters(wording) < _LEAST_LETTERS]
     return f"{short[0]!r} is too short to be told from chance" if short else ""
 
@@ -159,7 +159,7 @@ def _find(kind: str, value: Json, text: str) -> list[Span]:
         return [said.span for said in find_numbers(text) if is_same_number(said, number)]
     if kind == "date" and (day := read_date(value)) is not None:
         return [said.span for said in find_dates(text) if is_same_date(said, day)]
-    return find_words(text, spell_leaf(value))
+    return find_words(text, render_leaf(value))
 
 
 def _find_also(fact: Fact, text: str) -> list[Span]:

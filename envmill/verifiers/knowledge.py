@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.verifiers.ending import Deed
+from envmill.language.numbers import read_number
+from envmill.language.told import list_leaves, render_leaf
+from envmill.language.words import count_letters, find_words, normalise
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.facts import is_given
-from envmill.verifiers.numbers import read_number
-from envmill.verifiers.told import list_leaves, spell_leaf
-from envmill.verifiers.words import count_letters, find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Fact, Predicate
@@ -45,7 +45,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class Words:
+class KnownWords:
     """What is said around the reference path."""
 
     request: str
@@ -53,7 +53,7 @@ class Words:
 
 
 def derive_knowledge(
-    state: Mapping[str, Json], deeds: Sequence[Deed], reads: Collection[str], facts: Sequence[Fact], words: Words
+    state: Mapping[str, Json], deeds: Sequence[CompletedCall], reads: Collection[str], facts: Sequence[Fact], words: KnownWords
 ) -> list[Predicate]:
     """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the last words name, or the request, or
     all that mattered to the path. Where no reply tells of a row, the last read itself is required: absence shows in nothing else."""
@@ -89,7 +89,7 @@ def _is_value(fact: Fact, value: Json) -> bool:
     if fact.kind == "number":
         plain = not isinstance(value, str) or not any(map(str.isalpha, value))
         return plain and read_number(value) == read_number(fact.value)
-    return is_given(fact, spell_leaf(value))
+    return is_given(fact, render_leaf(value))
 
 
 def _find_named(rows: Sequence[_Row], text: str) -> list[_Row]:
@@ -101,7 +101,7 @@ def _is_named(value: Json, text: str) -> bool:
     return isinstance(value, str) and count_letters(value) >= _LEAST_LETTERS and bool(find_words(normalise(text), value))
 
 
-def _pick(state: Mapping[str, Json], deed: Deed, after: Sequence[Deed]) -> list[_Row]:
+def _pick(state: Mapping[str, Json], deed: CompletedCall, after: Sequence[CompletedCall]) -> list[_Row]:
     """The only row; or those that were used later; or, of what was asked for by arguments, all."""
     rows, later = list(_find_rows(state, deed)), {leaf for one in after for leaf in _list_values(one.call)}
     if len(rows) <= 1:
@@ -124,7 +124,7 @@ def _require(call: Call) -> Predicate:
     return Predicate(name=f"{call.name} was asked", op="required", call=CallPattern(name=call.name, arguments=call.arguments))
 
 
-def _find_rows(state: Mapping[str, Json], deed: Deed) -> Iterator[_Row]:
+def _find_rows(state: Mapping[str, Json], deed: CompletedCall) -> Iterator[_Row]:
     """Rows of the state that a reply tells of, each once."""
     found: set[str] = set()
     for part in deed.parts:

@@ -16,8 +16,8 @@ from decimal import Decimal
 from typing import Literal
 
 from envmill.errors import BuildError
+from envmill.language.words import count_letters, normalise
 from envmill.verifiers.diff import same
-from envmill.verifiers.words import count_letters, normalise
 from schemas.base import Json, is_array, is_object
 
 ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED = "$any", "$row", "$exempt", "$text", "$near", "$words", "$filled"

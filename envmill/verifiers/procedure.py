@@ -6,9 +6,9 @@ Only calls that ended in `ok` happened. A predicate is broken with what was foun
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from envmill.verifiers.ending import Deed
+from envmill.language.told import ReplyValues
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.pattern import Keys, fits
-from envmill.verifiers.told import Told
 from schemas.base import Json, is_object
 from schemas.scenario import CallPattern, Predicate
 
@@ -16,21 +16,21 @@ Broken: TypeAlias = list[Json] | None
 """What was found instead; None when the predicate holds."""
 
 
-def find_breach(predicate: Predicate, deeds: Sequence[Deed], keys: Keys) -> Broken:
+def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys) -> Broken:
     """Why a predicate does not hold of the deeds; None when it does."""
     done = [deed for deed in deeds if deed.outcome == "ok"]
     made = [place for place, deed in enumerate(done) if is_meant(predicate.call, deed, keys)]
     if predicate.op == "required":
         return None if made else []
     if predicate.op == "seen":
-        return None if any(shows(done[place].told, predicate.shows) for place in made) else _tell(done, made)
+        return None if any(shows(done[place].told, predicate.shows) for place in made) else _describe(done, made)
     if predicate.op == "before":
         return _find_unprepared(predicate, done, made, keys)
     allowed = predicate.most if predicate.op == "at_most" else 0
-    return None if len(made) <= allowed else _tell(done, made[allowed:])
+    return None if len(made) <= allowed else _describe(done, made[allowed:])
 
 
-def is_meant(pattern: CallPattern, deed: Deed, keys: Keys) -> bool:
+def is_meant(pattern: CallPattern, deed: CompletedCall, keys: Keys) -> bool:
     """Whether a deed is one of the calls a pattern is about. An argument that was left out is no argument."""
     call = deed.call
     if call.actor != pattern.actor or pattern.name not in ("", call.name):
@@ -38,22 +38,22 @@ def is_meant(pattern: CallPattern, deed: Deed, keys: Keys) -> bool:
     return all(name in call.arguments and fits(call.arguments[name], value, keys) for name, value in pattern.arguments.items())
 
 
-def shows(told: Told, values: Sequence[Json]) -> bool:
+def shows(told: ReplyValues, values: Sequence[Json]) -> bool:
     """Whether one reply holds every value (of a row, those of its fields)."""
     return all(told.holds(leaf) for value in values for leaf in (value.values() if is_object(value) else [value]))
 
 
-def _find_unprepared(predicate: Predicate, done: Sequence[Deed], made: Sequence[int], keys: Keys) -> Broken:
+def _find_unprepared(predicate: Predicate, done: Sequence[CompletedCall], made: Sequence[int], keys: Keys) -> Broken:
     first = predicate.first
     earliest = next((place for place, deed in enumerate(done) if first is None or is_meant(first, deed, keys)), len(done))
     early = [place for place in made if place <= earliest]
-    return _tell(done, early) if early else None
+    return _describe(done, early) if early else None
 
 
-def _tell(done: Sequence[Deed], places: Sequence[int]) -> list[Json]:
+def _describe(done: Sequence[CompletedCall], places: Sequence[int]) -> list[Json]:
     return [describe_call(done[place], place) for place in places[:5]]
 
 
-def describe_call(deed: Deed, place: int) -> Mapping[str, Json]:
+def describe_call(deed: CompletedCall, place: int) -> Mapping[str, Json]:
     """A call as evidence shows it."""
     return {"place": place, "name": deed.call.name, "arguments": deed.call.arguments, "actor": deed.call.actor}

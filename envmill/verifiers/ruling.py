@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envmill.errors import BadReply, Outage
-from envmill.models.account import Account
 from envmill.models.prompt import Prompt
+from envmill.models.session import ModelSession
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.evidence import Failing
 from envmill.verifiers.judge import make_error
 from schemas.base import Json, canonical_json, is_object
@@ -35,10 +35,10 @@ _NO_RULING = ("unreadable", "unreached")
 
 
 @dataclass(frozen=True)
-class Bench:
+class CalibratedJudge:
     """A judge as it was found to judge one scenario."""
 
-    account: Account
+    account: ModelSession
     expected: Sequence[Change]
     """What the reference path changes."""
     calibration: Calibration
@@ -60,7 +60,7 @@ class Bench:
 
 
 async def ask_judge(
-    scenario: Scenario, environment: Environment, ending: Ending, expected: Sequence[Change], account: Account
+    scenario: Scenario, environment: Environment, ending: Ending, expected: Sequence[Change], account: ModelSession
 ) -> tuple[str, str]:
     """Its ruling and why. It knows the reference path's end, and not what the verifier said."""
     unminded = _list_unminded(environment, scenario)
@@ -69,7 +69,7 @@ async def ask_judge(
         name=environment.name,
         rules=environment.rules,
         request=scenario.request,
-        calls=[_tell_call(deed) for deed in ending.deeds],
+        calls=[_describe_call(deed) for deed in ending.deeds],
         changes=list(_settle(diff_states(ending.initial, ending.final, ending.spelled), unminded)),
         said=list(ending.said),
         expected=list(_settle(expected, unminded)),
@@ -106,7 +106,7 @@ def weigh(verdict: Verdict, ruling: Ruling | None) -> Verdict:
     )
 
 
-def _tell_call(deed: Deed) -> MadeCall:
+def _describe_call(deed: CompletedCall) -> MadeCall:
     parts = list(deed.parts)
     text = canonical_json(parts)
     shown = parts if len(text) <= _LONGEST else [{"type": "text", "text": f"{text[:_LONGEST]} … and so on"}]

@@ -6,7 +6,7 @@ paid = max(0, (trace + state) / 2 - length - format)
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from envmill.verifiers.ending import Deed
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.masking import mask_call
 from envmill.verifiers.procedure import find_breach, is_meant
 from schemas.environment import Environment, Tool
@@ -20,7 +20,7 @@ _UNMINDED = ("semantic", "exempt")
 
 
 def share_steps(
-    scenario: Scenario, environment: Environment, deeds: Sequence[Deed], components: Mapping[str, float], unread: int
+    scenario: Scenario, environment: Environment, deeds: Sequence[CompletedCall], components: Mapping[str, float], unread: int
 ) -> dict[str, float]:
     """Trace: share of the calls that matter which were made, in any order. State: what the verifier says of the end."""
     changes, reads = list(list_changes(scenario, environment)), [one for one in scenario.verifier.procedure if one.op in _READ]
@@ -57,7 +57,7 @@ def list_free(tool: Tool, environment: Environment, verifier: Verifier) -> Itera
     yield from (name for name in tool.parameters.get("properties", {}) if name in unminded)
 
 
-def count_matched(wanted: Sequence[CallPattern], deeds: Sequence[Deed]) -> int:
+def count_matched(wanted: Sequence[CallPattern], deeds: Sequence[CompletedCall]) -> int:
     """How many find a call of their own, the narrowest first. A call that was refused did not happen."""
     free = [deed for deed in deeds if deed.outcome == "ok"]
     matched = 0

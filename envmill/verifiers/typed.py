@@ -38,7 +38,7 @@ def derive_typed(tables: Sequence[Table], initial: Json, changes: Sequence[Chang
     left = ([change for change in run if (*change.path, change.op) not in known] for run in (changes, elsewhere))
     pairs = [*direct, *pair_rows(*left)]
     fresh = [pair for pair in pairs if pair[0].op == "add" and layout.is_loose(pair[0].path[0])]
-    news = News.of(fresh)
+    news = NewRows.of(fresh)
     present = [_expect_new(layout, number, pair, news) for number, pair in enumerate(fresh)]
     fixed = [pair for pair in pairs if pair not in fresh]
     checks = [check for pair in fixed for check in _expect_change(layout, pair, news)]
@@ -47,14 +47,14 @@ def derive_typed(tables: Sequence[Table], initial: Json, changes: Sequence[Chang
 
 
 @dataclass(frozen=True)
-class News:
+class NewRows:
     """New rows by table and key, in the oracle's run and in its twin: each the number of its goal."""
 
     ours: Mapping[tuple[str, str], int]
     theirs: Mapping[tuple[str, str], int]
 
     @classmethod
-    def of(cls, fresh: Sequence[Pair]) -> "News":
+    def of(cls, fresh: Sequence[Pair]) -> "NewRows":
         ours, theirs = ({(pair[side].path[0], pair[side].path[-1]): number for number, pair in enumerate(fresh)} for side in (0, 1))
         return cls(ours, theirs)
 
@@ -105,20 +105,20 @@ class Layout:
         return [*paths, *(path for path in loose if path not in paths)]
 
 
-def _expect_new(layout: Layout, number: int, pair: Pair, news: News) -> Check:
+def _expect_new(layout: Layout, number: int, pair: Pair, news: NewRows) -> Check:
     table = pair[0].path[0]
     value = _expect_row(layout, pair, news)
-    return Check(name=f"new row {number + 1}, in {table}: {_tell(value)}"[:200], op="present", path=[table], value=value)
+    return Check(name=f"new row {number + 1}, in {table}: {_describe(value)}"[:200], op="present", path=[table], value=value)
 
 
-def _expect_change(layout: Layout, pair: Pair, news: News) -> list[Check]:
+def _expect_change(layout: Layout, pair: Pair, news: NewRows) -> list[Check]:
     change, twin = pair
     place = ".".join(change.path)
     if change.op == "remove":
         return [Check(name=f"{place} is gone", op="absent", path=change.path)]
     if len(change.path) == 2:
         value = _expect_row(layout, pair, news)
-        return [Check(name=f"{place} is there: {_tell(value)}"[:200], op="equals", path=change.path, value=value)]
+        return [Check(name=f"{place} is there: {_describe(value)}"[:200], op="equals", path=change.path, value=value)]
     column = layout.columns[change.path[0]][change.path[2]]
     if column.policy == "exempt":
         return []
@@ -126,13 +126,13 @@ def _expect_change(layout: Layout, pair: Pair, news: News) -> list[Check]:
     return [Check(name=f"{place} is {value!r}"[:200], op="equals", path=change.path, value=value)]
 
 
-def _expect_row(layout: Layout, pair: Pair, news: News) -> dict[str, Json]:
+def _expect_row(layout: Layout, pair: Pair, news: NewRows) -> dict[str, Json]:
     change, twin = pair
     columns = layout.columns[change.path[0]]
     return {name: _expect_value(columns[name], value, twin.after.get(name), news) for name, value in change.after.items()}
 
 
-def _expect_value(column: Column, value: Json, twin: Json, news: News) -> Json:
+def _expect_value(column: Column, value: Json, twin: Json, news: NewRows) -> Json:
     if column.policy == "exempt":
         return {EXEMPT: True}
     if column.references and (number := news.find(column.references, value, twin)) is not None:
@@ -144,5 +144,5 @@ def _expect_value(column: Column, value: Json, twin: Json, news: News) -> Json:
     return make_pattern(value, twin, {})
 
 
-def _tell(row: Mapping[str, Json]) -> str:
+def _describe(row: Mapping[str, Json]) -> str:
     return ", ".join(f"{name} {value!r}" for name, value in row.items() if not is_object(value))

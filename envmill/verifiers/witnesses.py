@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import permutations
 
+from envmill.language.numbers import find_numbers, is_same_number
+from envmill.language.words import normalise
 from envmill.verifiers.facts import is_given, says
-from envmill.verifiers.numbers import find_numbers, is_same_number
-from envmill.verifiers.words import normalise
 from schemas.base import Json, is_object
 from schemas.environment import Environment
 from schemas.scenario import Draft, Fact
@@ -54,13 +54,13 @@ def _find_home(draft: Draft, value: Json) -> tuple[str, str] | None:
 def _is_counted(rules: Sequence[str], table: str, many: int) -> bool:
     """Whether a rule speaks of that many rows of the table."""
     return any(
-        re.search(_spell_noun(table), text) and any(is_same_number(said, Decimal(many)) for said in find_numbers(text))
+        re.search(_render_noun(table), text) and any(is_same_number(said, Decimal(many)) for said in find_numbers(text))
         for text in map(normalise, rules)
     )
 
 
 def _put_together(group: Sequence[Fact], table: str) -> Fact:
-    number = rf"\b(?:{len(group)}|{_WORDS[len(group)]})\b(?:\W+\w+){{0,4}}?\W+{_spell_noun(table)}"
+    number = rf"\b(?:{len(group)}|{_WORDS[len(group)]})\b(?:\W+\w+){{0,4}}?\W+{_render_noun(table)}"
     orders = ["(?s:.*)".join(re.escape(str(fact.value)).replace("\\ ", " ") for fact in order) for order in permutations(group)]
     rivals = list(dict.fromkeys(rival for fact in group for rival in fact.rivals))
     name = f"how many {table} stand against it, or which: {'; '.join(fact.name for fact in group)}"
@@ -68,7 +68,7 @@ def _put_together(group: Sequence[Fact], table: str) -> Fact:
     return Fact(name=name, kind="pattern", value=f"(?i){'|'.join([number, *orders])}", rivals=rivals, weight=weight)
 
 
-def _spell_noun(table: str) -> str:
+def _render_noun(table: str) -> str:
     """The last word of a table's name, one or many."""
     word = table.rpartition("_")[2]
     return rf"{re.escape(word.removesuffix('s'))}s?\b"

@@ -5,7 +5,7 @@ Modules named here are light; what is heavy they import when a command runs, so 
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +18,6 @@ from flows.cli import (
     calibration,
     catalog,
     demo,
-    digests,
     estimate,
     export,
     foreign,
@@ -37,7 +36,9 @@ from flows.cli import (
     server,
     tools,
     upkeep,
+    verify,
 )
+from flows.cli.options import complete
 from flows.local.errors import NoServer
 from flows.local.home import Home
 
@@ -67,7 +68,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     calibration.calibrate,
     review.review,
     export.export,
-    digests.digests,
+    verify.verify,
     report.report,
     foreign.import_,
     harbor.validate,
@@ -88,7 +89,8 @@ EPILOG = (
 )
 
 
-def make_app() -> typer.Typer:
+def make_app(words: Container[str] | None = None) -> typer.Typer:
+    """The program. Given the words of a command line, only the commands among them get the options that are loaded from records."""
     app = typer.Typer(
         name="envmill",
         help="A data factory that manufactures executable, verified environments for training LLM agents.",
@@ -99,7 +101,7 @@ def make_app() -> typer.Typer:
     )
     app.callback()(_read_settings)
     for command in COMMANDS:
-        app.command()(command)
+        app.command()(complete(command, words))
     return app
 
 
@@ -122,7 +124,7 @@ def _read_settings(
 
 def main() -> None:
     try:
-        make_app()()
+        make_app(sys.argv[1:])()
     except EnvMillError as error:
         typer.echo(error.message, err=True)
         sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1))

@@ -9,7 +9,7 @@ import typer
 
 from envmill.errors import Refused, SettingsError
 from envmill.lake.lake import Lake
-from envmill.lake.sql import Answer, Limits, ask
+from envmill.lake.sql import QueryLimits, QueryResult, ask
 from flows.cli.bounds import bound
 from flows.cli.formats import print_csv, print_json, print_table, write_parquet
 from flows.local.home import Home
@@ -21,7 +21,7 @@ _SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?B)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Shape:
+class AnswerFormat:
     """How an answer is given."""
 
     form: str
@@ -29,7 +29,7 @@ class Shape:
     limit: int
 
     @classmethod
-    def pick(cls, json: bool, csv: bool, parquet: Path | None, limit: int | None) -> "Shape":
+    def pick(cls, json: bool, csv: bool, parquet: Path | None, limit: int | None) -> "AnswerFormat":
         """At most one form can be asked for."""
         forms = [name for name, asked in (("json", json), ("csv", csv), ("parquet", parquet is not None)) if asked]
         if len(forms) > 1:
@@ -39,7 +39,7 @@ class Shape:
         form = forms[0] if forms else "table"
         return cls(form, parquet, limit if limit is not None else MOST_ROWS if form == "table" else 0)
 
-    def give(self, answer: Answer) -> None:
+    def give(self, answer: QueryResult) -> None:
         """Print or write it."""
         if self.path is not None:
             rows = write_parquet(answer, self.path)
@@ -47,7 +47,7 @@ class Shape:
         return {"json": print_json, "csv": print_csv, "table": print_table}[self.form](answer, self.limit)
 
 
-def answer(home: Home, question: str, limits: Limits, shape: Shape) -> None:
+def answer(home: Home, question: str, limits: QueryLimits, shape: AnswerFormat) -> None:
     """Ask and give, within bounds that hold whatever the question does."""
     if not _SIZE.fullmatch(limits.memory):
         raise SettingsError(f"--memory is {limits.memory!r}: write it like 512MB or 4GB.")

@@ -11,8 +11,8 @@ from envmill.errors import SettingsError
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.audit import Entry
-    from envmill.bundles import Folder
+    from envmill.interop.bundles import Folder
+    from envmill.pipeline.audit import AuditEntry
 
 DROPPED, BROKEN = 1, 3
 
@@ -39,14 +39,14 @@ def audit(
         raise typer.Exit(DROPPED)
 
 
-async def _audit(home: Home, what: str, run: str, seed: int) -> "list[Entry]":
-    from envmill.audit import audit_folder, audit_scenario, audit_set
-    from envmill.gates.base import Means
-    from envmill.sandbox import Sandbox
+async def _audit(home: Home, what: str, run: str, seed: int) -> "list[AuditEntry]":
+    from envmill.gates.base import GateContext
+    from envmill.kinds import open_sandbox
+    from envmill.pipeline.audit import audit_folder, audit_scenario, audit_set
 
     folders, meant = _find(home, what, run)
-    async with Sandbox.open(home.settings) as sandbox:
-        means = Means(sandbox, seed=seed)
+    async with open_sandbox(home.settings) as sandbox:
+        means = GateContext(sandbox, seed=seed)
         if meant:
             (chosen,) = [one for one in folders[0].scenarios if one.id == meant]
             return await audit_scenario(folders[0], chosen, means)
@@ -55,12 +55,13 @@ async def _audit(home: Home, what: str, run: str, seed: int) -> "list[Entry]":
 
 
 def _find(home: Home, what: str, run: str) -> "tuple[list[Folder], str]":
-    """What is meant, and the scenario that was named, if one was."""
-    from envmill.bundles import Folder
+    """The folders to audit, and the scenario that was named, if one was."""
+    from envmill.interop.bundles import Folder
+    from flows.cli.folders import open_folders
     from flows.cli.holdings import find_playable, find_tests
 
     if Path(what).is_dir():
-        return read_folders(Path(what)), ""
+        return open_folders(Path(what)), ""
     if "/" in what or what.startswith("."):
         raise SettingsError(f"There is no folder {what}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake.")
     playable, meant = find_playable(home, what, run)
@@ -68,34 +69,26 @@ def _find(home: Home, what: str, run: str) -> "tuple[list[Folder], str]":
     return [Folder(playable.environment, tuple(tests), tuple(playable.scenarios))], meant
 
 
-def read_folders(root: Path) -> "list[Folder]":
-    """A bundle folder, or every bundle folder right below one that is none."""
-    from envmill.bundles import read_folder
-
-    below = sorted(path.parent for path in root.glob("*/bundle.json"))
-    return [read_folder(root)] if (root / "bundle.json").exists() or not below else [read_folder(path) for path in below]
-
-
-def _print(entries: "Sequence[Entry]") -> None:
+def _print(entries: "Sequence[AuditEntry]") -> None:
     from flows.cli.table import show
 
     rows = [(one.name, one.finding.gate, one.finding.outcome, one.finding.reason, _shorten(one), one.finding.seconds) for one in entries]
     show(["subject", "gate", "outcome", "reason", "seen", "seconds"], [(*row[:5], f"{row[5]:.3f}") for row in rows])
 
 
-def _shorten(entry: "Entry") -> str:
+def _shorten(entry: "AuditEntry") -> str:
     """What was seen; where nothing was wrong, what was asked."""
     text = entry.finding.detail or entry.title
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
-def _print_json(entries: "Sequence[Entry]") -> None:
+def _print_json(entries: "Sequence[AuditEntry]") -> None:
     import json
 
-    typer.echo(json.dumps([tell(entry) for entry in entries], indent=2, ensure_ascii=False))
+    typer.echo(json.dumps([describe(entry) for entry in entries], indent=2, ensure_ascii=False))
 
 
-def tell(entry: "Entry") -> dict[str, Any]:
+def describe(entry: "AuditEntry") -> dict[str, Any]:
     """One line of the dossier with everything in it."""
     finding = vars(entry.finding)
     return {"lap": entry.lap, "subject": entry.subject, "name": entry.name, "asks": entry.title} | finding

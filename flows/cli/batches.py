@@ -9,7 +9,7 @@ import typer
 from envmill.errors import SettingsError
 
 if TYPE_CHECKING:
-    from envmill.models.batches.slips import Filed, Slips
+    from envmill.models.batches.slips import FiledSlip, Slips
 
 
 def batches(
@@ -30,10 +30,12 @@ def batches(
     slips = Slips(lake.store, run)
     if cancel:
         return _call_off(context, slips, run, cancel)
-    return show(["slip", "carrier", "id", "model", "handed in", "requests", "state", "undone"], [_tell(filed) for filed in slips.read()])
+    return show(
+        ["slip", "carrier", "id", "model", "handed in", "requests", "state", "undone"], [_describe(filed) for filed in slips.read()]
+    )
 
 
-def _tell(filed: "Filed") -> tuple[Any, ...]:
+def _describe(filed: "FiledSlip") -> tuple[Any, ...]:
     slip = filed.slip
     handed = datetime.fromtimestamp(slip.handed_at, UTC).isoformat(timespec="seconds")
     return slip.name, slip.carrier, filed.id, slip.model, handed, len(slip.items), filed.state, len(filed.undone or {})

@@ -24,7 +24,7 @@ def calibrate(
 
     Only a judge with enough cases, 90 % of the honest ones kept and half of the planted ones caught decides suspicions in runs.
     """
-    from envmill.gates.calibrations import SHIPPED, read_calibrations, read_cases, write_calibrations
+    from envmill.gates.reading.calibrations import SHIPPED, read_calibrations, read_cases, write_calibrations
 
     home: Home = context.obj
     if cases is None and not judge:
@@ -36,15 +36,15 @@ def calibrate(
 
 
 async def _calibrate(home: Home, cases: "list[SuspicionCase]", judge: str) -> "list[JudgeCalibration]":
-    from envmill.gates import calibrations
-    from envmill.opening import open_judge
+    from envmill.gates.reading import calibrations
+    from flows.opening import open_judge
 
     async with open_judge(judge, home.settings) as account:
         return await calibrations.calibrate(cases, account)
 
 
 def _show(found: "Sequence[JudgeCalibration]") -> None:
-    from envmill.gates.suspicions import find_calibration, find_objection
+    from envmill.gates.reading.suspicions import find_calibration, find_objection
     from flows.cli.table import show
 
     rows = [

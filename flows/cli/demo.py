@@ -75,7 +75,7 @@ def make_demo_home(environ: Mapping[str, str], folder: Path) -> Home:
 def _run_and_show(home: Home, config: "RunConfig") -> bool:
     from flows.cli.order import run_factory
     from flows.cli.question import FUNNEL, ask, find_run
-    from flows.cli.report import tell_report
+    from flows.cli.report import describe_report
     from flows.cli.table import show
 
     if not run_factory(home, config).completed:
@@ -88,7 +88,7 @@ def _run_and_show(home: Home, config: "RunConfig") -> bool:
         typer.echo(f"\n{title}\n  {asked}")
         show(*ask(home, asked))
     _show_places(home, run)
-    tell_report(home, run)
+    describe_report(home, run)
     return True
 
 

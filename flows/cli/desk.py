@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from envmill.kinds import kind_of
 from envmill.kinds.start import CLOCK, start
 from envmill.runtime.weather import Weather
 from envmill.sandbox import Advance, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Session, Snapshot
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import CompletedCall, Ending
 from flows.cli.holdings import Playable
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
@@ -48,18 +49,18 @@ class Misunderstood(ValueError):
     """A line that means nothing here."""
 
 
-class Desk:
+class PlayDesk:
     """One session, what it may go back to, and the scenario it is scored by."""
 
     def __init__(self, playable: Playable, session: Session, sandbox: Sandbox) -> None:
         self._playable = playable
         self._sandbox = sandbox
         self._session = session
-        self._program = Program.of(playable.environment)
+        self._program, self._kind = Program.of(playable.environment), kind_of(playable.environment)
         self._scenario: Scenario | None = None
         self._reset = Reset(playable.states[0] if playable.states else {}, CLOCK, 0)
         self._points: list[Json] = []
-        self._deeds: list[Deed | None] = []
+        self._deeds: list[CompletedCall | None] = []
         """What was done since each point; None where time passed."""
         self._before: Json = {}
         self.commands: dict[str, Callable[[list[str]], Awaitable[Result]]] = {
@@ -103,8 +104,8 @@ class Desk:
             # The session died before: what is undone leads back to where it last lived.
             self._points.append(self._points[-1])
         if len(self._points) > len(self._deeds):
-            self._deeds.append(Deed.of(step.call, seen) if isinstance(step, Invoke) else None)
-        return _tell(seen) | await self._follow()
+            self._deeds.append(CompletedCall.of(step.call, seen) if isinstance(step, Invoke) else None)
+        return _describe(seen) | await self._follow()
 
     async def _compare(self, before: Json) -> tuple[list[Json], Json]:
         look = await self._session.step(Look())
@@ -113,8 +114,8 @@ class Desk:
         return [change.model_dump() for change in diff_states(before, look.state)], look.state
 
     async def _follow(self) -> Result:
-        """What a step changed. A machine is only looked at when asked, for that ends what runs there; of it nothing is said."""
-        if self._program.kind == "terminal":
+        """What a step changed. Where a look takes long it is taken only when asked for, and nothing is said."""
+        if not self._kind.looks_freely:
             return {}
         changes, self._before = await self._compare(self._before)
         return {"changes": changes}
@@ -122,10 +123,10 @@ class Desk:
     async def _begin(self) -> Result:
         self._points, self._deeds = [], []
         seen = await self._session.step(self._reset)
-        if seen.outcome == "ok" and self._program.kind != "terminal":
+        if seen.outcome == "ok" and self._kind.looks_freely:
             self._before = (await self._session.step(Look())).state
         told = {"environment": self._playable.environment.name, "clock": self._reset.clock, "seed": self._reset.seed}
-        return _tell(seen) | told | ({"request": self._scenario.request} if self._scenario else {})
+        return _describe(seen) | told | ({"request": self._scenario.request} if self._scenario else {})
 
     async def _help(self, _: list[str]) -> Result:
         return {"ok": True, "help": HELP}
@@ -146,7 +147,7 @@ class Desk:
 
     async def _state(self, words: list[str]) -> Result:
         seen = await self._session.step(Look())
-        return _tell(seen) | {"state": _pick(seen.state, words[0].split(".") if words else [])}
+        return _describe(seen) | {"state": _pick(seen.state, words[0].split(".") if words else [])}
 
     async def _diff(self, _: list[str]) -> Result:
         changes, _ = await self._compare(self._reset.state)
@@ -159,7 +160,7 @@ class Desk:
         point = self._points[-times]
         del self._points[-times:], self._deeds[-times:]
         seen = await self._session.step(Restore(point))
-        return _tell(seen) | await self._follow()
+        return _describe(seen) | await self._follow()
 
     async def _advance(self, words: list[str]) -> Result:
         try:
@@ -185,7 +186,7 @@ class Desk:
             raise Misunderstood("There is nothing to score by: choose a scenario first.")
         seen = await self._session.step(Look())
         if seen.state is None:
-            return _tell(seen)
+            return _describe(seen)
         chosen = self._scenario
         done = [deed for deed in self._deeds if deed is not None]
         ending = Ending(chosen.initial_state, seen.state, done, [" ".join(words)] if words else ())
@@ -212,7 +213,7 @@ class Desk:
             raise Misunderstood("blob takes a hash and a file.")
         seen = await self._session.step(Fetch(words[0]))
         if seen.outcome != "ok":
-            return _tell(seen)
+            return _describe(seen)
         return {"ok": True, "file": words[1], "bytes": _save(Path(words[1]), base64.b64decode(seen.parts[0]["data"]))}
 
 
@@ -232,7 +233,7 @@ def _pick(value: Json, path: list[str]) -> Json:
     return value
 
 
-def _tell(seen: Observation) -> Result:
+def _describe(seen: Observation) -> Result:
     told: Result = {"ok": seen.outcome == "ok", "outcome": seen.outcome}
     if seen.outcome != "ok":
         told |= {"code": seen.code, "message": seen.message}

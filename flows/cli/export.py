@@ -10,8 +10,8 @@ from envmill.errors import SettingsError
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.exporters import Parcel
-    from envmill.mill import Load
+    from envmill.interop.exporters import OutputFolder
+    from envmill.stages.context import ExportInput
     from schemas.rollout import Bundle
 
 ASKED = "_asked"
@@ -28,9 +28,9 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
-    from envmill.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
-    from envmill.exporters import EXPORTERS
-    from envmill.exporters.base import SPLITS
+    from envmill.interop.exporters import EXPORTERS
+    from envmill.interop.exporters.base import SPLITS
+    from envmill.stages.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
     from flows.cli.question import find_run
 
     exporters, splits = _check("exporter", exporter, tuple(EXPORTERS)), _check("split", split, SPLITS)
@@ -64,16 +64,16 @@ def _count(evidence: Any) -> str:
     )
 
 
-def _read_load(home: Home, run: str) -> "Load":
+def _read_load(home: Home, run: str) -> "ExportInput":
     """Everything a run has to export, as its last steps left it."""
     from dataclasses import replace
 
-    from envmill import author
-    from envmill.agents.limits import Limits
-    from envmill.lake.lake import Lake, Mark
-    from envmill.line import STEPS
+    from envmill.agents.limits import RolloutLimits
+    from envmill.lake.lake import Fingerprint, Lake
+    from envmill.pipeline.inputs import StepInputs, enter_load
+    from envmill.pipeline.line import STEPS
     from envmill.recipes import RECIPES
-    from envmill.upstream import Upstream, enter_load
+    from envmill.recipes.drafting.themes import read_themes
     from flows.cli.question import ask
     from schemas.ledger import RunEvent
     from schemas.run import RunConfig
@@ -83,20 +83,20 @@ def _read_load(home: Home, run: str) -> "Load":
     config = RunConfig.model_validate({name: value for name, value in started.detail.items() if name in RunConfig.model_fields})
     question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
     found = dict(ask(home, question, [run])[1])
-    marks = {step.name: Mark(step.name, found[step.name]) for step in STEPS if step.name in found}
+    marks = {step.name: Fingerprint(step.name, found[step.name]) for step in STEPS if step.name in found}
     if lacking := [step for step in ("scenarios-build", "scenarios-filter", "scenarios-collect") if step not in marks]:
         raise SettingsError(f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume {run}`.")
-    entered = enter_load(Upstream(lake, run, marks, config, RECIPES[config.recipe](author.themes())))
+    entered = enter_load(StepInputs(lake, run, marks, config, RECIPES[config.recipe](read_themes())))
     if not entered:
         raise SettingsError(f"Run {run} collected nothing. `envmill funnel {run}` tells what died where.")
     load = entered[0].record
-    return replace(load, cargo=replace(load.cargo, limits=Limits.of(config).tell()))
+    return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).tell()))
 
 
-def _write(home: Home, parcels: "list[Parcel]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
+def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
     from envmill import __version__
-    from envmill.exporters import write_parcels
+    from envmill.interop.exporters import write_parcels
     from envmill.lake.arrow import Stamp
     from envmill.lake.lake import Lake
     from schemas.base import digest

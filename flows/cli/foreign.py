@@ -10,7 +10,7 @@ from envmill.errors import SettingsError
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.importers.base import Harvest
+    from envmill.interop.importers.base import Harvest
 
 
 def import_(
@@ -41,19 +41,21 @@ import_.__name__ = "import"  # a keyword of Python's
 
 
 async def _import(home: Home, system: str, folder: Path) -> "Harvest":
-    from envmill.importers import IMPORTERS
-    from envmill.sandbox import Sandbox
+    from envmill.interop.importers import IMPORTERS
+    from envmill.kinds import open_sandbox
+    from flows.cli.folders import compare_release
 
     if system not in IMPORTERS:
         raise SettingsError(f"There is no importer {system}. Known: {', '.join(IMPORTERS)}.")
-    async with Sandbox.open(home.settings) as sandbox:
+    compare_release(folder)
+    async with open_sandbox(home.settings) as sandbox:
         return await IMPORTERS[system](folder, sandbox)
 
 
 def _write(harvest: "Harvest", out: Path, report: dict[str, Any]) -> None:
     import json
 
-    from envmill.bundles import write_folder
+    from envmill.interop.bundles import write_folder
 
     out.mkdir(parents=True)
     (out / "import.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

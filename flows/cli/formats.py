@@ -12,14 +12,14 @@ from typing import Any
 import typer
 
 from envmill.errors import SettingsError
-from envmill.lake.sql import Answer, Row
+from envmill.lake.sql import QueryResult, Row
 from flows.cli.table import show
 
 MOST_TEXT = 64 * 2**20
 """Characters of a table: more is not for eyes."""
 
 
-def print_table(answer: Answer, limit: int) -> None:
+def print_table(answer: QueryResult, limit: int) -> None:
     """Up to so many rows, and a note when there are more."""
     if answer.columns == ["explain_key", "explain_value"]:
         return typer.echo("\n".join(str(row[1]) for row in answer.rows()))
@@ -33,7 +33,7 @@ def print_table(answer: Answer, limit: int) -> None:
     return show(answer.columns, rows)
 
 
-def print_json(answer: Answer, limit: int) -> None:
+def print_json(answer: QueryResult, limit: int) -> None:
     """One array of objects; dates and decimals as text, what is no number as null."""
     separator = "[\n"
     for row in take(answer, limit):
@@ -43,14 +43,14 @@ def print_json(answer: Answer, limit: int) -> None:
     typer.echo("[]" if separator == "[\n" else "\n]")
 
 
-def print_csv(answer: Answer, limit: int) -> None:
+def print_csv(answer: QueryResult, limit: int) -> None:
     """With a header; a null is an empty field."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.columns)
     writer.writerows(take(answer, limit))
 
 
-def write_parquet(answer: Answer, path: Path) -> int:
+def write_parquet(answer: QueryResult, path: Path) -> int:
     """Rows written. The file is there whole, or not at all."""
     import pyarrow.parquet as pq
 
@@ -69,7 +69,7 @@ def write_parquet(answer: Answer, path: Path) -> int:
     return rows
 
 
-def take(answer: Answer, limit: int) -> Iterator[Row]:
+def take(answer: QueryResult, limit: int) -> Iterator[Row]:
     """Rows up to the limit (0: all of them), with a note on what was left out."""
     rows = answer.rows()
     yield from islice(rows, limit or None)

@@ -9,7 +9,7 @@ import typer
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.harbor.grading import Grade
+    from envmill.interop.harbor.grading import Grade
 
 
 def validate(
@@ -17,8 +17,8 @@ def validate(
 ) -> None:
     """Hold Harbor folders to the format. Stricter than Harbor, which passes over keys it does not know; exits with 1 when one is wrong."""
     from envmill.errors import SettingsError
-    from envmill.harbor.tree import read_tree
-    from envmill.harbor.validating import find_faults
+    from envmill.interop.harbor.tree import read_tree
+    from envmill.interop.harbor.validating import find_faults
 
     wrong = 0
     for folder in folders:
@@ -48,10 +48,10 @@ def grade(
 
 
 async def _grade(home: Home, folder: Path, solution: bool, name: str) -> "Grade":
-    from envmill.harbor.grading import grade as grade_tree
-    from envmill.harbor.tree import read_tree
+    from envmill.interop.harbor.grading import grade as grade_tree
+    from envmill.interop.harbor.tree import read_tree
     from envmill.sandbox.containers import find_base, lend, open_engine
 
     tree, image = read_tree(folder), find_base(home.settings.images)
-    async with open_engine(home.settings, name) as engine, lend(engine, image) as container:
-        return await grade_tree(container, tree, solution=solution)
+    async with open_engine(home.settings, name) as engine:
+        return await grade_tree(lambda: lend(engine, image), tree, solution=solution)

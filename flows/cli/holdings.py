@@ -13,7 +13,7 @@ from envmill.agents.rescore import Rescored
 from envmill.errors import SettingsError
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
-from envmill.lake.lineage import Found, find, read
+from envmill.lake.lineage import RecordInRun, find, read
 from envmill.lake.sql import open_lake
 from flows.cli.question import find_run
 from flows.local.home import Home
@@ -24,7 +24,7 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 if TYPE_CHECKING:
-    from envmill.bundles.envrun.recording import Recording
+    from envmill.interop.bundles.envrun.recording import Recording
 
 R = TypeVar("R", bound=Record)
 
@@ -48,29 +48,29 @@ def find_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
             raise SettingsError(f"{found.id} is a row of {found.table}. Name an environment or a scenario.")
         chosen = read(lake, found)
         meant = found.id if found.table == "scenarios" else ""
-        at = Found("environments", chosen["environment"], found.run, ()) if meant else found
+        at = RecordInRun("environments", chosen["environment"], found.run, ()) if meant else found
         environment = as_record(Environment, read(lake, at))
         question = "select id from {} where run = ? and environment = ? order by id"
         scenarios = [key for (key,) in lake.execute(question.format("scenarios"), [found.run, environment.id]).fetchall()]
         tests = [key for (key,) in lake.execute(question.format("tests"), [found.run, environment.id]).fetchall()]
-        states = [read(lake, Found("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
-        held = [as_record(Scenario, read(lake, Found("scenarios", key, found.run, ()))) for key in scenarios]
+        states = [read(lake, RecordInRun("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
+        held = [as_record(Scenario, read(lake, RecordInRun("scenarios", key, found.run, ()))) for key in scenarios]
         return Playable(environment, held, states), meant
 
 
 def read_playable(folder: Path) -> Playable:
     """What a bundle folder holds; its own start is the state of its first test, or the first that it names."""
-    from envmill.bundles import read_folder
+    from flows.cli.folders import open_folder
 
-    found = read_folder(folder)
+    found = open_folder(folder)
     states = [*(test.initial_state for test in found.tests[:1]), *found.states.values()]
     return Playable(found.environment, list(found.scenarios), states)
 
 
 def read_recorded(path: Path) -> "Recording":
     """What `mcp --record` wrote."""
-    from envmill.bundles.envrun.files import FolderError
-    from envmill.bundles.envrun.recording import read_recording
+    from envmill.interop.bundles.envrun.files import FolderError
+    from envmill.interop.bundles.envrun.recording import read_recording
 
     try:
         return read_recording(path)
@@ -83,7 +83,7 @@ def find_tests(home: Home, environment: str, run: str) -> list[Test]:
     with open_lake(Lake(home.settings.lake)) as lake:
         held = find(lake, environment, run).run
         keys = lake.execute("select id from tests where run = ? and environment = ? order by id", [held, environment]).fetchall()
-        return [as_record(Test, read(lake, Found("tests", key, held, ()))) for (key,) in keys]
+        return [as_record(Test, read(lake, RecordInRun("tests", key, held, ()))) for (key,) in keys]
 
 
 def find_rollout(home: Home, name: str, run: str) -> tuple[Rollout, Scenario, Environment]:
@@ -93,8 +93,8 @@ def find_rollout(home: Home, name: str, run: str) -> tuple[Rollout, Scenario, En
         if found.table != "rollouts":
             raise SettingsError(f"{found.id} is a row of {found.table}. Name a rollout; `envmill show SCENARIO` lists them.")
         rollout = as_record(Rollout, read(lake, found))
-        scenario = as_record(Scenario, read(lake, Found("scenarios", rollout.scenario, found.run, ())))
-        return rollout, scenario, as_record(Environment, read(lake, Found("environments", rollout.environment, found.run, ())))
+        scenario = as_record(Scenario, read(lake, RecordInRun("scenarios", rollout.scenario, found.run, ())))
+        return rollout, scenario, as_record(Environment, read(lake, RecordInRun("environments", rollout.environment, found.run, ())))
 
 
 def find_rollouts(home: Home, name: str, run: str) -> tuple[str, list[tuple[Rollout, Scenario, Environment]]]:

@@ -25,7 +25,7 @@ _ROUNDS = "select run from runs where run = ? or starts_with(run, ? || '-r') ord
 
 
 @dataclass(frozen=True)
-class Line:
+class StepLine:
     """One step of the table."""
 
     step: str
@@ -59,19 +59,19 @@ class Pace:
         return 60 * rate, None if expected is None else max(0, expected - done) / rate
 
 
-def lay_out(rows: Sequence[tuple[Any, ...]], environments: int, scenarios: int, pace: Pace) -> list[Line]:
+def lay_out(rows: Sequence[tuple[Any, ...]], environments: int, scenarios: int, pace: Pace) -> list[StepLine]:
     """Rows of the funnel in the order of the line, each with what the one before handed on."""
-    lines: list[Line] = []
+    lines: list[StepLine] = []
     handed_on: int | None = environments
     for step, entered, kept, dropped, error, made, _, cost in rows:
         expected = entered if handed_on is None else max(handed_on, entered)
         rate, left = pace.measure(step, entered - error, expected)
-        lines.append(Line(step, entered - error, expected, kept, dropped, error, cost, rate, left))
+        lines.append(StepLine(step, entered - error, expected, kept, dropped, error, cost, rate, left))
         handed_on = kept * scenarios if step == "environments-filter" else 1 if step == "scenarios-collect" else made or kept
     return lines
 
 
-def draw(lines: Sequence[Line], run: str) -> Table:
+def draw(lines: Sequence[StepLine], run: str) -> Table:
     """As rich draws it."""
     table = Table(title=run, title_justify="left", title_style="dim")
     for name in ("step", "done", "kept", "dropped", "error", "a minute", "left", "cost"):

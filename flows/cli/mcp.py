@@ -33,7 +33,7 @@ def mcp(
     http: Annotated[str, typer.Option(help="HOST:PORT to serve many clients at; a port alone is this machine's.")] = "",
     record: Annotated[Path | None, typer.Option(help="File for what the client does; over HTTP a folder, a file for each session.")] = None,
     sessions: Annotated[int, typer.Option(min=1, help="Sessions open at once, over HTTP.")] = 64,
-    idle: Annotated[float, typer.Option(min=1, help="Seconds after which a session that nobody uses ends, over HTTP.")] = 1800,
+    idle: Annotated[float, typer.Option(min=1, help="Seconds without a message after which a session ends, over HTTP.")] = 1800,
     score: Annotated[
         Path | None, typer.Option(help="Serve nothing: the verdict on what --record wrote. Exits with 1 unless it passes.")
     ] = None,
@@ -47,10 +47,10 @@ def mcp(
     """
     found = _find(context.obj, env, scenario, run)
     if score is None:
-        from envmill.runtime.mcp import Bounds
+        from envmill.runtime.mcp import ServerLimits
 
-        _serve(context.obj, found, _make_reset(*found, state, seed, clock), actor, http, record, Bounds(sessions, idle))
-    elif not _tell(asyncio.run(_score(context.obj, *found, score, say or [])), json):
+        _serve(context.obj, found, _make_reset(*found, state, seed, clock), actor, http, record, ServerLimits(sessions, idle))
+    elif not _describe(asyncio.run(_score(context.obj, *found, score, say or [])), json):
         raise typer.Exit(1)
 
 
@@ -110,7 +110,8 @@ def _serve(
 
 async def _score(home: Home, playable: "Playable", scenario: "Scenario | None", path: Path, said: list[str]) -> "Verdict":
     from envmill.agents.recorded import judge_recorded
-    from envmill.sandbox import Program, Reset, Sandbox
+    from envmill.kinds import open_sandbox
+    from envmill.sandbox import Program, Reset
     from envmill.verifiers.judge import make_error
     from flows.cli.holdings import read_recorded
     from schemas.environment import Call
@@ -128,11 +129,11 @@ async def _score(home: Home, playable: "Playable", scenario: "Scenario | None", 
     calls = [Call(name=move["name"], arguments=move["arguments"], actor=move["actor"]) for move in recording.moves]
     hashes = [recording.start, *(move["state_hash"] for move in recording.moves)]
     reset = Reset(judged.initial_state, recording.clock, recording.seed)
-    async with Sandbox.open(home.settings, drivers=1) as sandbox:
+    async with open_sandbox(home.settings, drivers=1) as sandbox:
         return await judge_recorded(judged, playable.environment, sandbox, reset, calls, hashes, said)
 
 
-def _tell(verdict: "Verdict", json: bool) -> bool:
+def _describe(verdict: "Verdict", json: bool) -> bool:
     reward = "" if verdict.reward is None else f", reward {verdict.reward:g}"
     reason = f": {make_plain(verdict.reason)}" if verdict.reason else ""
     typer.echo(verdict.model_dump_json() if json else f"{verdict.outcome}{reward}{reason}")

@@ -17,10 +17,10 @@ def models(
     import asyncio
 
     from envmill.models.prices import Prices
-    from envmill.models.reach import Watch
+    from envmill.models.server_probe import ServerProbe
     from flows.cli.table import show
 
-    watch = Watch(context.obj.settings, Prices.load(context.obj.settings.prices), timeout)
+    watch = ServerProbe(context.obj.settings, Prices.load(context.obj.settings.prices), timeout)
     seen = asyncio.run(watch.look(specs or []))
     rows = [(one.name, one.server, one.key, one.family, one.reachable, one.models, one.priced) for one in seen]
     show(["model" if specs else "server", "address", "key", "family", "reachable", "models", "priced"], rows)

@@ -9,12 +9,13 @@ from uuid import uuid4
 import typer
 from pydantic import ValidationError
 
-from envmill.corpus import OWN
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
-from envmill.models.cast import check_specs, find_kin
 from envmill.models.recording import is_file
+from envmill.models.role_models import check_specs, find_kin
+from envmill.stages.corpus import OWN
 from flows.cli.live import follow
+from flows.cli.options import render_option
 from flows.cli.progress import FINAL
 from flows.local.api import Api, connect
 from flows.local.home import Home
@@ -44,6 +45,10 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from error
     check_specs(config)
+    if config.enlarge:
+        from envmill.recipes import check_recipe  # a second of imports, for one option
+
+        check_recipe(config)
     return config
 
 
@@ -55,7 +60,7 @@ def _place_document(source: str) -> str:
 
 def _check_resume(resume: str, chosen: list[str], home: Home) -> None:
     if chosen:
-        named = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
+        named = ", ".join(map(render_option, chosen))
         raise SettingsError(f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run.")
     known = Lake(home.settings.lake).runs()
     if resume not in known:
@@ -66,7 +71,7 @@ def _explain(problem: Any) -> str:
     name = ".".join(map(str, problem["loc"]))
     if problem["type"] == "literal_error":
         return f"Unknown {name} {problem['input']!r}. Known: {problem['ctx']['expected']}."
-    return f"--{name.replace('_', '-')} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    return f"{render_option(name)} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
 
 
 @dataclass(frozen=True)

@@ -45,14 +45,15 @@ def replay(
 
 
 async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, json: bool) -> bool:
-    from envmill.sandbox import Program, Sandbox
-    from flows.cli.desk import Desk, Misunderstood
+    from envmill.kinds import open_sandbox
+    from envmill.sandbox import Program
+    from flows.cli.desk import Misunderstood, PlayDesk
     from flows.cli.holdings import find_playable, read_state
 
     playable, scenario = find_playable(home, env, run)
     given = read_state(state) if state else None
-    async with Sandbox.open(home.settings) as sandbox, sandbox.session(Program.of(playable.environment)) as session:
-        desk = Desk(playable, session, sandbox)
+    async with open_sandbox(home.settings) as sandbox, sandbox.session(Program.of(playable.environment)) as session:
+        desk = PlayDesk(playable, session, sandbox)
         opened = await desk.open(scenario, given, seed)
         _print(opened, json)
         understood = bool(opened["ok"])
@@ -66,13 +67,13 @@ async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, j
 
 
 async def _replay(home: Home, rollout: str, run: str) -> Any:
+    from envmill.agents.log import read_moves
     from envmill.agents.replay import replay_rollout
-    from envmill.agents.tape import read_moves
-    from envmill.sandbox import Sandbox
+    from envmill.kinds import open_sandbox
     from flows.cli.holdings import find_rollout
 
     found, scenario, environment = find_rollout(home, rollout, run)
-    async with Sandbox.open(home.settings, hash_seed=1) as sandbox:
+    async with open_sandbox(home.settings, hash_seed=1) as sandbox:
         difference = await replay_rollout(found, scenario, environment, sandbox)
     if difference is None:
         typer.echo(

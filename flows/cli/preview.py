@@ -9,9 +9,10 @@ from uuid import uuid4
 import typer
 
 from envmill.errors import Pending, SettingsError
+from envmill.kinds import kind_of
 from envmill.lake.lake import Lake
-from envmill.opening import open_walk
 from flows.local.home import Home
+from flows.opening import open_walk
 from schemas.environment import Environment, Test
 from schemas.ledger import Attrition
 from schemas.run import RunConfig
@@ -28,12 +29,11 @@ def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
     """Make and show them; the config of the whole run, which asks nothing again that the preview was answered."""
     if config.run or config.corpus:
         raise SettingsError("-n previews a new run of the recipe's own themes. Leave out --resume and --corpus.")
-    if config.seed is None:
-        config = config.model_copy(update={"seed": int(datetime.now(UTC).strftime("%Y%m%d"))})
+    config = config.opened_on(datetime.now(UTC))
     run = f"preview-{uuid4().hex[:8]}"
     only = {"environments": count, "target": None, "max_candidates": None}
     asyncio.run(_walk(home, run, config.model_copy(update=only)))
-    for line in tell(Lake(home.settings.lake), run):
+    for line in describe(Lake(home.settings.lake), run):
         typer.echo(line)
     return config if config.reuse else config.model_copy(update={"reuse": run})
 
@@ -46,23 +46,24 @@ async def _walk(home: Home, run: str, config: RunConfig) -> None:
         raise SettingsError(f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once.") from error
 
 
-def tell(lake: Lake, run: str) -> Iterator[str]:
+def describe(lake: Lake, run: str) -> Iterator[str]:
     """Each environment whole, and what became of every candidate."""
     exits = {row.subject: row for row in lake.read(Attrition, run) if row.gate == "exit"}
     tests = lake.read(Test, run)
     for environment in lake.read(Environment, run):
         verdict = exits.get(environment.id)
         told = f"{verdict.outcome}{f': {verdict.reason}, {verdict.detail}' if verdict.reason else ''}" if verdict else "not judged"
-        yield from tell_environment(environment, [one for one in tests if one.environment == environment.id], told)
+        yield from describe_environment(environment, [one for one in tests if one.environment == environment.id], told)
     for row in exits.values():
         if row.outcome != "kept" and row.stage in ("generate", "build") and row.reason != _CROWDED:
             yield f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, {row.reason}, {row.detail}"
 
 
-def tell_environment(environment: Environment, tests: list[Test], verdict: str) -> Iterator[str]:
+def describe_environment(environment: Environment, tests: list[Test], verdict: str) -> Iterator[str]:
     """Everything a reader judges it by."""
     yield f"\n{'═' * 100}\n{environment.name} ({environment.kind}, {environment.brief.theme}), {environment.id}\ngates: {verdict}\n"
     yield environment.summary
+    yield from kind_of(environment).describe(environment)
     for number, rule in enumerate(environment.rules, 1):
         yield f"  {number}. {rule}"
     if environment.policy_document:

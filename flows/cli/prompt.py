@@ -33,11 +33,11 @@ def prompt(
 
 def collect_prompts() -> "dict[str, tuple[str, Prompt]]":
     """`recipe/name`, or `all/name` where every recipe asks it → the first step that asks it, and the prompt."""
-    from envmill import author
-    from envmill.line import STEPS
+    from envmill.pipeline.line import STEPS
     from envmill.recipes import RECIPES
+    from envmill.recipes.drafting.themes import read_themes
 
-    recipes = {name: make(author.themes()) for name, make in RECIPES.items()}
+    recipes = {name: make(read_themes()) for name, make in RECIPES.items()}
     own = {
         f"{recipe}/{one.name}": (step, one)
         for recipe, made in recipes.items()
@@ -62,7 +62,7 @@ def _fill(prompt: "Prompt", wire: str) -> str:
     import json
 
     from envmill.models.anthropic import Messages
-    from envmill.models.dialect import Dialect, Terms
+    from envmill.models.dialect import Dialect, ModelTerms
     from envmill.models.openai import Chat
     from envmill.models.responses import Responses
     from envmill.models.showing import show_request
@@ -73,4 +73,4 @@ def _fill(prompt: "Prompt", wire: str) -> str:
     dialects: dict[str, Dialect] = {"openai": Chat(), "responses": Responses(), "anthropic": Messages()}
     if wire not in dialects:
         raise SettingsError(f"There is no wire format {wire!r}. Known: {', '.join(dialects)}.")
-    return json.dumps(dialects[wire].write(request, "MODEL", Terms()).body, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(dialects[wire].write(request, "MODEL", ModelTerms()).body, indent=2, ensure_ascii=False) + "\n"

@@ -80,11 +80,11 @@ def sql(
 
     A table on a terminal, tab-separated lines otherwise. Only the lake can be read, and nothing written.
     """
-    from envmill.lake.sql import Limits
-    from flows.cli.answering import Shape, answer
+    from envmill.lake.sql import QueryLimits
+    from flows.cli.answering import AnswerFormat, answer
 
-    shape = Shape.pick(json=json, csv=csv, parquet=parquet, limit=limit)
-    answer(context.obj, question, Limits(timeout, memory), shape)
+    shape = AnswerFormat.pick(json=json, csv=csv, parquet=parquet, limit=limit)
+    answer(context.obj, question, QueryLimits(timeout, memory), shape)
 
 
 def funnel(context: typer.Context, run: Run = None) -> None:

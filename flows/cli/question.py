@@ -5,7 +5,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
-from envmill.lake.sql import Limits, Values
+from envmill.lake.sql import QueryLimits, Values
 from envmill.lake.sql import ask as ask_lake
 from flows.local.home import Home
 
@@ -30,7 +30,7 @@ def find_run(home: Home, run: str | None = None) -> str:
     return matches[0]
 
 
-def ask(home: Home, question: str, values: Values = (), limits: Limits | None = None) -> Table:
+def ask(home: Home, question: str, values: Values = (), limits: QueryLimits | None = None) -> Table:
     """A small answer, whole."""
     with ask_lake(Lake(home.settings.lake), question, values, limits) as answer:
         return answer.columns, list(answer.rows())

@@ -44,11 +44,11 @@ def show(
         values = read(connection, found)
         if json:
             return typer.echo(_dump(values))
-        typer.echo(make_plain("\n".join(_tell(values, found))))
-        return _tell_fate(connection, found)
+        typer.echo(make_plain("\n".join(_describe(values, found))))
+        return _describe_fate(connection, found)
 
 
-def _tell(values: dict[str, Any], found: Any) -> Iterator[str]:
+def _describe(values: dict[str, Any], found: Any) -> Iterator[str]:
     """Short values on a line, long ones below their name."""
     others = f" (also in {', '.join(found.runs[:-1][-5:])})" if len(found.runs) > 1 else ""
     yield f"{found.table} {found.id}"
@@ -57,7 +57,7 @@ def _tell(values: dict[str, Any], found: Any) -> Iterator[str]:
     for name, value in sorted(values.items(), key=lambda item: item[0] in _LONG):
         if name not in (*_STAMP, "id", "run"):
             told = TOLD.get((found.table, name)) if value else None
-            yield from _indent(name, told(value, values)) if told else _tell_value(name, value)
+            yield from _indent(name, told(value, values)) if told else _describe_value(name, value)
     step, version = values["step"] or "-", values["code_version"] or "-"
     yield f"written: {step}, attempt {values['try_number']}, EnvMill {version}, {values['written_at']}"
 
@@ -67,10 +67,10 @@ def _indent(name: str, lines: Iterable[str]) -> Iterator[str]:
     yield from (f"    {line}" for text in lines for line in text.splitlines() or [""])
 
 
-def _tell_value(name: str, value: Any) -> Iterator[str]:
+def _describe_value(name: str, value: Any) -> Iterator[str]:
     if isinstance(value, dict) and any(isinstance(one, str) and "\n" in one for one in value.values()):
         for key, one in value.items():
-            yield from _tell_value(f"{name}.{key}", one)
+            yield from _describe_value(f"{name}.{key}", one)
         return
     text = value if isinstance(value, str) else _dump(value) if isinstance(value, dict | list) and value else str(value)
     if isinstance(value, dict | list) and len(text) < 100:
@@ -78,7 +78,7 @@ def _tell_value(name: str, value: Any) -> Iterator[str]:
     yield f"{name}: {text}" if "\n" not in text else f"{name}:\n" + "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def _tell_fate(connection: Any, found: Any) -> None:
+def _describe_fate(connection: Any, found: Any) -> None:
     from envmill.lake.lineage import follow, trace
     from flows.cli.table import show as show_table
 
@@ -89,14 +89,14 @@ def _tell_fate(connection: Any, found: Any) -> None:
         if rows:
             typer.echo(f"\n# {title}")
             show_table(columns, [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows])
-    _tell_evidence(connection, found)
+    _describe_evidence(connection, found)
     children = follow(connection, found)
     _title(
         "What came of it", [f"{one.table} ({one.count}): {' '.join(one.ids)}{' …' if one.count > len(one.ids) else ''}" for one in children]
     )
 
 
-def _tell_evidence(connection: Any, found: Any) -> None:
+def _describe_evidence(connection: Any, found: Any) -> None:
     """What gates saw of it, one dossier a line."""
     rows = connection.execute(DOSSIERS, [found.run, found.id]).fetchall()
     _title("Evidence", [make_plain(f"{gate}: {finding}") for gate, finding in rows])

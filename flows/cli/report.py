@@ -27,10 +27,10 @@ def report(
     """
     from flows.cli.question import find_run
 
-    tell_report(context.obj, find_run(context.obj, run), out, None if every else sample, replay)
+    describe_report(context.obj, find_run(context.obj, run), out, None if every else sample, replay)
 
 
-def tell_report(home: Home, run: str, out: Path | None = None, attempts: int | None = SAMPLE, replay: bool = True) -> None:
+def describe_report(home: Home, run: str, out: Path | None = None, attempts: int | None = SAMPLE, replay: bool = True) -> None:
     """Write it and say where it is."""
     written = asyncio.run(_write(home, run, out or find_place(home.settings.bundles, run), attempts, replay))
     turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
@@ -39,15 +39,15 @@ def tell_report(home: Home, run: str, out: Path | None = None, attempts: int | N
 
 async def _write(home: Home, run: str, folder: Path, attempts: int | None, replay: bool) -> Any:
     from envmill.errors import SandboxError
+    from envmill.kinds import open_sandbox
     from envmill.lake.lake import Lake
     from envmill.report.folder import write_report
-    from envmill.sandbox import Sandbox
 
     lake = Lake(home.settings.lake)
     if not replay:
         return await write_report(lake, run, folder, attempts)
     try:
-        async with Sandbox.open(home.settings, drivers=1) as sandbox:
+        async with open_sandbox(home.settings, drivers=1) as sandbox:
             return await write_report(lake, run, folder, attempts, sandbox)
     except SandboxError as error:
         typer.echo(f"{error.message} Attempts are shown without what each call changed.", err=True)

@@ -26,16 +26,16 @@ def rescore(
 
 async def _rescore(home: Home, name: str, run: str, json: bool) -> bool:
     from envmill.agents.rescore import rescore
-    from envmill.sandbox import Sandbox
+    from envmill.kinds import open_sandbox
     from flows.cli.holdings import find_rollouts, keep_verdicts
 
     meant, found = find_rollouts(home, name, run)
-    async with Sandbox.open(home.settings) as sandbox:
+    async with open_sandbox(home.settings) as sandbox:
         judged = [await rescore(*one, sandbox) for one in found]
     keep_verdicts(home, meant, judged)
     for one in judged:
         if json:
-            typer.echo(json_module.dumps(_tell(one), ensure_ascii=False))
+            typer.echo(json_module.dumps(_describe(one), ensure_ascii=False))
         elif one.changed:
             typer.echo(_render(one))
     changed = [one for one in judged if one.changed]
@@ -46,7 +46,7 @@ async def _rescore(home: Home, name: str, run: str, json: bool) -> bool:
     return bool(changed)
 
 
-def _tell(one: Any) -> dict[str, Any]:
+def _describe(one: Any) -> dict[str, Any]:
     then = {"outcome": one.rollout.outcome, "reward": one.rollout.reward, "reason": one.rollout.reason}
     return {
         "rollout": one.rollout.id,

@@ -10,7 +10,7 @@ from flows.local.home import Home
 
 if TYPE_CHECKING:
     from envmill.lake.lake import Lake
-    from envmill.review import Judgement
+    from envmill.stages.review import Judgement
 
 
 def review(
@@ -54,7 +54,7 @@ def _choose(accept: bool, reject: bool, note: str) -> "Judgement":
 def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str, locks: list[str], by: str) -> None:
     from envmill.lake.lineage import find
     from envmill.lake.sql import open_lake
-    from envmill.review import write_review
+    from envmill.stages.review import write_review
 
     with open_lake(lake) as opened:
         found = find(opened, what, run)
@@ -65,7 +65,7 @@ def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str,
 
 
 def _show_queue(home: Home, lake: "Lake", run: str) -> None:
-    from envmill.review import list_queue
+    from envmill.stages.review import list_queue
     from flows.cli.question import find_run
     from flows.cli.table import show
 
@@ -77,7 +77,7 @@ def _show_queue(home: Home, lake: "Lake", run: str) -> None:
 
 
 def _show_sample(lake: "Lake", name: str) -> None:
-    from envmill.review import sample_bundle
+    from envmill.stages.review import sample_bundle
     from flows.cli.table import show
     from schemas.rollout import Bundle
 

@@ -32,7 +32,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     from envmill.agents import find_policy
     from envmill.agents.rollout import play_scenario
     from envmill.errors import SettingsError
-    from envmill.sandbox import Sandbox
+    from envmill.kinds import open_sandbox
     from flows.cli.holdings import find_playable
 
     if form not in ("single", "conversation"):
@@ -46,7 +46,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     found = next((one for one in playable.scenarios if one.id == meant), None)
     if found is None:
         raise SettingsError(f"{name} is no scenario. `envmill show {name}` lists those of an environment.")
-    async with Sandbox.open(home.settings, drivers=1) as sandbox:
+    async with open_sandbox(home.settings, drivers=1) as sandbox:
         return await play_scenario(actor, found, playable.environment, sandbox, "shown", attempt, form=form)
 
 

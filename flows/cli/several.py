@@ -36,7 +36,7 @@ def read_recipes(named: str) -> list[str]:
     """Names between commas, each once."""
     recipes = [name.strip() for name in named.split(",") if name.strip()]
     if not recipes or len(set(recipes)) < len(recipes):
-        raise SettingsError(f"--recipe {named!r} names a recipe twice, or none. Name each once, like awm,scaleenv.")
+        raise SettingsError(f"--recipe {named!r} names a recipe twice, or none. Name each once, with commas between.")
     return recipes
 
 

@@ -21,21 +21,21 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         _draw(columns, rows)
     else:
         for row in [columns, *rows]:
-            typer.echo("\t".join(spell_on_one_line(value) for value in row))
+            typer.echo("\t".join(render_on_one_line(value) for value in row))
 
 
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(*columns)
     for row in rows:
-        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else make_plain(spell(value))) for value in row))
+        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else make_plain(render(value))) for value in row))
     Console().print(table)
 
 
-def spell(value: Any) -> str:
+def render(value: Any) -> str:
     """A null is nothing."""
     return "" if value is None else str(value)
 
 
-def spell_on_one_line(value: Any) -> str:
+def render_on_one_line(value: Any) -> str:
     """Tabs, line breaks and whatever else steers a terminal as `\\t`, `\\n`, `\\x1b`, so that a row stays a line."""
-    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], spell(value).replace("\\", "\\\\"))
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], render(value).replace("\\", "\\\\"))

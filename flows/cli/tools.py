@@ -10,8 +10,8 @@ import typer
 from envmill.errors import SettingsError
 
 if TYPE_CHECKING:
-    from envmill.importers.tools.base import ToolHarvest
-    from envmill.toolgraph.outlining import Part
+    from envmill.interop.importers.tools.base import ToolHarvest
+    from envmill.toolgraph.outlining import OutlinePart
     from schemas.sketch import ToolSketch
 
 _ACTIONS = ("read", "audit", "propose")
@@ -31,9 +31,9 @@ def tools(
 ) -> None:
     """Documents of tools: what they hold, what stands in the way of calling it, and what environments could be made of it.
 
-    No model is asked and no code is written. `envmill run --recipe agentscaler --documents …` makes the environments.
+    No model is asked and no code is written. A recipe that starts from documents makes the environments: see `envmill run --documents`.
     """
-    from envmill.importers.tools import read_sources
+    from envmill.interop.importers.tools import read_sources
     from flows.cli.table import show
 
     if action not in _ACTIONS:
@@ -48,7 +48,7 @@ def tools(
     if out:
         _write(parts, out)
     columns = ["domain", "tools", "write", "tables", "walks", "left out", "licence"]
-    return show(columns, [_tell(part) for part in parts])
+    return show(columns, [_describe(part) for part in parts])
 
 
 def _show_read(harvests: "dict[str, ToolHarvest]", sketches: "Sequence[ToolSketch]", *, remarks: bool) -> None:
@@ -66,15 +66,15 @@ def _show_read(harvests: "dict[str, ToolHarvest]", sketches: "Sequence[ToolSketc
 
 async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, str]]":
     from envmill.toolgraph.audit import audit_graph
-    from envmill.toolgraph.evidence.naming import Naming
+    from envmill.toolgraph.evidence.naming import NameEvidence
     from envmill.toolgraph.weaving import weave
 
-    audit = audit_graph(await weave(sketches, [Naming()]))
+    audit = audit_graph(await weave(sketches, [NameEvidence()]))
     typer.echo(f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is called before them", err=True)
     return ((one.tool, one.path, one.means) for one in audit.unsuppliable)
 
 
-async def _propose(sketches: "Sequence[ToolSketch]", seed: int) -> "list[Part]":
+async def _propose(sketches: "Sequence[ToolSketch]", seed: int) -> "list[OutlinePart]":
     from envmill.toolgraph.outlining import add_walks, outline_proposal
     from envmill.toolgraph.proposing import propose_domains
 
@@ -82,14 +82,14 @@ async def _propose(sketches: "Sequence[ToolSketch]", seed: int) -> "list[Part]":
     return [await add_walks(part, seed) for part in parts]
 
 
-def _tell(part: "Part") -> tuple[Any, ...]:
+def _describe(part: "OutlinePart") -> tuple[Any, ...]:
     outline = part.outline
     writing = sum(tool.effect != "query" for tool in outline.tools)
     tables = " ".join(table.name for table in outline.tables)
     return part.name, len(outline.tools), writing, tables, len(outline.walks), len(outline.left_out), part.licence
 
 
-def _write(parts: "list[Part]", out: Path) -> None:
+def _write(parts: "list[OutlinePart]", out: Path) -> None:
     import json
 
     if out.exists():

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from flows.local.errors import NoServer, Refused
+from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
 
 _ASKS_LOGIN = (
@@ -74,11 +74,11 @@ class Api:
             else:
                 if answer.status_code < 400:
                     return answer.json() if answer.content else None
-                failure = Refused(
+                failure = ServerRefused(
                     f"The server refused {method} {path}: {answer.status_code} {answer.text[:500]}", status=answer.status_code
                 )
                 if answer.status_code == 401:
-                    failure = Refused(_ASKS_LOGIN.format(url=self.url), status=401)
+                    failure = ServerRefused(_ASKS_LOGIN.format(url=self.url), status=401)
                 if answer.status_code != 503:
                     raise failure
             if time.monotonic() > deadline:
@@ -89,7 +89,7 @@ class Api:
         """Deployment id by `flow/deployment`."""
         try:
             return self.get(f"/deployments/name/{name}")["id"]
-        except Refused as error:
+        except ServerRefused as error:
             if error.facts["status"] != 404:
                 raise
             raise NoServer(f"The server at {self.url} has no deployment {name}. Bring it back with `envmill up`.") from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from envmill.errors import EnvMillError
 from flows.local.api import Api, connect
-from flows.local.errors import NoServer, Refused
+from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
 from flows.local.process import Process
 from flows.local.runs import POOL, UNDER_WAY, is_walked, list_runs
@@ -22,7 +22,7 @@ _SCHEDULED = 30.0
 
 
 @dataclass(frozen=True)
-class Part:
+class ServicePart:
     """One thing that has to be up."""
 
     name: str
@@ -31,80 +31,80 @@ class Part:
     """What to do; empty when all is well."""
 
 
-def check(home: Home) -> Iterator[Part]:
+def check(home: Home) -> Iterator[ServicePart]:
     """Every part, whatever the ones before it say."""
     try:
         url = find_server(home)
     except NoServer as error:
-        yield Part("server", error.message, _UP)
+        yield ServicePart("server", error.message, _UP)
         return
     with connect(home, url, patience=5) as api:
         try:
             api.get("/health")
-        except (NoServer, Refused) as error:
-            yield Part("server", error.message, f"{_RESTART} Its log: {home.log('server')}.")
+        except (NoServer, ServerRefused) as error:
+            yield ServicePart("server", error.message, f"{_RESTART} Its log: {home.log('server')}.")
             return
-        yield Part("server", url)
+        yield ServicePart("server", url)
         yield from (_check_process(home, name) for name in ("worker", "watchdog"))
         yield _check_pool(api)
         yield (
-            Part("deployments", "those of prefect.yaml")
+            ServicePart("deployments", "those of prefect.yaml")
             if has_deployments(home, api)
-            else Part("deployments", "not as in prefect.yaml", _UP)
+            else ServicePart("deployments", "not as in prefect.yaml", _UP)
         )
         yield _check_schedule(api)
         yield _check_runs(home, api)
         yield check_records(home, api)
 
 
-def _check_process(home: Home, name: str) -> Part:
+def _check_process(home: Home, name: str) -> ServicePart:
     record = Process(home, name).running()
-    return Part(name, f"pid {record.pid}") if record else Part(name, f"does not run; its log: {home.log(name)}", _UP)
+    return ServicePart(name, f"pid {record.pid}") if record else ServicePart(name, f"does not run; its log: {home.log(name)}", _UP)
 
 
-def _check_pool(api: Api) -> Part:
+def _check_pool(api: Api) -> ServicePart:
     online = api.post(f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
-    return Part("pool", f"{len(online)} worker(s) online", "" if online else _RESTART)
+    return ServicePart("pool", f"{len(online)} worker(s) online", "" if online else _RESTART)
 
 
-def _check_schedule(api: Api) -> Part:
+def _check_schedule(api: Api) -> ServicePart:
     """A scheduler can fail without a word, and then no night ever comes."""
     planned = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}, "deployments": {"name": {"any_": [NIGHTLY]}}, "limit": 1}
     until = time.monotonic() + _SCHEDULED
     while not (found := api.post("/flow_runs/filter", {**planned, "sort": "EXPECTED_START_TIME_ASC"})) and time.monotonic() < until:
         time.sleep(1)
     if found:
-        return Part("schedule", f"next at {found[0]['expected_start_time'][:16]} UTC")
-    return Part(
+        return ServicePart("schedule", f"next at {found[0]['expected_start_time'][:16]} UTC")
+    return ServicePart(
         "schedule",
         "no run is planned",
         f"{_RESTART} If it stays so, the scheduler fails: see the server's log, and the pins of requirements.lock.",
     )
 
 
-def _check_runs(home: Home, api: Api) -> Part:
+def _check_runs(home: Home, api: Api) -> ServicePart:
     under_way = list_runs(api, UNDER_WAY)
     idle = [flow_run["id"] for flow_run in under_way if not is_walked(home, flow_run["id"])]
-    return Part(
+    return ServicePart(
         "runs", f"{len(under_way)} under way" + (f", {len(idle)} of them without a process here: {', '.join(idle[:3])}" if idle else "")
     )
 
 
-def check_records(home: Home, api: Api) -> Part:
+def check_records(home: Home, api: Api) -> ServicePart:
     """A flooded or killed server drops records of tasks without a word. Nothing hangs on them; its pages show less than was done."""
     wanted = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}}, "flows": {"name": {"any_": ["factory"]}}, "limit": 1}
     latest = api.post("/flow_runs/filter", {**wanted, "sort": "END_TIME_DESC"})
     if not latest:
-        return Part("records", "no run completed yet")
+        return ServicePart("records", "no run completed yet")
     run = latest[0]["id"]
     try:
         published = _list_published(home, run)
     except EnvMillError as error:
-        return Part("records", error.message, "Mend the lake, then ask again.")
+        return ServicePart("records", error.message, "Mend the lake, then ask again.")
     if lost := sorted(published - _list_recorded(api, run)):
         told = f"the server lost {len(lost)} of {len(published)} tasks of run {run}, {lost[0]} among them; the lake has all"
-        return Part("records", told)
-    return Part("records", f"all {len(published)} tasks of run {run}")
+        return ServicePart("records", told)
+    return ServicePart("records", f"all {len(published)} tasks of run {run}")
 
 
 def _list_published(home: Home, run: str) -> set[str]:

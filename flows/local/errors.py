@@ -14,5 +14,5 @@ class NoServer(EnvMillError):
     retryable = True
 
 
-class Refused(EnvMillError):
+class ServerRefused(EnvMillError):
     """The server said no; its status code is the fact `status`."""

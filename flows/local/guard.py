@@ -44,7 +44,7 @@ _ASKED = (
 
 
 @dataclass
-class Guard:
+class ServerGuard:
     """An ASGI application that lets known callers through to another."""
 
     app: App

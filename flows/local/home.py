@@ -25,53 +25,10 @@ from pathlib import Path
 from envmill.errors import EnvMillError, SettingsError
 from envmill.settings import ROOT, Settings
 from flows.local.private import is_secret, make_headers, read_secret, secure_folder
+from flows.local.variables import CHOSEN, LOGIN, PREFECT, list_server_settings
 
 MARK = "ENVMILL_PROCESS_OF"
 """Environment variable that every process of a home inherits, so that orphans are found."""
-
-PREFECT = {
-    # Quiet: nothing leaves this machine.
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-    "PREFECT_SERVER_UI_API_URL": "/api",  # under whatever name the browser came by
-    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # V2 asks a vendor for remote config on each page; V1 is silent
-    "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
-    "PREFECT_CLI_PROMPT": "false",
-    "PREFECT_CLI_COLORS": "false",
-    "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
-    # One record per message takes 0.1 s; when 10,000 wait the server drops them without a word.
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "200",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
-    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "200",
-    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "500",
-    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
-    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",  # runs that ended 90 days ago, 200 MB per 10,000 tasks
-    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
-    "PREFECT_WORKER_QUERY_SECONDS": "1",  # the default of 10 is what a Retry click would wait for
-    # The default of 10 s ahead is as long as a run waits for a place: whoever waits would ask again each second.
-    "PREFECT_WORKER_PREFETCH_SECONDS": "1",
-    # A server that was killed still knows who holds which place; else a run that asks to keep its own would be ended.
-    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
-    "PREFECT_DEPLOYMENT_CONCURRENCY_SLOT_WAIT_SECONDS": "10",  # the default of 30 is what the next run waits after a place is free
-    "PREFECT_CLIENT_MAX_RETRIES": "6",  # two minutes: the watchdog needs one of them to bring a killed server back
-    "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",  # the lake alone knows what is done
-    "PREFECT__SERVER_FINAL": "1",
-}
-
-
-LOGIN = (
-    "PREFECT_API_AUTH_STRING",
-    "PREFECT_API_KEY",
-    "PREFECT_CLIENT_CUSTOM_HEADERS",
-    "PREFECT_API_SSL_CERT_FILE",
-    "PREFECT_API_TLS_INSECURE_SKIP_VERIFY",
-)
-"""Prefect's own variables for the login and the certificate of another server. Only that server is told of them."""
-
-CHOSEN = "PREFECT_SERVER_API_AUTH_STRING"
-"""Prefect's own variable for the secret of a server: who sets it chooses what is drawn otherwise."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +38,19 @@ class Home:
     settings: Settings
     environ: Mapping[str, str]
     named: str = ""
-    """Server that PREFECT_API_URL names; nobody goes there unless asked to."""
+    """Server that PREFECT_API_URL names; used only where --remote asks for it."""
     login: Mapping[str, str] = field(default_factory=dict[str, str])
     """The user's variables of LOGIN, and CHOSEN."""
+    server: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The user's settings of a server, for the server of this home."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Home":
-        """The user's own Prefect variables stop here, but for those of a login."""
-        own = {name: value for name, value in environ.items() if not name.startswith("PREFECT_")}
+        """The user's own Prefect variables stop here, but for those of a login and of a server."""
+        own = {name: value for name, value in environ.items() if not name.upper().startswith("PREFECT_")}
         login = {name: environ[name] for name in (*LOGIN, CHOSEN) if environ.get(name)}
-        return cls(Settings.read(environ), own, environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api"), login)
+        named = environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
+        return cls(Settings.read(environ), own, named, login, list_server_settings(environ))
 
     @property
     def folder(self) -> Path:
@@ -115,7 +75,7 @@ class Home:
         return self.folder / "logs" / f"{name}.log"
 
     def make_headers(self, url: str) -> dict[str, str]:
-        """Headers with which a request to a server shows who asks. Neither server is told the credential of the other."""
+        """Headers with the credential for a server. Neither server is told the credential of the other."""
         if self._owns(url):
             return make_headers(read_secret(self.folder))
         key = self.login.get("PREFECT_API_KEY", "")
@@ -146,10 +106,11 @@ class Home:
         """What one process needs and the others must not see."""
         database = self.settings.database.reveal()
         if name == "server":
-            return {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": url} | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if database else {})
+            chosen = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": url} | dict(self.server)
+            return chosen | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if database else {})
         remote = {} if self._owns(url) else {variable: value for variable, value in self.login.items() if variable in LOGIN}
         if name == "watchdog":  # it starts the server again
-            return remote | ({"ENVMILL_DATABASE": self.environ["ENVMILL_DATABASE"]} if database else {})
+            return remote | dict(self.server) | ({"ENVMILL_DATABASE": self.environ["ENVMILL_DATABASE"]} if database else {})
         if self._owns(url):
             # Of Prefect's ways to log in the only one that its WebSockets use from their first request on.
             return {"PREFECT_CLIENT_CUSTOM_HEADERS": json.dumps(self.make_headers(url))}

@@ -53,7 +53,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Read a file that nobody else could read or write; empty when there is none."""
+    """Read a file that no other user could read or write; empty when there is none."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

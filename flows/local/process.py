@@ -17,8 +17,8 @@ from flows.local.home import MARK, Home
 
 
 @dataclass(frozen=True)
-class Record:
-    """Who a process is; pid alone may be somebody else by now."""
+class ProcessRecord:
+    """Identity of a process; the kernel may have given the pid to another one."""
 
     pid: int
     started: int
@@ -41,14 +41,14 @@ class Process:
     def path(self) -> Path:
         return self.home.folder / f"{self.name}.json"
 
-    def read(self) -> Record | None:
+    def read(self) -> ProcessRecord | None:
         """The record, alive or stale; None when there is none that can be read."""
         try:
-            return Record(**json.loads(self.path.read_text()))
+            return ProcessRecord(**json.loads(self.path.read_text()))
         except (OSError, ValueError, TypeError):
             return None
 
-    def running(self) -> Record | None:
+    def running(self) -> ProcessRecord | None:
         record = self.read()
         return record if record and record.alive else None
 
@@ -59,7 +59,7 @@ class Process:
             self._forget()
         return stale
 
-    def start(self, command: list[str], url: str, descriptors: tuple[int, ...] = ()) -> Record:
+    def start(self, command: list[str], url: str, descriptors: tuple[int, ...] = ()) -> ProcessRecord:
         """Start it, and return when it has said who it is. No record of an earlier process may be left."""
         log = self.home.log(self.name)
         log.parent.mkdir(parents=True, exist_ok=True)

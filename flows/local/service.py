@@ -19,11 +19,12 @@ import httpx
 from envmill.errors import EnvMillError, SettingsError
 from envmill.settings import ROOT
 from flows.local.api import Api, connect
-from flows.local.errors import NoServer, Refused
-from flows.local.home import CHOSEN, Home
+from flows.local.errors import NoServer, ServerRefused
+from flows.local.home import Home
 from flows.local.private import ensure_secret, forget_private, make_lake, read_secret, write_keys
 from flows.local.process import Process, end, find_marked
 from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
+from flows.local.variables import CHOSEN
 
 SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
 WORKER_DEADLINE = 180.0
@@ -83,7 +84,10 @@ def bring_down(home: Home, say: Say) -> None:
         _stop(home, "worker", 20, say)
         _end_orphans(home, say)
         if url := _find_any(home):
-            with connect(home, url, patience=5) as api, contextlib.suppress(NoServer, Refused):  # a sick server is stopped all the same
+            with (
+                connect(home, url, patience=5) as api,
+                contextlib.suppress(NoServer, ServerRefused),
+            ):  # a sick server is stopped all the same
                 _close_cut_off(api, cut_off)
                 _close_lost_runs(home, api, say)
         _stop(home, "server", 15, say)
@@ -105,10 +109,13 @@ def make_link(home: Home) -> str:
     url = find_server(home)
     if home.remote:
         return url
-    with httpx.Client(trust_env=False, headers=home.make_headers(url)) as client:
-        answer = client.post(f"{url}/envmill/links")
+    try:
+        with httpx.Client(trust_env=False, headers=home.make_headers(url)) as client:
+            answer = client.post(f"{url}/envmill/links")
+    except httpx.HTTPError as error:
+        raise NoServer(f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, then `envmill up`.") from error
     if answer.status_code != 200:
-        raise Refused(f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}", status=answer.status_code)
+        raise ServerRefused(f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}", status=answer.status_code)
     return f"{url}/envmill/login?token={answer.json()['token']}"
 
 
@@ -137,7 +144,7 @@ def _ensure_server(home: Home, say: Say) -> str:
         say("server: its process is gone; clearing its record")
     record = server.running()
     if record and not read_secret(home.folder):
-        _stop(home, "server", 15, say)  # it was started without one, and asks nobody for it
+        _stop(home, "server", 15, say)  # it was started without one, and asks for none
         record = None
     if record is None:
         ensure_secret(home.folder, home.login.get(CHOSEN, ""))
@@ -159,7 +166,7 @@ def _wait_for_health(home: Home, server: Process, url: str) -> None:
         while True:
             try:
                 return api.get("/health")
-            except (NoServer, Refused) as error:
+            except (NoServer, ServerRefused) as error:
                 if server.running() is None:
                     raise EnvMillError(f"The server ended while starting. {server.last_words()}") from error
                 if time.monotonic() > deadline:
@@ -174,7 +181,7 @@ def _ensure_pool(api: Api) -> None:
     """A run's request must not choose a command, a folder or variables: this pool's jobs take no variables at all."""
     try:
         api.post("/work_pools/", {"name": POOL, "type": "process", "base_job_template": JOB})
-    except Refused as error:
+    except ServerRefused as error:
         if error.facts["status"] != 409:  # 409: it is there
             raise
         api.patch(f"/work_pools/{POOL}", {"base_job_template": JOB})
@@ -259,7 +266,7 @@ def _digest_deployments(url: str) -> str:
 def _list_under_way(home: Home) -> list[str]:
     if not (url := _find_any(home)):
         return []
-    with connect(home, url, patience=0) as api, contextlib.suppress(NoServer, Refused):
+    with connect(home, url, patience=0) as api, contextlib.suppress(NoServer, ServerRefused):
         return [flow_run["id"] for flow_run in list_runs(api, UNDER_WAY) if is_walked(home, flow_run["id"])]
     return []
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.settings import Settings
-from flows.local.guard import Guard
+from flows.local.guard import ServerGuard
 from flows.local.private import read_secret
 
 YOUNG = 1.0
@@ -37,7 +37,7 @@ def make_app() -> Any:
     auth = read_secret(settings.home)
     if not auth:
         raise SettingsError(f"{settings.home} holds no secret. Start the server with `envmill up`.")
-    app = Guard(create_app(), auth, settings.origins)
+    app = ServerGuard(create_app(), auth, settings.origins)
     gc.collect()
     gc.freeze()  # what was imported stays: a full sweep need not look at it
     threading.Thread(target=sweep, args=(threading.Event(),), name="garbage", daemon=True).start()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from envmill.agents.users.base import Knowledge
+from envmill.agents.users.base import UserKnowledge
 from envmill.kinds import KINDS
 from schemas.scenario import UserContract
 from tests.specimens import EFFECTS, PROGRAM, make_environment, make_scenario
@@ -21,7 +21,7 @@ TOLD = UserContract(
     stop="The drill is lent to Ada.",
 )
 TALK = make_scenario(SHED, user=TOLD)
-KNOWN = Knowledge.of(TALK)
+KNOWN = UserKnowledge.of(TALK)
 LIST, LEND = ("list_tools", "{}"), ("lend", '{"tool_id": "T1", "member_id": "M1"}')
 CARD = ("get_member", '{"member_id": "M1"}')
 

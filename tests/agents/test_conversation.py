@@ -9,14 +9,14 @@ import pytest
 from envmill.agents import find_policy
 from envmill.agents.attempts import choose_form
 from envmill.agents.base import Actor, Move, Say, Wait
-from envmill.agents.limits import Limits
+from envmill.agents.limits import RolloutLimits
+from envmill.agents.log import StoredCall, read_moves
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
-from envmill.agents.tape import Asked, read_moves
-from envmill.collect import make_trajectory
 from envmill.errors import SettingsError
 from envmill.sandbox import Observation, Sandbox
+from envmill.stages.collect import make_trajectory
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
@@ -88,7 +88,7 @@ async def test_what_only_the_user_may_do_is_done_when_it_is_asked_for(
     moves: list[Move], outcome: str, told: str, listens: bool, sandbox: Sandbox
 ) -> None:
     rollout = await play_scenario(Moves(*moves, listens=listens), BOTH, OWN, sandbox, "probe", 0, form="conversation")
-    done = [(one.call.actor, one.content["ok"]) for one in read_moves(rollout.transcript) if isinstance(one, Asked)]
+    done = [(one.call.actor, one.content["ok"]) for one in read_moves(rollout.transcript) if isinstance(one, StoredCall)]
     if outcome == "pass":
         assert done == [("user", True)]
         assert told in lines(rollout)
@@ -149,14 +149,14 @@ async def test_one_message_to_the_jail_and_one_per_move_come_to_the_same(sandbox
 @pytest.mark.parametrize(
     ("moves", "limits", "termination", "outcome"),
     [
-        pytest.param([Say("How old are you?")] * 9, Limits(), "user_gave_up", "fail", id="the user has had enough"),
-        pytest.param([Say("Shall I go on?")] * 9, Limits(turns=3), "user_gave_up", "fail", id="too many messages"),
-        pytest.param([CALLS[0]] * 9, Limits(steps=2), "step_limit", "fail", id="too many calls"),
-        pytest.param([Wait(600.0)] * 9, Limits(seconds=3000), "time_limit", "fail", id="too much time"),
-        pytest.param([*CALLS, Say("Lent.")], Limits(), "user_stopped", "pass", id="content"),
+        pytest.param([Say("How old are you?")] * 9, RolloutLimits(), "user_gave_up", "fail", id="the user has had enough"),
+        pytest.param([Say("Shall I go on?")] * 9, RolloutLimits(turns=3), "user_gave_up", "fail", id="too many messages"),
+        pytest.param([CALLS[0]] * 9, RolloutLimits(steps=2), "step_limit", "fail", id="too many calls"),
+        pytest.param([Wait(600.0)] * 9, RolloutLimits(seconds=3000), "time_limit", "fail", id="too much time"),
+        pytest.param([*CALLS, Say("Lent.")], RolloutLimits(), "user_stopped", "pass", id="content"),
     ],
 )
-async def test_ends_of_a_conversation(sandbox: Sandbox, moves: Any, limits: Limits, termination: str, outcome: str) -> None:
+async def test_ends_of_a_conversation(sandbox: Sandbox, moves: Any, limits: RolloutLimits, termination: str, outcome: str) -> None:
     rollout = await play_scenario(Moves(*moves, listens=False), TALK, SHED, sandbox, "probe", 0, form="conversation", limits=limits)
     assert (rollout.termination, rollout.outcome) == (termination, outcome)
 

@@ -5,7 +5,7 @@ from math import comb
 
 import pytest
 
-from envmill.agents.estimates import Tally, estimate_all, estimate_any, find_interval
+from envmill.agents.estimates import AttemptTally, estimate_all, estimate_any, find_interval
 from tests.agents.test_attempts import make_rollout
 
 SIZES = [(passed, judged) for judged in range(1, 9) for passed in range(judged + 1)]
@@ -75,6 +75,6 @@ def test_what_cannot_have_been_counted_is_refused(passed: int, judged: int, k: i
 
 
 def test_errors_are_counted_apart() -> None:
-    tally = Tally.of([make_rollout(number, outcome) for number, outcome in enumerate(["pass", "error", "fail", "pass"])])
+    tally = AttemptTally.of([make_rollout(number, outcome) for number, outcome in enumerate(["pass", "error", "fail", "pass"])])
     assert (tally.passed, tally.judged, tally.errors, tally.rate) == (2, 3, 1, 2 / 3)
-    assert Tally.of([make_rollout(0, "error")]).rate is None
+    assert AttemptTally.of([make_rollout(0, "error")]).rate is None

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from envmill.agents import find_policy
-from envmill.agents.limits import Limits
+from envmill.agents.limits import RolloutLimits
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
 from envmill.errors import BadRequest, KeyRefused
 from envmill.lake.journal import Journal
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.replay import Replay
 from envmill.sandbox import Sandbox
 from schemas.rollout import Rollout
@@ -89,20 +89,20 @@ NONSENSE = ("lend", "T1 to Ada")
 @pytest.mark.parametrize(
     ("script", "limits", "termination", "steps"),
     [
-        pytest.param([turn("I cannot help with that.", stop="refusal")], Limits(), "done", 0, id="refusal"),
-        pytest.param([turn("", NONSENSE)] * 3, Limits(), "agent_error", 0, id="unreadable calls in a row"),
-        pytest.param([turn("", LIST)] * 9, Limits(steps=4), "step_limit", 4, id="one call too many"),
-        pytest.param([turn("", LIST, LIST, LIST)], Limits(steps=2), "step_limit", 2, id="a turn of too many calls"),
-        pytest.param([turn("", LIST, output=70)] * 9, Limits(tokens=200), "token_limit", 3, id="tokens"),
-        pytest.param([turn("I have th", stop="length")], Limits(), "token_limit", 0, id="cut off"),
+        pytest.param([turn("I cannot help with that.", stop="refusal")], RolloutLimits(), "done", 0, id="refusal"),
+        pytest.param([turn("", NONSENSE)] * 3, RolloutLimits(), "agent_error", 0, id="unreadable calls in a row"),
+        pytest.param([turn("", LIST)] * 9, RolloutLimits(steps=4), "step_limit", 4, id="one call too many"),
+        pytest.param([turn("", LIST, LIST, LIST)], RolloutLimits(steps=2), "step_limit", 2, id="a turn of too many calls"),
+        pytest.param([turn("", LIST, output=70)] * 9, RolloutLimits(tokens=200), "token_limit", 3, id="tokens"),
+        pytest.param([turn("I have th", stop="length")], RolloutLimits(), "token_limit", 0, id="cut off"),
         pytest.param(
             [turn("", LIST), fault("axe", status=400, code="context_length_exceeded", message="maximum context length is 8192 tokens")],
-            Limits(), "token_limit", 1, id="no room left",
+            RolloutLimits(), "token_limit", 1, id="no room left",
         ),
     ],
 )  # fmt: skip
 async def test_ends_of_the_policys_own_making_are_judged(
-    vendors: Loopback, tmp_path: Path, sandbox: Sandbox, script: Any, limits: Limits, termination: str, steps: int
+    vendors: Loopback, tmp_path: Path, sandbox: Sandbox, script: Any, limits: RolloutLimits, termination: str, steps: int
 ) -> None:
     vendors.script(*script)
     rollout = await play("openai", vendors, tmp_path, sandbox, limits=limits)
@@ -133,13 +133,13 @@ async def test_an_outage_is_no_verdict_and_going_on_pays_for_no_reply_twice(vend
 async def test_a_recording_played_back_is_the_same_rollout(vendors: Loopback, tmp_path: Path, sandbox: Sandbox) -> None:
     """Its limits too: tokens are counted as they were when the replies were paid for."""
     vendors.script(turn("", LIST, output=70, reasoning="Hm."), turn("", CARD, output=70), turn("", LEND, output=70))
-    first = await play("anthropic", vendors, tmp_path / "first", sandbox, limits=Limits(tokens=200))
+    first = await play("anthropic", vendors, tmp_path / "first", sandbox, limits=RolloutLimits(tokens=200))
     assert first.termination == "token_limit"
     journal = Journal(tmp_path / "again")
     player = Replay(list_calls(tmp_path / "first"), "policy")
-    door = Door(player, journal, {}, 1)
+    door = Gateway(player, journal, {}, 1)
     account = door.account("scenarios-filter", TALK.id)
-    again = await play_scenario(MODEL, TALK, SHED, sandbox, "probe", 0, account=account, limits=Limits(tokens=200))
+    again = await play_scenario(MODEL, TALK, SHED, sandbox, "probe", 0, account=account, limits=RolloutLimits(tokens=200))
     await journal.close()
     assert again == first
     assert account.spent.tokens == 0

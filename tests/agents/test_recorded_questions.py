@@ -2,12 +2,12 @@
 
 import pytest
 
-from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.missteps import find_misstep, list_suspicions
 from envmill.agents.users.scripted import ScriptedUser
 from schemas.scenario import UserContract
 
-HANDOVER = Knowledge(
+HANDOVER = UserKnowledge(
     UserContract(
         opening="The Karlsborg made fast. The Tern has just let go. The Sandvik can't make Wednesday, move her. The Alma is to come in.",
         facts={
@@ -23,7 +23,7 @@ HANDOVER = Knowledge(
     ),
     "Move the Sandvik to Thursday 5 March; the Alma is to come in to berth Q2 on Wednesday 4 March.",
 )  # fmt: skip
-TUG = Knowledge(
+TUG = UserKnowledge(
     UserContract(
         opening="Good morning. The master of the Sorrel Bay wants one particular tug and no other, I will tell you which.",
         facts={"vessel": "Sorrel Bay", "date of the arrival": "2026-03-04", "tug": "Bison"},
@@ -32,7 +32,7 @@ TUG = Knowledge(
     ),
     "Please book the Bison for the arrival of the Sorrel Bay on 4 March.",
 )
-SHIFT = Knowledge(
+SHIFT = UserKnowledge(
     UserContract(
         opening="Queen of Skagen comes later in the day, and somebody else goes as second.",
         facts={"vessel": "Queen of Skagen", "new hour": "14:00", "badge of the second": "P-35"},
@@ -40,7 +40,7 @@ SHIFT = Knowledge(
     ),
     "Queen of Skagen comes at 14:00, and P-35 goes as second.",
 )
-SICK = Knowledge(
+SICK = UserKnowledge(
     UserContract(
         opening="Ingrid Solberg is out, one of the others takes her Tuesday job and another one hers on Wednesday.",
         facts={"sick pilot": "Ingrid Solberg", "pilot for Tuesday": "Arne Vik", "pilot for Wednesday": "Kari Dahl"},
@@ -48,7 +48,7 @@ SICK = Knowledge(
     ),
     "Arne Vik takes her Tuesday job and Kari Dahl hers on Wednesday.",
 )
-HIVES = Knowledge(
+HIVES = UserKnowledge(
     UserContract(
         opening="Edwin Marsh here. I went through hive H-07 and took 14 kg of honey off it, 5 kg go to a fellow member.",
         facts={"member": "Edwin Marsh", "hive": "H-07", "inspection day": 128, "receiver": "Farah Haddad", "honey shared": 5},
@@ -59,14 +59,14 @@ HIVES = Knowledge(
 )
 
 
-async def hear(knowledge: Knowledge, *messages: str) -> Answer:
+async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
     """What the user says to the last of these messages."""
-    user, dialogue, answer = ScriptedUser(knowledge), [Line("user", knowledge.contract.opening)], Answer("")
+    user, dialogue, answer = ScriptedUser(knowledge), [Utterance("user", knowledge.contract.opening)], UserAnswer("")
     for message in messages:
-        dialogue.append(Line("agent", message))
+        dialogue.append(Utterance("agent", message))
         answer = await user.answer(dialogue)
         assert (find_misstep(knowledge, dialogue, answer), list_suspicions(knowledge, dialogue, answer)) == ("", [])
-        dialogue.append(Line("user", answer.text))
+        dialogue.append(Utterance("user", answer.text))
     return answer
 
 
@@ -173,7 +173,7 @@ async def hear(knowledge: Knowledge, *messages: str) -> Answer:
         pytest.param(HIVES, "Who receives the 5 kg of honey?", ["Farah Haddad"], ["128"], id="by the root of its name"),
     ],
 )
-async def test_a_fact_is_told_to_whoever_asks_for_it(knowledge: Knowledge, message: str, told: list[str], kept: list[str]) -> None:
+async def test_a_fact_is_told_to_whoever_asks_for_it(knowledge: UserKnowledge, message: str, told: list[str], kept: list[str]) -> None:
     answer = await hear(knowledge, message)
     assert answer.end == ""
     assert [one for one in told if one not in answer.text] == []
@@ -197,4 +197,4 @@ async def test_an_agent_that_speaks_of_what_is_hidden_gets_a_second_chance() -> 
 
 async def test_a_talkative_person_tells_all_they_have() -> None:
     chatty = TUG.contract.model_copy(update={"persona": "A chatty agent who volunteers more than she is asked."})
-    assert "Bison" in (await hear(Knowledge(chatty, TUG.request), "Could you give me more details?")).text
+    assert "Bison" in (await hear(UserKnowledge(chatty, TUG.request), "Could you give me more details?")).text

@@ -6,11 +6,11 @@ import pytest
 
 from envmill.agents import find_policy
 from envmill.agents.base import Actor, Say, Wait
+from envmill.agents.log import StoredCall, StoredWait, read_moves
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
-from envmill.agents.tape import Asked, Waited, read_moves
-from envmill.agents.trial import try_calls
+from envmill.kinds.trial import try_calls
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout
@@ -125,8 +125,8 @@ async def test_weather_actors_and_uses_are_stored_and_replay(sandbox: Sandbox) -
     moves = list(read_moves(rollout.transcript))
     assert rollout.weather == rough
     assert set(rollout.met) == {"server_error"}
-    assert [move.call.actor for move in moves if isinstance(move, Asked)] == ["agent", "agent", "user", "agent"]
-    assert [move.seconds for move in moves if isinstance(move, Waited)] == [5.0]
+    assert [move.call.actor for move in moves if isinstance(move, StoredCall)] == ["agent", "agent", "user", "agent"]
+    assert [move.seconds for move in moves if isinstance(move, StoredWait)] == [5.0]
     assert await replay_rollout(rollout, PICKY, SHED, sandbox) is None
     spoilt = rollout.model_copy(update={"weather": None})
     assert await replay_rollout(spoilt, PICKY, SHED, sandbox) is not None

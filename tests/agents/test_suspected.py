@@ -6,14 +6,14 @@ import pytest
 
 from envmill.agents.attempts import make_player
 from envmill.agents.base import Actor, Move, Say
-from envmill.agents.estimates import Tally
-from envmill.agents.ground import Ground
-from envmill.agents.limits import Limits
+from envmill.agents.estimates import AttemptTally
+from envmill.agents.limits import RolloutLimits
 from envmill.agents.rollout import play_on
-from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.setup import RolloutSetup
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.missteps import find_misstep, list_suspicions
 from envmill.agents.users.umpire import find_user_fault
-from envmill.models.account import Account
+from envmill.models.session import ModelSession
 from envmill.sandbox import Sandbox
 from schemas.base import Contract
 from schemas.environment import Call
@@ -76,8 +76,8 @@ class Models:
 
 
 async def play(moves: list[Move], models: Models, sandbox: Sandbox, user: UserContract = TOLD, **more: Any) -> Rollout:
-    more = {"form": "conversation", "user": "model", "umpire": True, "account": cast(Account, models)} | more
-    return await play_on(Ground.of(make_scenario(SHED, user=user), SHED), cast(Any, Speaks(*moves)), sandbox, "probe", 0, **more)
+    more = {"form": "conversation", "user": "model", "umpire": True, "account": cast(ModelSession, models)} | more
+    return await play_on(RolloutSetup.of(make_scenario(SHED, user=user), SHED), cast(Any, Speaks(*moves)), sandbox, "probe", 0, **more)
 
 
 BLURTED: list[Move] = [Say("One moment, I look at the list."), *LENDS]
@@ -143,33 +143,33 @@ PROVOKED = "I want it soon, for the weekend at last."
 async def test_an_agent_that_provokes_faults_gains_nothing(umpire: bool, sandbox: Sandbox) -> None:
     nonsense: list[Move] = [Say(f"How {word} is it?") for word in ("green", "late", "loud", "old")]
     rules = {"fault": "repeated", "question": "How loud is it?", "answer": PROVOKED}
-    rollout = await play(nonsense, Models([PROVOKED] * 4, rules), sandbox, umpire=umpire, limits=Limits(turns=4))
+    rollout = await play(nonsense, Models([PROVOKED] * 4, rules), sandbox, umpire=umpire, limits=RolloutLimits(turns=4))
     assert [one.misstep for one in rollout.suspected][:1] == ["repeats"]
     assert (rollout.outcome, rollout.misstep) == (("error", "repeats") if umpire else ("fail", ""))
     honest = await play([Say("I cannot do that.")], Models([""]), sandbox, umpire=False)
-    assert Tally.of([rollout] * 4).rate == Tally.of([honest] * 4).rate == 0.0
+    assert AttemptTally.of([rollout] * 4).rate == AttemptTally.of([honest] * 4).rate == 0.0
 
 
 async def test_a_user_who_goes_on_to_the_limit_is_suspected_and_the_agent_is_judged(sandbox: Sandbox) -> None:
     done: list[Move] = [*LENDS, *[Say("It is lent.")] * 3]
     talks = [NAMED, "Well, fine.", "And so on.", "As I said."]
-    rollout = await play(done, Models(talks), sandbox, umpire=False, limits=Limits(turns=4))
+    rollout = await play(done, Models(talks), sandbox, umpire=False, limits=RolloutLimits(turns=4))
     assert (rollout.outcome, rollout.termination) == ("pass", "user_gave_up")
     assert rollout.suspected[-1].misstep == "never_stops"
     rules = {"fault": "went_on", "question": "It is lent.", "answer": "As I said."}
-    assert (await play(done, Models(talks, rules), sandbox, limits=Limits(turns=4))).outcome == "error"
+    assert (await play(done, Models(talks, rules), sandbox, limits=RolloutLimits(turns=4))).outcome == "error"
 
 
 @pytest.mark.parametrize(("named", "judge", "asked"), [("a:b", "judge-1", 1), ("", "judge-1", 0), ("a:b", "author", 0)])
 async def test_only_a_judge_that_the_run_names_and_that_is_a_model_is_asked(named: str, judge: str, asked: int, sandbox: Sandbox) -> None:
     models, config = Models([BLURTS, NAMED], judge=judge), RunConfig(judge=named, form="conversation", person="model")
-    account = cast(Account, models)
+    account = cast(ModelSession, models)
     scenario = make_scenario(SHED, user=TOLD)
     await make_player(cast(Any, Speaks(*BLURTED)), scenario, SHED, sandbox, "probe", account, config)(0)
     assert len(models.judged) == asked
 
 
-MOVES = Knowledge(TALK.user, TALK.request, {"pay fine": Call(name="pay_fine", actor="user")})
+MOVES = UserKnowledge(TALK.user, TALK.request, {"pay fine": Call(name="pay_fine", actor="user")})
 DEED_TOLD = "Fine. I have done it: pay fine."
 
 
@@ -189,22 +189,22 @@ DEED_TOLD = "Fine. I have done it: pay fine."
     ],
 )
 async def test_every_fault_needs_its_witness(dialogue: list[str], reply: dict[str, str], misstep: str) -> None:
-    said = [Line("user", "Hello."), *(Line("user" if place % 2 else "agent", text) for place, text in enumerate(dialogue))]
+    said = [Utterance("user", "Hello."), *(Utterance("user" if place % 2 else "agent", text) for place, text in enumerate(dialogue))]
     quoted = {"question": dialogue[0], "answer": dialogue[1]} | reply
-    found = await find_user_fault(MOVES, said, cast(Account, Models([], quoted)), 0)
+    found = await find_user_fault(MOVES, said, cast(ModelSession, Models([], quoted)), 0)
     assert (found[0] if found else "") == misstep
 
 
 async def test_a_value_that_a_stored_question_asked_for_is_never_told_unasked() -> None:
     stored = TALK.user.model_copy(update={"wordings": {"member_name": ["Who is it for?"]}})
-    said = [Line("user", "Hello."), Line("agent", "Who is it for?"), Line("user", "For Ada.")]
+    said = [Utterance("user", "Hello."), Utterance("agent", "Who is it for?"), Utterance("user", "For Ada.")]
     rules = {"fault": "told_unasked", "fact": "member_name", "question": "Who is it for?", "answer": "For Ada."}
     for contract, misstep in ((TALK.user, "reveals"), (stored, "")):
-        found = await find_user_fault(Knowledge(contract, TALK.request), said, cast(Account, Models([], rules)), 0)
+        found = await find_user_fault(UserKnowledge(contract, TALK.request), said, cast(ModelSession, Models([], rules)), 0)
         assert (found[0] if found else "") == misstep
 
 
 async def test_words_alone_prove_nothing() -> None:
-    dialogue = [Line("user", SKATES.opening), Line("agent", LIVE)]
-    known, answer = Knowledge(SKATES, SKATES.opening), Answer(BOTH_TOLD)
+    dialogue = [Utterance("user", SKATES.opening), Utterance("agent", LIVE)]
+    known, answer = UserKnowledge(SKATES, SKATES.opening), UserAnswer(BOTH_TOLD)
     assert (find_misstep(known, dialogue, answer), list_suspicions(known, dialogue, answer)) == ("", ["reveals"])

@@ -6,13 +6,13 @@ from typing import Any, cast
 import pytest
 
 from envmill.agents.base import Say
-from envmill.agents.estimates import Tally
-from envmill.agents.ground import Ground
+from envmill.agents.estimates import AttemptTally
 from envmill.agents.rollout import play_on
-from envmill.agents.users.base import Line
+from envmill.agents.setup import RolloutSetup
+from envmill.agents.users.base import Utterance
 from envmill.agents.users.umpire import find_user_fault
 from envmill.errors import BadReply
-from envmill.models.account import Account
+from envmill.models.session import ModelSession
 from envmill.sandbox import Sandbox
 from schemas.turns import FaultReply
 from tests.agents.talks import KNOWN, SHED, TALK
@@ -21,11 +21,11 @@ from tests.gates.specimens.filtering import make_probes
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DIALOGUE = [
-    Line("user", KNOWN.contract.opening),
-    Line("agent", "Gladly! Which one would you like to take?"),
-    Line("user", "Yes, please."),
-    Line("agent", "I do not know which tool you want, so nothing is lent."),
-    Line("user", "All right, then I leave it there."),
+    Utterance("user", KNOWN.contract.opening),
+    Utterance("agent", "Gladly! Which one would you like to take?"),
+    Utterance("user", "Yes, please."),
+    Utterance("agent", "I do not know which tool you want, so nothing is lent."),
+    Utterance("user", "All right, then I leave it there."),
 ]
 SHOWN = {"fault": "withheld", "fact": "tool", "question": "Which one would you like to take?", "answer": "Yes, please."}
 
@@ -57,17 +57,17 @@ class Judge:
     ],
 )
 async def test_a_fault_needs_two_quotes_that_bear_it_out(changes: dict[str, str], misstep: str) -> None:
-    found = await find_user_fault(KNOWN, DIALOGUE, cast(Account, Judge(SHOWN | changes)), 0)
+    found = await find_user_fault(KNOWN, DIALOGUE, cast(ModelSession, Judge(SHOWN | changes)), 0)
     assert (found[0] if found else "") == misstep
 
 
 async def test_an_answer_that_holds_the_value_is_no_fault() -> None:
-    told = [*DIALOGUE[:2], Line("user", "Yes, please. The drill."), *DIALOGUE[3:]]
-    assert await find_user_fault(KNOWN, told, cast(Account, Judge(SHOWN)), 0) is None
+    told = [*DIALOGUE[:2], Utterance("user", "Yes, please. The drill."), *DIALOGUE[3:]]
+    assert await find_user_fault(KNOWN, told, cast(ModelSession, Judge(SHOWN)), 0) is None
 
 
 async def test_a_judge_without_a_usable_reply_leaves_the_failure_where_it_was() -> None:
-    assert await find_user_fault(KNOWN, DIALOGUE, cast(Account, Judge(None)), 0) is None
+    assert await find_user_fault(KNOWN, DIALOGUE, cast(ModelSession, Judge(None)), 0) is None
 
 
 class Asks:
@@ -88,14 +88,14 @@ class Asks:
 @pytest.mark.parametrize(("umpire", "outcome"), [(True, "error"), (False, "fail")])
 async def test_a_conversation_that_its_user_spoilt_is_an_error_and_no_failure(umpire: bool, outcome: str, sandbox: Sandbox) -> None:
     judge = Judge({"fault": "withheld", "fact": "tool", "question": "Shall I lend it?", "answer": "Yes, please."})
-    more: dict[str, Any] = {"account": cast(Account, judge), "form": "conversation", "umpire": umpire}
-    rollout = await play_on(Ground.of(TALK, SHED), cast(Any, Asks()), sandbox, "probe", 0, **more)
+    more: dict[str, Any] = {"account": cast(ModelSession, judge), "form": "conversation", "umpire": umpire}
+    rollout = await play_on(RolloutSetup.of(TALK, SHED), cast(Any, Asks()), sandbox, "probe", 0, **more)
     assert (rollout.outcome, rollout.reward is None) == (outcome, umpire)
     assert (rollout.termination, rollout.misstep) == (("user_fault", "withholds") if umpire else ("user_stopped", ""))
     assert judge.asked == umpire
 
 
 async def test_nobody_gains_by_spoiling_conversations() -> None:
-    honest, spoiler = Tally.of(make_probes("ppff")), Tally.of(make_probes("ppuu"))
+    honest, spoiler = AttemptTally.of(make_probes("ppff")), AttemptTally.of(make_probes("ppuu"))
     assert honest.rate == spoiler.rate == 0.5
-    assert Tally.of(make_probes("ppee")).rate == 1.0
+    assert AttemptTally.of(make_probes("ppee")).rate == 1.0

@@ -7,12 +7,12 @@ import pytest
 
 from envmill.agents.inquiry import ask_for
 from envmill.agents.users import USERS
-from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.doing import bid, find_deeds, list_deeds
 from envmill.agents.users.hearing import understand
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.agents.users.model import ModelUser
-from envmill.agents.users.scripted import ScriptedUser, spell_fact
+from envmill.agents.users.scripted import ScriptedUser, render_fact
 from schemas.environment import Call
 from schemas.scenario import UserContract
 from schemas.turns import UserInput, UserReply
@@ -62,26 +62,26 @@ def test_what_an_agent_asks_for_is_what_is_told(name: str) -> None:
 
 
 def test_facts_are_told_as_people_tell_them() -> None:
-    told = [spell_fact(name, FACTS) for name in FACTS]
+    told = [render_fact(name, FACTS) for name in FACTS]
     assert told == [
         "The start date is 2026-03-14.", "The amount is 450.", "The first shop is Hill.", "The second shop is Square.", "The paid is yes.",
     ]  # fmt: skip
 
 
-def list_faults(knowledge: Knowledge, dialogue: list[Line], answer: Answer) -> list[str]:
+def list_faults(knowledge: UserKnowledge, dialogue: list[Utterance], answer: UserAnswer) -> list[str]:
     """`proof` or `suspicion` with each misstep."""
     proven = find_misstep(knowledge, dialogue, answer)
     return [*([f"proof {proven}"] if proven else []), *(f"suspicion {one}" for one in list_suspicions(knowledge, dialogue, answer))]
 
 
-async def talk(*messages: str) -> list[Answer]:
+async def talk(*messages: str) -> list[UserAnswer]:
     """What the scripted user says to one message after the other."""
-    user, dialogue, answers = ScriptedUser(KNOWN), [Line("user", KNOWN.contract.opening)], list[Answer]()
+    user, dialogue, answers = ScriptedUser(KNOWN), [Utterance("user", KNOWN.contract.opening)], list[UserAnswer]()
     for message in messages:
-        dialogue.append(Line("agent", message))
+        dialogue.append(Utterance("agent", message))
         answers.append(await user.answer(dialogue))
         assert list_faults(KNOWN, dialogue, answers[-1]) == []
-        dialogue.append(Line("user", answers[-1].text))
+        dialogue.append(Utterance("user", answers[-1].text))
     return answers
 
 
@@ -130,21 +130,21 @@ ASKED, UNASKED, DONE = "Which tool would you like?", "How can I help?", "The dri
 @pytest.mark.parametrize(
     ("message", "answer", "fault"),
     [
-        pytest.param(ASKED, Answer("The drill, please."), "", id="as it should be"),
-        pytest.param(DONE, Answer("Thanks!", "content"), "", id="content"),
-        pytest.param(UNASKED, Answer("A tool, for the fence."), "", id="what is not hidden"),
-        pytest.param(ASKED, Answer(" "), "proof silent", id="silent"),
-        pytest.param(ASKED, Answer("Never mind.", "content"), "suspicion stops_early", id="stops early"),
-        pytest.param(ASKED, Answer("I do not know."), "suspicion contradicts", id="forgets"),
-        pytest.param(UNASKED, Answer("I am Ada and want a tool."), "suspicion reveals", id="tells unasked"),
-        pytest.param(ASKED, Answer("The drill, until 3 April 2026."), "suspicion invents", id="invents a date"),
-        pytest.param(ASKED, Answer("The drill, for 75 euros."), "suspicion invents", id="invents an amount"),
-        pytest.param(ASKED, Answer("The drill. My card is K-4711."), "suspicion invents", id="invents a code"),
-        pytest.param(ASKED, Answer("The drill, one or two days."), "", id="counts"),
+        pytest.param(ASKED, UserAnswer("The drill, please."), "", id="as it should be"),
+        pytest.param(DONE, UserAnswer("Thanks!", "content"), "", id="content"),
+        pytest.param(UNASKED, UserAnswer("A tool, for the fence."), "", id="what is not hidden"),
+        pytest.param(ASKED, UserAnswer(" "), "proof silent", id="silent"),
+        pytest.param(ASKED, UserAnswer("Never mind.", "content"), "suspicion stops_early", id="stops early"),
+        pytest.param(ASKED, UserAnswer("I do not know."), "suspicion contradicts", id="forgets"),
+        pytest.param(UNASKED, UserAnswer("I am Ada and want a tool."), "suspicion reveals", id="tells unasked"),
+        pytest.param(ASKED, UserAnswer("The drill, until 3 April 2026."), "suspicion invents", id="invents a date"),
+        pytest.param(ASKED, UserAnswer("The drill, for 75 euros."), "suspicion invents", id="invents an amount"),
+        pytest.param(ASKED, UserAnswer("The drill. My card is K-4711."), "suspicion invents", id="invents a code"),
+        pytest.param(ASKED, UserAnswer("The drill, one or two days."), "", id="counts"),
     ],
 )
-def test_what_no_user_may_do_is_found(message: str, answer: Answer, fault: str) -> None:
-    faults = list_faults(KNOWN, [Line("user", KNOWN.contract.opening), Line("agent", message)], answer)
+def test_what_no_user_may_do_is_found(message: str, answer: UserAnswer, fault: str) -> None:
+    faults = list_faults(KNOWN, [Utterance("user", KNOWN.contract.opening), Utterance("agent", message)], answer)
     assert faults[:1] == ([fault] if fault else [])
 
 
@@ -158,16 +158,18 @@ def test_what_no_user_may_do_is_found(message: str, answer: Answer, fault: str) 
     ],
 )
 def test_numbers_and_dates_are_compared_as_such(value: Any, answer: str, fault: str) -> None:
-    known = Knowledge(UserContract(opening="Hi.", facts={"limit": value}, hidden=["limit"]), "Set the limit.")
-    assert list_faults(known, [Line("user", "Hi."), Line("agent", "What is the limit?")], Answer(answer))[:1] == ([fault] if fault else [])
+    known = UserKnowledge(UserContract(opening="Hi.", facts={"limit": value}, hidden=["limit"]), "Set the limit.")
+    assert list_faults(known, [Utterance("user", "Hi."), Utterance("agent", "What is the limit?")], UserAnswer(answer))[:1] == (
+        [fault] if fault else []
+    )
 
 
 def test_the_same_again_and_again_is_a_misstep_of_whom_it_is() -> None:
     said = "I would like to have it soon."
-    other = [line for word in ("Noted. Where to?", "Noted. When?") for line in (Line("agent", word), Line("user", said))]
-    same = [line for _ in range(2) for line in (Line("agent", "Where to?"), Line("user", said))]
-    assert list_faults(KNOWN, [*other, Line("agent", "How?")], Answer(said)) == ["suspicion repeats"]
-    assert list_faults(KNOWN, [*same, Line("agent", "Where to?")], Answer(said)) == []
+    other = [line for word in ("Noted. Where to?", "Noted. When?") for line in (Utterance("agent", word), Utterance("user", said))]
+    same = [line for _ in range(2) for line in (Utterance("agent", "Where to?"), Utterance("user", said))]
+    assert list_faults(KNOWN, [*other, Utterance("agent", "How?")], UserAnswer(said)) == ["suspicion repeats"]
+    assert list_faults(KNOWN, [*same, Utterance("agent", "Where to?")], UserAnswer(said)) == []
 
 
 @pytest.mark.parametrize(
@@ -186,15 +188,15 @@ def test_the_same_again_and_again_is_a_misstep_of_whom_it_is() -> None:
 )
 def test_a_stored_question_answered_with_another_value_alone_is_proof(value: Any, message: str, answer: str, proven: bool) -> None:
     contract = UserContract(opening="Hi.", facts={"limit": value}, hidden=["limit"], wordings={"limit": ["How much may it be?"]})
-    dialogue = [Line("user", "Hi."), Line("agent", message)]
-    assert find_misstep(Knowledge(contract, "Set the limit."), dialogue, Answer(answer)) == ("contradicts" if proven else "")
+    dialogue = [Utterance("user", "Hi."), Utterance("agent", message)]
+    assert find_misstep(UserKnowledge(contract, "Set the limit."), dialogue, UserAnswer(answer)) == ("contradicts" if proven else "")
 
 
 def test_a_question_stored_for_two_facts_proves_nothing() -> None:
     stored = {"limit": ["Which one?"], "day": ["Which one?"]}
     contract = UserContract(opening="Hi.", facts={"limit": 450, "day": 12}, hidden=["limit", "day"], wordings=stored)
-    dialogue = [Line("user", "Hi."), Line("agent", "Which one?")]
-    assert find_misstep(Knowledge(contract, "Set it."), dialogue, Answer("12")) == ""
+    dialogue = [Utterance("user", "Hi."), Utterance("agent", "Which one?")]
+    assert find_misstep(UserKnowledge(contract, "Set it."), dialogue, UserAnswer("12")) == ""
 
 
 @pytest.mark.parametrize("message", ["How can I help you today?", "Hello again! What can I do for you?"])
@@ -204,9 +206,9 @@ async def test_a_user_who_is_asked_what_they_want_says_it_again_and_goes_on(mess
 
 
 def test_who_goes_on_when_nothing_is_asked_finds_no_end() -> None:
-    lines = [line for _ in range(3) for line in (Line("agent", DONE), Line("user", "And now?"))]
+    lines = [line for _ in range(3) for line in (Utterance("agent", DONE), Utterance("user", "And now?"))]
     assert finds_no_end(KNOWN, lines)
-    assert not finds_no_end(KNOWN, [*lines, Line("agent", ASKED)])
+    assert not finds_no_end(KNOWN, [*lines, Utterance("agent", ASKED)])
 
 
 def test_users_are_in_one_table() -> None:
@@ -220,7 +222,7 @@ PATH = [
     Call(name="pay_fine", arguments={"fine": 2}, actor="user"),
 ]
 DEEDS = list_deeds(PATH)
-ABLE = Knowledge(KNOWN.contract, KNOWN.request, DEEDS)
+ABLE = UserKnowledge(KNOWN.contract, KNOWN.request, DEEDS)
 
 
 def test_deeds_are_the_calls_that_are_not_the_agents() -> None:
@@ -242,7 +244,7 @@ def test_deeds_are_the_calls_that_are_not_the_agents() -> None:
 )
 async def test_a_user_does_what_it_is_bidden_and_nothing_else(message: str, meant: list[str]) -> None:
     assert list(find_deeds(message, DEEDS)) == meant
-    dialogue = [Line("user", "Hello."), Line("agent", message)]
+    dialogue = [Utterance("user", "Hello."), Utterance("agent", message)]
     answer = await ScriptedUser(ABLE).answer(dialogue)
     assert list(answer.does) == meant
     assert list_faults(ABLE, dialogue, answer) == []
@@ -259,8 +261,8 @@ async def test_a_user_does_what_it_is_bidden_and_nothing_else(message: str, mean
 )
 async def test_a_user_leaves_what_nobody_spoke_of_alone(message: str, meant: list[str]) -> None:
     deeds = {"move hive": Call(name="move_hive", arguments={"hive_id": "col_b9f50eb5"}, actor="user")}
-    able = Knowledge(KNOWN.contract, "Move hive H-464.", deeds)
-    dialogue = [Line("user", "Hello."), Line("agent", message)]
+    able = UserKnowledge(KNOWN.contract, "Move hive H-464.", deeds)
+    dialogue = [Utterance("user", "Hello."), Utterance("agent", message)]
     answer = await ScriptedUser(able).answer(dialogue)
     assert list(answer.does) == meant
     assert bool(meant) or "H-999 is not the one I mean" in answer.text
@@ -293,7 +295,7 @@ class Told:
 )
 async def test_a_model_may_do_what_it_is_bidden_alone(message: str, does: list[str], fault: str) -> None:
     account: Any = Told(UserReply(text="", stop=False, does=does))
-    dialogue = [Line("user", "Hello."), Line("agent", message)]
+    dialogue = [Utterance("user", "Hello."), Utterance("agent", message)]
     answer = await ModelUser(ABLE, account, 0).answer(dialogue)
     assert account.asked[0].deeds == list(DEEDS)
     assert answer.does == tuple(does)

@@ -4,46 +4,31 @@ from collections.abc import Iterator
 
 from tests.architecture.imports import Imports
 
-PACKAGES = ("flows", "tasks", "quality", "envmill", "schemas")
+PACKAGES = ("flows", "tasks", "quality", "offline", "envmill", "schemas")
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("flows.cli",),
     ("flows",),
     ("tasks",),
-    ("quality",),
-    ("envmill.opening", "envmill.quarantine", "envmill.estimate", "envmill.recall", "envmill.finished"),
-    ("envmill.walk", "envmill.keeper"),
-    ("envmill.line",),
-    (
-        "envmill.mine",
-        "envmill.generate",
-        "envmill.build",
-        "envmill.verify",
-        "envmill.filter",
-        "envmill.collect",
-        "envmill.export",
-        "envmill.upstream",
-        "envmill.audit",
-    ),
-    ("envmill.posing",),
-    ("envmill.rehearsing",),
-    ("envmill.mill", "envmill.passing", "envmill.contrast", "envmill.splits", "envmill.corpus"),
-    ("envmill.recipes", "envmill.author", "envmill.exporters", "envmill.importers", "envmill.report", "envmill.keepers", "envmill.review"),
+    ("quality", "offline"),
+    ("envmill.pipeline",),
+    ("envmill.stages",),
+    ("envmill.recipes", "envmill.interop", "envmill.report"),
     ("envmill.gates",),
-    ("envmill.harbor",),
-    ("envmill.agents", "envmill.drafting", "envmill.toolgraph", "envmill.bundles"),
-    ("envmill.verifiers",),
+    ("envmill.agents", "envmill.toolgraph"),
     ("envmill.kinds",),
+    ("envmill.findings",),
+    ("envmill.verifiers",),
     ("envmill.sandbox", "envmill.models", "envmill.lake"),
-    ("envmill.runtime", "envmill.similarity", "envmill.errors", "envmill.settings"),
+    ("envmill.language",),
+    ("envmill.runtime", "envmill.errors", "envmill.settings"),
     ("schemas",),
 )
 
 SIDEWAYS: frozenset[tuple[str, str]] = frozenset(
     {
         ("envmill.models", "envmill.lake"),  # the door returns a reply only after the journal has it
-        ("envmill.drafting", "envmill.toolgraph"),  # a chain that was carried out is held to the one validator of chains
-        ("envmill.recipes", "envmill.importers"),  # documents that describe tools are what one recipe starts from
+        ("envmill.recipes", "envmill.interop"),  # documents that describe tools are what one recipe starts from
         ("envmill.settings", "envmill.errors"),  # a wrong setting is an error of ours
     }
 )

@@ -35,7 +35,7 @@ def test_runtime_imports_only_the_standard_library(imports: Imports) -> None:
 
 def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(imports: Imports) -> None:
     """But for ours that it carries: the jail's client, the MCP server, and what the judge loads by name."""
-    house = "envmill.bundles.envrun"
+    house = "envmill.interop.bundles.envrun"
     own = {module: found for module, found in imports.items() if f"{module}.".startswith(f"{house}.")}
     strangers = {
         name for found in own.values() for name in found if name.split(".")[0] not in STDLIB and not f"{name}.".startswith(f"{house}.")
@@ -45,7 +45,7 @@ def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(impo
 
 
 def test_engine_knows_nothing_of_prefect_or_terminals(imports: Imports) -> None:
-    below = {module: found for module, found in imports.items() if module.split(".")[0] in ("envmill", "schemas")}
+    below = {module: found for module, found in imports.items() if module.split(".")[0] in ("envmill", "offline", "schemas")}
     assert [(m, name) for m, found in below.items() for name in found if name.split(".")[0] in ENGINE_WITHOUT] == []
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from envmill.agents import POLICIES
-from envmill.exporters import EXPORTERS
 from envmill.gates import DECISIONS, GATES
+from envmill.interop.exporters import EXPORTERS
 from envmill.kinds import KINDS
 from envmill.lake.views import VIEWS
 from envmill.recipes import RECIPES

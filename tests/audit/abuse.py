@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.bundles import Folder
+from envmill.interop.bundles import Folder
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Program, Reset, Sandbox
 from schemas.environment import Call, Tool

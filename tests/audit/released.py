@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.audit import Entry, audit_folder, audit_set
-from envmill.bundles import Folder
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import Means
-from envmill.importers import IMPORTERS
-from envmill.importers.base import Harvest
+from envmill.gates.base import GateContext
+from envmill.interop.bundles import Folder
+from envmill.interop.importers import IMPORTERS
+from envmill.interop.importers.base import Harvest
 from envmill.kinds.start import CLOCK
-from envmill.sandbox import Hearing, Sandbox
+from envmill.pipeline.audit import AuditEntry, audit_folder, audit_set
+from envmill.sandbox import CheckSession, Sandbox
 from envmill.settings import Settings
 from schemas.base import canonical_json
 from schemas.scenario import Scenario
@@ -40,13 +40,13 @@ class Audited:
 
     name: str
     folder: Folder
-    entries: Sequence[Entry]
+    entries: Sequence[AuditEntry]
     abuse: Abuse
     holding: dict[str, list[int]]
     """Scenario → numbers of the checks that are true before anything is done."""
 
 
-async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[Entry]]:
+async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditEntry]]:
     """Everything, in the order of the ids."""
     async with Sandbox.open(Settings.read({})) as sandbox:
         harvest = await IMPORTERS["envscaler"](root, sandbox)
@@ -59,25 +59,25 @@ async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[Entry]
     return harvest, audited, audit_set(list(harvest.folders.values()))
 
 
-async def audit_steadily(folder: Folder, sandbox: Sandbox) -> list[Entry]:
+async def audit_steadily(folder: Folder, sandbox: Sandbox) -> list[AuditEntry]:
     """A gate that could not look is a fault of the machine more often than of the release: it looks again, in a fresh sandbox."""
-    entries = await audit_folder(folder, Means(sandbox))
+    entries = await audit_folder(folder, GateContext(sandbox))
     for _ in range(_RETRIES):
         if not any(entry.finding.outcome == "error" for entry in entries):
             break
         async with Sandbox.open(Settings.read({})) as fresh:
-            entries = await audit_folder(folder, Means(fresh))
+            entries = await audit_folder(folder, GateContext(fresh))
     return entries
 
 
 async def find_holding(scenario: Scenario, sandbox: Sandbox) -> list[int]:
     """Checks that pay for doing nothing."""
     sources, state = [check.source for check in scenario.verifier.goals], scenario.initial_state
-    heard = await sandbox.judge(Hearing(sources, state, state, CLOCK))
+    heard = await sandbox.judge(CheckSession(sources, state, state, CLOCK))
     return [number for number, said in enumerate(heard, 1) if said.holds]
 
 
-def write_page(harvest: Harvest, audited: Sequence[Audited], together: Sequence[Entry]) -> Iterator[str]:
+def write_page(harvest: Harvest, audited: Sequence[Audited], together: Sequence[AuditEntry]) -> Iterator[str]:
     yield from _write_head(harvest, audited)
     yield from _write_counts([*(entry for one in audited for entry in one.entries), *together])
     yield from _write_environments(audited)
@@ -112,7 +112,7 @@ def _write_head(harvest: Harvest, audited: Sequence[Audited]) -> Iterator[str]:
     )
 
 
-def _write_counts(entries: Sequence[Entry]) -> Iterator[str]:
+def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
     yield "## Gates\n"
     yield f"| gate | asks | kept | dropped | suspected | corrected | not measured | not applicable | error |\n|{'---|' * 9}"
     order = [gate.name for gate in (*ENVIRONMENT_GATES, *SCENARIO_GATES)] + ["W10", "F4"]
@@ -125,12 +125,12 @@ def _write_counts(entries: Sequence[Entry]) -> Iterator[str]:
     yield ""
 
 
-def _spell_reasons(entries: Sequence[Entry], outcome: str) -> str:
+def _spell_reasons(entries: Sequence[AuditEntry], outcome: str) -> str:
     reasons = Counter(entry.finding.reason for entry in entries if entry.finding.outcome == outcome)
     return f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})" if reasons else ""
 
 
-def pick_worst(entries: Sequence[Entry]) -> list[Entry]:
+def pick_worst(entries: Sequence[AuditEntry]) -> list[AuditEntry]:
     """One entry for each subject and gate, the worst of what the gate found."""
     ranked = sorted(entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True)
     return list({(entry.subject, entry.finding.gate): entry for entry in ranked}.values())
@@ -147,7 +147,7 @@ def _write_environments(audited: Sequence[Audited]) -> Iterator[str]:
     yield ""
 
 
-def spell_row(entries: Sequence[Entry], subject: str, names: Sequence[str]) -> str:
+def spell_row(entries: Sequence[AuditEntry], subject: str, names: Sequence[str]) -> str:
     found = {entry.finding.gate: SIGNS[entry.finding.outcome] for entry in pick_worst(entries) if entry.subject == subject}
     return " | ".join(found.get(name, " ") for name in names)
 
@@ -175,7 +175,7 @@ def _tell_errors(one: Audited, subject: str) -> list[str]:
     return [f"{finding.gate} could not look (`{finding.reason}`)" for finding in failed]
 
 
-def _name_tools(one: Audited, entry: Entry) -> str:
+def _name_tools(one: Audited, entry: AuditEntry) -> str:
     """Tools that the finding speaks of."""
     spoken = set(re.findall(r"\w+", entry.finding.detail + canonical_json(entry.finding.evidence)))
     names = [tool.name for tool in one.folder.environment.tools if tool.name in spoken and tool.name in entry.finding.detail]

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-from envmill.audit import Entry
 from envmill.gates.base import Finding
-from envmill.importers import IMPORTERS
+from envmill.interop.importers import IMPORTERS
+from envmill.pipeline.audit import AuditEntry
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT
 from tests.audit.released import audit_release, find_chance, spell_row, write_page
-from tests.importers.release import LIBRARY, STATE, make_environments, make_scenario, write_release
+from tests.interop.importers.release import LIBRARY, STATE, make_environments, make_scenario, write_release
 from tests.real import find_real_programs
 
 PAGE = ROOT / "docs/audit/envscaler-released.md"
@@ -32,10 +32,10 @@ async def test_a_page_names_gates_tools_checks_and_chance_and_quotes_nothing(tmp
 def test_of_several_findings_of_a_gate_a_table_shows_the_worst() -> None:
     outcomes = {"W1": ["kept"], "W8": ["corrected", "suspected", "kept"], "W11": ["suspected", "dropped"], "W3": ["not_measured"]}
     entries = [
-        Entry("environments", "env_1", "", "", Finding(gate, cast(Any, outcome), "r"))
+        AuditEntry("environments", "env_1", "", "", Finding(gate, cast(Any, outcome), "r"))
         for gate, found in outcomes.items()
         for outcome in found
-    ] + [Entry("environments", "env_2", "", "", Finding("W1", "dropped", "r"))]
+    ] + [AuditEntry("environments", "env_2", "", "", Finding("W1", "dropped", "r"))]
     assert spell_row(entries, "env_1", ["W1", "W3", "W8", "W11", "W13"]) == "+ | ? | ~ | - |  "
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from itertools import count as count_up
 from typing import Any
 
-from envmill.author import themes
-from envmill.author.blueprint import write_blueprint
-from envmill.author.compose import compose_domain
-from envmill.author.dice import make_dice
-from envmill.author.domain import Domain
-from envmill.author.draw import draw_permitted
-from envmill.author.population import populate
-from envmill.author.program import write_program
-from envmill.author.scenario import write_scenario
-from envmill.author.wording import Wish, can_say, write_request
+from envmill.recipes.drafting.themes import read_themes
+from offline.blueprint import write_blueprint
+from offline.compose import compose_domain
+from offline.dice import make_dice
+from offline.domain import Domain
+from offline.draw import draw_permitted
+from offline.population import populate
+from offline.program import write_program
+from offline.scenario import write_scenario
+from offline.wording import WantedChange, can_say, write_request
 from schemas.seed import Brief
 
 SECONDS = 4.0
@@ -27,7 +27,7 @@ WISHES = 2
 
 def rows() -> Iterator[dict[str, Any]]:
     """Rates on one core, then what ten thousand environments leave behind."""
-    texts = themes()
+    texts = read_themes()
     numbers = count_up()
     for _ in texts:
         _write_environment(texts, next(numbers))
@@ -64,10 +64,10 @@ def _measure_requests(texts: list[tuple[str, str]]) -> float:
     return _rate(write)
 
 
-def _draw_wishes(domain: Domain, number: int) -> tuple[list[Wish], Domain, Any]:
+def _draw_wishes(domain: Domain, number: int) -> tuple[list[WantedChange], Domain, Any]:
     world, dice = populate(domain, f"bench/{number}"), make_dice("wishes", number)
     drawn = [(each, draw_permitted(each, world, world.state, dice)) for each in domain.changes if each.asks and each.tells]
-    wishes = [Wish(each, arguments) for each, arguments in drawn if arguments]
+    wishes = [WantedChange(each, arguments) for each, arguments in drawn if arguments]
     return [each for each in wishes if can_say(each, domain, world.state)][:WISHES], domain, world.state
 
 

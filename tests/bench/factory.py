@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from envmill.line import STEPS
-from envmill.opening import open_walk
+from envmill.pipeline.line import STEPS
 from flows.cli.demo import SIZE
+from flows.opening import open_walk
 from schemas.run import RunConfig
 from tasks.quality import hold_to_promises
 from tests.e2e.plant import Plant

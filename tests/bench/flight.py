@@ -21,11 +21,11 @@ from typing import Any
 import httpx2
 import openai
 
-from envmill import author
-from envmill.line import STEP, STEPS
+import offline as author
 from envmill.models.prompt import Prompt
-from envmill.opening import open_walk
+from envmill.pipeline.line import STEP, STEPS
 from envmill.settings import ROOT, Settings
+from flows.opening import open_walk
 from schemas.base import Contract, Json, canonical_json
 from schemas.run import RunConfig
 from tests.bench.answering import name_question

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from envmill.lake.lake import Lake
-from envmill.line import STEP, STEPS, Step
-from envmill.opening import open_walk
+from envmill.pipeline.line import STEP, STEPS, PipelineStep
 from envmill.settings import Settings
+from flows.opening import open_walk
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from tests.bench.flight import measure_flight
@@ -67,7 +67,7 @@ def _count_busy() -> float:
     return (sum(ticks) - ticks[idle] - ticks[waiting]) / os.sysconf("SC_CLK_TCK")
 
 
-async def _walk(settings: Settings, config: RunConfig, steps: tuple[Step, ...]) -> None:
+async def _walk(settings: Settings, config: RunConfig, steps: tuple[PipelineStep, ...]) -> None:
     async with open_walk(_RUN, config, settings) as walk:
         await walk.walk(steps)
 

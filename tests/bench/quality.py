@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from envmill.lake.lake import Lake
-from envmill.line import STEP
+from envmill.pipeline.line import STEP
 from quality.gate import judge
 from quality.survey import Survey, survey
 from schemas.shapes import version_of

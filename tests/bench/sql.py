@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from envmill.runtime.db import Database, Db, adopt_sessions
-from envmill.runtime.db.sessions import Sessions
+from envmill.runtime.db.sessions import ApswConnection
 from envmill.runtime.db.triggers import Triggers
 from envmill.settings import ROOT
 from tests.bench.toolgraph import measure_graph
@@ -34,7 +34,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 def _change_sets(size: int) -> Iterator[dict[str, Any]]:
-    for backend in (Sessions, Triggers):
+    for backend in (ApswConnection, Triggers):
         database = _fill(Database(SCHEMA, backend), size)
         before = database.state()
         name, of = backend.__name__.lower(), f"{CHANGED} rows changed of {size:,}"
@@ -53,7 +53,7 @@ def _statements() -> Iterator[dict[str, Any]]:
     bare.execute(SCHEMA)
     bare.executemany("insert into orders values (?, ?, ?, ?)", _orders(1_000))
     baseline = _each(lambda number: bare.execute("select * from orders where id = ?", (number % 1_000,)).fetchall())
-    for backend in (Sessions, Triggers):
+    for backend in (ApswConnection, Triggers):
         db, name = Db(_fill(Database(SCHEMA, backend), 1_000)), backend.__name__.lower()
         ours = _each(lambda number, db=db: db.query("select * from orders where id = ?", (number % 1_000,)))
         yield _row(f"query_{name}", f"one row by key through the facade ({name}), beside bare sqlite3", ours * 1e6, baseline * 1e6, "us")

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from envmill.gates import GATES
-from envmill.gates.base import Means, Posed
-from envmill.gates.terminals import LOOKS
+from envmill.gates.base import GateContext, ScenarioCase
+from envmill.kinds import open_sandbox
 from envmill.kinds.start import start
-from envmill.runtime.box.room import SHIFT
-from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.sandbox.containers import Container, Engine, Image, find_base, lend
+from envmill.kinds.terminal.gates import LOOKS
+from envmill.runtime.box.rootfs import SHIFT
+from envmill.sandbox import Invoke, Look, Program
+from envmill.sandbox.containers import CachedImage, Container, Engine, find_base, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.docker import Docker
 from envmill.settings import Settings
@@ -51,7 +52,7 @@ async def _gather(found: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row async for row in found]
 
 
-async def _measure_boxes(settings: Settings, image: Image) -> AsyncIterator[dict[str, Any]]:
+async def _measure_boxes(settings: Settings, image: CachedImage) -> AsyncIterator[dict[str, Any]]:
     engine = await Boxes.open(settings.images)
     async with lend(engine, image):  # the first one unpacks the image
         pass
@@ -86,14 +87,14 @@ async def _measure_gates() -> AsyncIterator[dict[str, Any]]:
     other = make_scenario(environment, break_system(operator="wrong_mode"), {"plans"})
     plan = [start(scenario), Look(), *map(Invoke, scenario.oracle), Look()]
     with tempfile.TemporaryDirectory() as folder:
-        async with Sandbox.open(Settings.read({**os.environ, "ENVMILL_HOME": folder}), drivers=1) as sandbox:
+        async with open_sandbox(Settings.read({**os.environ, "ENVMILL_HOME": folder}), drivers=1) as sandbox:
             program = Program.of(environment)
             await sandbox.play(program, plan, fresh=True)  # what is made once for all sessions
             bare = await _median(lambda: sandbox.play(program, plan, fresh=True), TIMES // 6)
             again = await _median(lambda: sandbox.play(program, plan), TIMES // 6)
             began = time.perf_counter()
             for name in (each for each in LOOKS if each.startswith("S")):
-                finding = await GATES[name].look(Posed(scenario, environment, (other,)), Means(sandbox))
+                finding = await GATES[name].check(ScenarioCase(scenario, environment, (other,)), GateContext(sandbox))
                 if finding.outcome != "kept":
                     raise RuntimeError(f"{name} says {finding.outcome} of a right scenario: {finding.detail}")
             took = time.perf_counter() - began
@@ -101,7 +102,7 @@ async def _measure_gates() -> AsyncIterator[dict[str, Any]]:
     yield _row("gates", "all gates of a scenario, beside one iteration on a machine set up anew", took, bare)
 
 
-async def _measure_docker(daemon: hostile.Engine, image: Image) -> AsyncIterator[dict[str, Any]]:
+async def _measure_docker(daemon: hostile.Engine, image: CachedImage) -> AsyncIterator[dict[str, Any]]:
     engine = await Docker.open(daemon.host)
     async with lend(engine, image) as container:
         await engine.settle()
@@ -126,7 +127,7 @@ def _execute(engine: Docker, number: str) -> None:
     engine.client.exec_start(made["Id"])
 
 
-async def _ups(engine: Boxes, image: Image) -> tuple[float, float]:
+async def _ups(engine: Boxes, image: CachedImage) -> tuple[float, float]:
     ready: list[float] = []
     down: list[float] = []
     for _ in range(TIMES):
@@ -142,13 +143,13 @@ async def _ups(engine: Boxes, image: Image) -> tuple[float, float]:
     return statistics.median(ready), statistics.median(down)
 
 
-async def _up_cold(engine: Boxes, image: Image) -> None:
+async def _up_cold(engine: Boxes, image: CachedImage) -> None:
     async with lend(engine, image) as box:
         await box.shell(":")
     await engine.empty()
 
 
-async def _branch(engine: Engine, image: Image, box: Container, size: int) -> float:
+async def _branch(engine: Engine, image: CachedImage, box: Container, size: int) -> float:
     await box.shell(f"rm -rf /dirty; mkdir /dirty; for i in $(seq 16); do head -c {size << 16} /dev/urandom > /dirty/$i; done")
 
     async def branch() -> None:
@@ -165,7 +166,7 @@ async def _branch(engine: Engine, image: Image, box: Container, size: int) -> fl
     return statistics.median(took)
 
 
-async def _press(engine: Engine, image: Image, hog: str) -> tuple[float, float]:
+async def _press(engine: Engine, image: CachedImage, hog: str) -> tuple[float, float]:
     """A neighbour's median while all is calm, and beside the hog."""
     async with lend(engine, image) as neighbour, lend(engine, image) as other:
         calm = await _median(lambda: neighbour.shell("/bin/true"), COMMANDS)
@@ -177,7 +178,7 @@ async def _press(engine: Engine, image: Image, hog: str) -> tuple[float, float]:
     return calm, pressed
 
 
-async def _weigh(engine: Boxes, image: Image) -> tuple[float, float]:
+async def _weigh(engine: Boxes, image: CachedImage) -> tuple[float, float]:
     """MB that each more box takes, by the share of pages; KB of files."""
     before = _sum_shares()
     boxes = [await engine.up(image) for _ in range(LIVE)]

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from envmill.importers.tools import TOOL_LISTS
+from envmill.interop.importers.tools import TOOL_LISTS
 from envmill.models.embed import Embeddings
 from envmill.models.embedders.lexical import Lexical
 from envmill.toolgraph.drawing import draw_chains
-from envmill.toolgraph.evidence.conditions import Conditions
-from envmill.toolgraph.evidence.likeness import Likeness
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.conditions import ConditionEvidence
+from envmill.toolgraph.evidence.likeness import SimilarityEvidence
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.partition import find_domains
 from envmill.toolgraph.samplers import SAMPLERS
@@ -48,7 +48,7 @@ def _measure(prefix: str, what: str, tools: Sequence[ToolSketch]) -> Iterator[di
 
 
 async def _weave(tools: Sequence[ToolSketch]) -> ToolGraph:
-    graph = await weave(tools, [Naming(), Tables(), Conditions(), Likeness(Embeddings(Lexical()))])
+    graph = await weave(tools, [NameEvidence(), TableEvidence(), ConditionEvidence(), SimilarityEvidence(Embeddings(Lexical()))])
     assert graph.successors
     return graph
 

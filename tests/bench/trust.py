@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from envmill.gates import s13
-from envmill.gates.base import Means
+from envmill.gates.base import GateContext
 from envmill.sandbox import Sandbox
-from envmill.sandbox.looking import Start
+from envmill.sandbox.initial_state import InitialState
 from envmill.settings import Settings
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call
 from schemas.rollout import Verdict
@@ -34,13 +34,13 @@ def rows() -> Iterator[dict[str, Any]]:
     state, verifier = _make_state(), _make_verifier()
     plays = [_play(state, number) for number in range(8)]
     baseline = _time(lambda number: orjson.dumps(state))
-    known = Start(state)
+    known = InitialState(state)
     for name, what, start in (
         ("verdict", "end of 1 MB read and judged by 30 checks, one of many on a scenario", lambda: known),
-        ("first_verdict", "the same, the first on its scenario", lambda: Start(state)),
+        ("first_verdict", "the same, the first on its scenario", lambda: InitialState(state)),
     ):
 
-        def decide(number: int, start: Callable[[], Start] = start) -> Verdict:
+        def decide(number: int, start: Callable[[], InitialState] = start) -> Verdict:
             text, deeds = plays[number % 8]
             return judge(verifier, Ending(state, start().read(text), deeds, SAID))
 
@@ -56,9 +56,9 @@ def rows() -> Iterator[dict[str, Any]]:
 async def _search() -> dict[str, Any]:
     """Two thousand sequences on one scenario; the driver is another process, and its share shows in the sum when it ends."""
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        await s13.look(pose(), Means(sandbox, episodes=2))
+        await s13.check(pose(), GateContext(sandbox, episodes=2))
         before = sum(os.times()[:4])
-        finding = await s13.look(pose(request="Please do it again."), Means(sandbox, episodes=2000))
+        finding = await s13.check(pose(request="Please do it again."), GateContext(sandbox, episodes=2000))
         assert finding.outcome == "kept"
     spent = sum(os.times()[:4]) - before
     return {
@@ -103,12 +103,12 @@ def _make_verifier() -> Verifier:
     )
 
 
-def _play(state: dict[str, Any], number: int) -> tuple[str, list[Deed]]:
+def _play(state: dict[str, Any], number: int) -> tuple[str, list[CompletedCall]]:
     final = orjson.loads(orjson.dumps(state))
     for place in range(3):
         final["items"][f"item_{place:02d}"]["free"] = False
     part = {"type": "json", "value": {"id": "item_00", "name": "item 0", "number": number}}
-    deeds = [Deed(Call(name="get", arguments={"id": f"item_{place:02d}"}), "ok", "", [part]) for place in range(20)]
+    deeds = [CompletedCall(Call(name="get", arguments={"id": f"item_{place:02d}"}), "ok", "", [part]) for place in range(20)]
     return orjson.dumps(final, option=orjson.OPT_SORT_KEYS).decode(), deeds
 
 

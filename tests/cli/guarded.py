@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 
-from flows.local.guard import LINKS, LOGIN, Guard, Message, Receive, Send
+from flows.local.guard import LINKS, LOGIN, Message, Receive, Send, ServerGuard
 from flows.local.private import make_headers
 
 AUTH = "envmill:s3cret-of-this-test"
@@ -88,7 +88,7 @@ class Guarded:
 def guard(*origins: str) -> Iterator[Guarded]:
     """Serve until the block is left."""
     reached, clock = Reached(), Clock()
-    app: Any = Guard(reached, AUTH, frozenset(origins), clock)
+    app: Any = ServerGuard(reached, AUTH, frozenset(origins), clock)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", proxy_headers=False))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.audit import Entry
-from envmill.bundles import Folder, write_folder
 from envmill.errors import SandboxError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import Built, Finding, Gate, Means
+from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext
+from envmill.interop.bundles import Folder, write_folder
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
+from envmill.pipeline.audit import AuditEntry
 from flows.cli import audit as command
 from flows.cli import make_app
 from flows.cli import table as drawing
 from flows.local.home import Home
 from tests.cli.conftest import start_run
-from tests.importers.release import make_environments, make_scenario, write_release
+from tests.interop.importers.release import make_environments, make_scenario, write_release
 from tests.specimens import STATE, VERIFIER, make_environment, make_tests
 from tests.specimens import make_scenario as make_ours
 
@@ -79,27 +79,27 @@ def test_a_dropped_environment_ends_with_one_and_says_where(home: Home, tmp_path
     ],
 )
 def test_exit_codes(home: Home, monkeypatch: pytest.MonkeyPatch, shed: Path, outcomes: list[Any], code: int) -> None:
-    entries = [Entry("environments", "env_x", "x", "asks", Finding("W1", outcome)) for outcome in outcomes]
+    entries = [AuditEntry("environments", "env_x", "x", "asks", Finding("W1", outcome)) for outcome in outcomes]
 
-    async def give(*_: Any) -> list[Entry]:
+    async def give(*_: Any) -> list[AuditEntry]:
         return entries
 
     monkeypatch.setattr(command, "_audit", give)
     assert invoke(home, "audit", str(shed)).exit_code == code
 
 
-async def _break(_subject: Built, _means: Means) -> Finding:
+async def _break(_subject: EnvironmentCase, _means: GateContext) -> Finding:
     raise SandboxError("The jail is gone. Start it again.")
 
 
-async def _stumble(_subject: Built, _means: Means) -> Finding:
+async def _stumble(_subject: EnvironmentCase, _means: GateContext) -> Finding:
     raise KeyError("rows")
 
 
 def test_a_gate_that_breaks_is_a_line_and_the_others_still_speak(home: Home, monkeypatch: pytest.MonkeyPatch, shed: Path) -> None:
     gates = (Gate("W8", "environments", "", _break), Gate("W7", "environments", "", _stumble), ENVIRONMENT_GATES[0])
-    monkeypatch.setattr("envmill.audit.ENVIRONMENT_GATES", gates)
-    monkeypatch.setattr("envmill.audit.SCENARIO_GATES", ())
+    monkeypatch.setattr("envmill.pipeline.audit.ENVIRONMENT_GATES", gates)
+    monkeypatch.setattr("envmill.pipeline.audit.SCENARIO_GATES", ())
     result = invoke(home, "audit", str(shed), "--json")
     told = [(entry["gate"], entry["outcome"], entry["reason"]) for entry in read(result)][:3]
     assert told == [("W8", "error", "SandboxError"), ("W7", "error", "gate_breaks"), ("W1", "kept", "")]

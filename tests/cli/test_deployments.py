@@ -5,8 +5,9 @@ import re
 import pytest
 from pydantic import BaseModel
 
-from envmill.line import STEP
+from envmill.pipeline.line import STEP
 from envmill.settings import ROOT
+from flows import stages
 from schemas.run import RunConfig
 from schemas.upkeep import CompactConfig, ReverifyConfig
 
@@ -19,6 +20,11 @@ def test_factory_nightly_upkeep_and_every_step_are_deployed() -> None:
     wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEP.values()}
     upkeep = {"reverify-weekly": "flows/upkeep.py:reverify", "compact": "flows/upkeep.py:compact"}
     assert found == wanted | upkeep | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}
+
+
+def test_every_entry_point_is_the_flow_of_its_step() -> None:
+    found = {name: getattr(stages, name).name for name in (step.name.replace("-", "_") for step in STEP.values())}
+    assert found == {name: name.replace("_", "-") for name in stages.FLOWS}
 
 
 def test_runs_can_be_told_apart_by_tag() -> None:

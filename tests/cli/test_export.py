@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from envmill.lake.lake import Lake
-from envmill.opening import open_walk
 from flows.cli import make_app
 from flows.local.home import Home
+from flows.opening import open_walk
 from schemas.rollout import Bundle
 from schemas.run import RunConfig
 from tests.cli.conftest import start_run

@@ -8,7 +8,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from flows.local.guard import COOKIE_SECONDS, LINK_SECONDS, LINKS, Guard, Message
+from flows.local.guard import COOKIE_SECONDS, LINK_SECONDS, LINKS, Message, ServerGuard
 from tests.cli.guarded import AUTH, BEARER, Guarded, Reached, guard
 
 SOCKETS = ("/api/events/in", "/api/events/out", "/api/logs/out", "/api/task_runs/subscriptions/scheduled")
@@ -82,9 +82,72 @@ def test_headers_that_contradict_each_other_are_refused(guarded: Guarded, text: 
     assert guarded.reached.asked == []
 
 
+WITHOUT = "GET /api/without HTTP/1.1\nHost: 127.0.0.1\n\n"
+HIDDEN = {
+    "a body that is a request": "Content-Length: {length}\n\n",
+    "two lengths": "Content-Length: 0\nContent-Length: {length}\n\n",
+    "a length in a list": "Content-Length: 0, {length}\n\n",
+    "a length beside chunks": "Content-Length: {length}\nTransfer-Encoding: chunked\n\n0\n\n",
+    "an unknown encoding": "Content-Length: 0\nTransfer-Encoding: cow\n\n",
+    "an encoding in two words": "Transfer-Encoding: chunked, identity\n\n0\n\n",
+    "a folded header": "X-A: b\n Content-Length: 0\n\n",
+    "a request behind the first": "Content-Length: 0\n\n",
+}
+
+
+@pytest.mark.parametrize("headers", HIDDEN.values(), ids=HIDDEN)
+def test_a_request_hidden_in_another_does_not_use_its_credential(guarded: Guarded, headers: str) -> None:
+    first = (
+        f"POST /api/first HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {BEARER['Authorization']}\n{headers.format(length=len(WITHOUT) + 3)}"
+    )
+    guarded.send(first + WITHOUT)
+    assert guarded.ask("GET", "/api/after", BEARER).status == 200, "the server goes on"
+    assert set(guarded.reached.asked) <= {"POST /api/first", "GET /api/after"}
+
+
+@pytest.mark.parametrize("host", ["Host: 127.0.0.1\n evil.example", "Host: evil.example\n 127.0.0.1", "Host : 127.0.0.1"])
+def test_a_host_on_two_lines_is_refused(guarded: Guarded, host: str) -> None:
+    line = guarded.send(f"GET /api/health HTTP/1.1\n{host}\nAuthorization: {BEARER['Authorization']}\n\n")
+    assert line.split()[1] in ("400", "421")
+    assert guarded.reached.asked == []
+
+
+@pytest.mark.parametrize("given", ["{known}, {known}", "{known} {known}", "{known},Basic eDp5", "Basic eDp5, {known}"])
+def test_two_credentials_in_one_header_are_none(guarded: Guarded, given: str) -> None:
+    assert guarded.ask("GET", "/api/health", {"Authorization": given.format(known=BEARER["Authorization"])}).status == 401
+    assert guarded.reached.asked == []
+
+
 @pytest.mark.parametrize(
-    "path", ["//api/health", "/%2e%2e/api/health", "/envmill/login/../../api/health", "/envmill/login%2f..%2f", "/api/health;x"]
+    "path", ["//api/events/out", "/api/events/out?Authorization={known}", "/api/events/out?token={known}", "/api//logs/out"]
 )
+@pytest.mark.parametrize("protocols", [[], ["prefect"], ["Authorization", "basic"]])
+def test_a_socket_shows_its_credential_in_the_header_alone(guarded: Guarded, path: str, protocols: list[str]) -> None:
+    known = BEARER["Authorization"].replace(" ", "%20")
+    offered: Any = {"subprotocols": protocols or None}
+    with pytest.raises(InvalidStatus, match="403"), connect(f"ws://127.0.0.1:{guarded.port}{path.format(known=known)}", **offered):
+        pass
+    assert guarded.reached.asked == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/envmill/login/", "/envmill//login", "/ENVMILL/LOGIN", "/envmill/%6cogin", "/envmill/login;x", "/envmill/links", "/envmill/"]
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT"])
+def test_no_spelling_of_the_login_lets_a_stranger_in(guarded: Guarded, method: str, path: str) -> None:
+    answer = guarded.ask(method, f"{path}?token=")
+    assert answer.status in (401, 403)
+    assert answer.headers["Set-Cookie"] is None
+    assert guarded.reached.asked == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//api/health", "/%2e%2e/api/health", "/envmill/login/../../api/health", "/envmill/login%2f..%2f", "/api/health;x", "/api/health/",
+        "/API/HEALTH", "/docs/", "/metrics", "/api/metrics", "/openapi.json?x", "/./docs",
+    ],
+)  # fmt: skip
 def test_no_spelling_of_a_path_goes_round_the_guard(guarded: Guarded, path: str) -> None:
     assert guarded.ask("GET", path).status == 401
     assert guarded.reached.asked == []
@@ -102,8 +165,8 @@ async def test_two_hosts_are_refused_where_the_server_lets_them_through() -> Non
 
     headers = [(name.lower().encode(), value.encode()) for name, value in BEARER.items()]
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", b"127.0.0.1"), *headers]}
-    await Guard(Reached(), AUTH)(scope, receive, send)
-    await Guard(Reached(), AUTH)({**scope, "headers": [*scope["headers"], (b"host", b"evil.example")]}, receive, send)
+    await ServerGuard(Reached(), AUTH)(scope, receive, send)
+    await ServerGuard(Reached(), AUTH)({**scope, "headers": [*scope["headers"], (b"host", b"evil.example")]}, receive, send)
     assert [message["status"] for message in sent if "status" in message] == [200, 421]
 
 

@@ -12,7 +12,7 @@ from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.views import VIEWS
 from flows.cli import EXIT_CODES, examination, make_app
-from flows.cli.examination import Finding
+from flows.cli.examination import CheckResult
 from flows.cli.question import ask
 from flows.local.home import Home
 from schemas.ledger import Attrition
@@ -164,7 +164,7 @@ def test_doctor_tells_layers_latency_and_the_mend_for_what_lacks(home: Home, mon
 
 def test_trust_and_diagnosis_may_be_said_on_the_command_line(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Home] = []
-    monkeypatch.setattr(examination, "CHECKS", {"python": lambda home: seen.append(home) or Finding("python", True, "")})
+    monkeypatch.setattr(examination, "CHECKS", {"python": lambda home: seen.append(home) or CheckResult("python", True, "")})
     for flags in ((), ("--trust-generated-code",), ("--diagnose-denials",)):
         invoke(home, *flags, "doctor")
     assert [(one.settings.trust_generated_code, one.settings.diagnose_denials) for one in seen] == [
@@ -177,7 +177,7 @@ def test_trust_and_diagnosis_may_be_said_on_the_command_line(home: Home, monkeyp
 
 
 def test_doctor_names_what_is_short_and_its_mend(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    def collapse(_: Home) -> Finding:
+    def collapse(_: Home) -> CheckResult:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr(examination, "_ROOM", 2**60)

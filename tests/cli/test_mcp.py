@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from envmill.bundles import Folder, write_folder
 from envmill.errors import SettingsError
+from envmill.interop.bundles import Folder, write_folder
 from envmill.settings import ROOT
 from flows.cli import make_app
 from flows.local.home import Home

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill import finished as finishing
 from envmill.errors import SettingsError
+from envmill.pipeline import finished as finishing
 from flows.cli import main
 from flows.cli.order import make_config
 from flows.local.home import Home
@@ -25,6 +25,7 @@ def test_what_is_not_given_keeps_its_default(home: Home) -> None:
         ({"provider": "openai"}, "no model is named: set `model`"),
         ({"judge": "mistral:m"}, "its provider must be one of"),
         ({"policy": "batch-openai:m"}, "ask it as openai:m"),
+        ({"enlarge": 1}, "Recipe envscaler makes no tables"),
         ({"mistakes": 2.0}, "--mistakes is 2.0: input should be less than or equal to 1"),
     ],
 )

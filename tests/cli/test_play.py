@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from envmill.agents import find_policy
+from envmill.agents.log import read_moves
 from envmill.agents.rollout import play_scenario
-from envmill.agents.tape import read_moves
 from envmill.errors import SettingsError
+from envmill.kinds import open_sandbox
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
-from envmill.sandbox import Sandbox
 from flows.cli import make_app
 from flows.cli.desk import HELP
 from flows.local.home import Home
@@ -33,7 +33,7 @@ LEND = make_scenario(SHED)
 
 
 async def roll(home: Home) -> Rollout:
-    async with Sandbox.open(home.settings) as sandbox:
+    async with open_sandbox(home.settings) as sandbox:
         return await play_scenario(find_policy("reference"), LEND, SHED, sandbox, "probe", 0)
 
 

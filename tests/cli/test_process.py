@@ -12,7 +12,7 @@ import pytest
 from envmill.settings import ROOT
 from flows.local import launch
 from flows.local.home import Home
-from flows.local.process import Process, Record, end, find_marked
+from flows.local.process import Process, ProcessRecord, end, find_marked
 
 SLEEP = ["-S", "-c", "import time; print('awake', flush=True); time.sleep(60)"]
 DEAF = ["-S", "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"]
@@ -32,7 +32,7 @@ def wait_for_word(process: Process, word: str) -> None:
         time.sleep(0.01)
 
 
-def wait_for_end(record: Record) -> None:
+def wait_for_end(record: ProcessRecord) -> None:
     deadline = time.monotonic() + 60
     while record.alive and time.monotonic() < deadline:
         time.sleep(0.01)

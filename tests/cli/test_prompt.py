@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from envmill import author
 from envmill.errors import SettingsError
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Request
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.recipes import RECIPES
+from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import ROOT
 from flows.cli import main
 from flows.cli.prompt import collect_prompts
 
-TEXT = (ROOT / "envmill/recipes/prompts/envscaler/scenario.md").read_text()
+TEXT = (ROOT / "envmill/recipes/prompts/shared/scenario.md").read_text()
 
 
 def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
@@ -31,7 +31,7 @@ def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *ar
 
 def test_the_prompts_are_listed_with_step_and_hash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     said = say(monkeypatch, capsys)
-    prompts = RECIPES["envscaler"](author.themes()).prompts
+    prompts = RECIPES["envscaler"](read_themes()).prompts
     for step, asked in prompts.items():
         for prompt in asked:
             assert f"envscaler/{prompt.name}\t{step}\t{prompt.hash}\t" in said
@@ -40,8 +40,8 @@ def test_the_prompts_are_listed_with_step_and_hash(monkeypatch: pytest.MonkeyPat
 def test_prompts_that_every_recipe_asks_are_listed_with_the_step_that_asks_them_first() -> None:
     shared = {name: step for name, (step, _) in collect_prompts().items() if name.startswith("all/")}
     assert shared == {
-        "all/suspicion": "environments-build", "all/user": "scenarios-filter", "all/user_fault": "scenarios-filter",
-        "all/ruling": "scenarios-filter",
+        "all/suspicion": "environments-build", "all/reader": "scenarios-generate", "all/user": "scenarios-filter",
+        "all/user_fault": "scenarios-filter", "all/ruling": "scenarios-filter",
     }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_an_example_is_exactly_what_a_provider_is_sent(
         journal = Journal(tmp_path)
         assert prompt.gives
         with pytest.raises(SettingsError, match="heard enough"):
-            await Door(provider, journal, {}, 1).account("s", "a").ask(prompt, prompt.exemplify(), prompt.gives)
+            await Gateway(provider, journal, {}, 1).account("s", "a").ask(prompt, prompt.exemplify(), prompt.gives)
         await journal.close()
 
     asyncio.run(ask())

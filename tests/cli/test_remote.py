@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from envmill.errors import SettingsError
 from flows.local.api import connect
-from flows.local.errors import NoServer, Refused
+from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
 from flows.local.private import make_headers
 
@@ -93,7 +93,7 @@ def test_a_login_and_a_certificate_are_shown_and_checked(tmp_path: Path, elsewhe
     with pytest.raises(NoServer, match="certificate"):
         ask(tmp_path, elsewhere.url, PREFECT_API_AUTH_STRING=AUTH)
     assert elsewhere.seen == [], "what is not trusted is told nothing"
-    with pytest.raises(Refused, match="set PREFECT_API_AUTH_STRING"):
+    with pytest.raises(ServerRefused, match="set PREFECT_API_AUTH_STRING"):
         ask(tmp_path, elsewhere.url, PREFECT_API_KEY="wrong", **known)
 
 

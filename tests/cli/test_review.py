@@ -7,7 +7,7 @@ from envmill.lake.lake import Lake
 from flows.cli import main
 from schemas.quality import Review
 from schemas.rollout import Bundle
-from tests.test_review import BARE, ENVIRONMENT, SOUND, make_reviewable, put
+from tests.stages.test_review import BARE, ENVIRONMENT, SOUND, make_reviewable, put
 
 
 @pytest.fixture

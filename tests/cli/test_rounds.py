@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from envmill import author
 from envmill.errors import BudgetReached, SettingsError
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
+from envmill.pipeline.inputs import enter_seeds
 from envmill.recipes import RECIPES
-from envmill.upstream import enter_seeds
+from envmill.recipes.drafting.themes import read_themes
 from flows.rounds import check_rounds, fill_in, make_round, next_round
 from schemas.ledger import Attrition
 from schemas.run import RunConfig
@@ -58,7 +58,7 @@ def test_a_round_is_a_run_of_its_own_with_the_next_seeds(lake: Lake) -> None:
     config = RunConfig(environments=3, target=9, seed=1)
     rounds = [make_round(config, "night", number) for number in (1, 2, 3)]
     assert [(one.run, one.first, one.target) for one in rounds] == [("", 0, 9), ("night-r2", 3, None), ("night-r3", 6, None)]
-    recipe = RECIPES["envscaler"](author.themes())
+    recipe = RECIPES["envscaler"](read_themes())
     seeds = [[one.id for one in enter_seeds(cast(Any, SimpleNamespace(config=each, recipe=recipe)))] for each in rounds]
     whole = [one.id for one in recipe.pick_seeds(config.model_copy(update={"environments": 9}))]
     assert [seed for each in seeds for seed in each] == whole

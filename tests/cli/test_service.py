@@ -1,5 +1,7 @@
 """What `up` hands to others: the database to the server, the unit file to systemd, the address to whoever asks for it."""
 
+import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import SettingsError
+from flows.local.errors import NoServer
 from flows.local.home import Home
-from flows.local.service import bring_up, find_server, read_named
+from flows.local.launch import read_boot, read_start
+from flows.local.service import bring_up, find_server, make_link, read_named
 from flows.local.unit import make_unit, write_unit
 
 DATABASE = "postgresql://mill:s3cret@db.example:5432/prefect"
@@ -70,3 +74,11 @@ def test_a_remote_server_that_is_not_there_changes_nothing(tmp_path: Path) -> No
     with pytest.raises(Exception, match="does not answer"):
         bring_up(home, lambda _: None, remote="http://127.0.0.1:1")
     assert home.remote == ""
+
+
+def test_a_server_that_hangs_or_has_just_died_makes_no_link_and_says_so(tmp_path: Path) -> None:
+    home = read_home(tmp_path)
+    me = {"pid": os.getpid(), "started": read_start(os.getpid()), "boot": read_boot(), "url": "http://127.0.0.1:1"}
+    (tmp_path / "server.json").write_text(json.dumps(me))
+    with pytest.raises(NoServer, match=r"does not answer \(ConnectError\)"):
+        make_link(home)

@@ -3,7 +3,7 @@
 import pytest
 
 from envmill.lake.lake import Lake
-from flows.cli.telling import make_plain, tell_turns
+from flows.cli.telling import describe_turns, make_plain
 from flows.local.home import Home
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
@@ -24,7 +24,7 @@ TURNS = [
 
 
 def test_turns_tell_calls_replies_changes_and_what_is_trained_on() -> None:
-    assert list(tell_turns(TURNS, {"loss": [False, True, False, False, True]})) == [
+    assert list(describe_turns(TURNS, {"loss": [False, True, False, False, True]})) == [
         "user: Lend it.",
         "agent *:",
         '  > lend(tool_id="T1")',

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from envmill import author
+import offline as author
 
 IDLE = "I am sorry, I cannot help with that."
 

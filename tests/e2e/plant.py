@@ -17,8 +17,20 @@ from envmill.settings import ROOT
 from flows.cli.question import ask
 from flows.local.api import Api, connect
 from flows.local.home import Home
-from flows.local.process import Process, Record
+from flows.local.process import Process, ProcessRecord
 from flows.local.runs import find_walked
+
+OTHER_SERVER = {
+    "PREFECT_SERVER_API_PORT": "1",
+    "PREFECT_SERVER_API_BASE_PATH": "/elsewhere",
+    "prefect_server_api_csrf_protection_enabled": "true",
+    "PREFECT_SERVER_DATABASE_CONNECTION_URL": "sqlite+aiosqlite:////nonexistent/elsewhere.db",
+    "PREFECT_SERVER_UI_SERVE_BASE": "/elsewhere",
+    "PREFECT_SERVER_UI": '{"serve_base": "/elsewhere"}',
+    "PREFECT_SERVER_UI_API_URL": "http://elsewhere.example/api",
+    "PREFECT_SERVER_FLOW_RUN_GRAPH_MAX_NODES": "9999",
+}
+"""Settings of another Prefect server in the shell. Most would break this one, and do not reach it; the last does."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,6 @@ class Plant:
             "ENVMILL_ENDPOINT_BOX": f"{author_url or 'http://127.0.0.1:1'}/v1",
             "ENVMILL_ENDPOINT_BOX_KEY": "sk-of-this-plant",
             "PREFECT_API_URL": f"{server}/api",
-            "PREFECT_SERVER_API_PORT": "1",
             "PATH": "/nonexistent",
             "PWD": "/nonexistent",
         }
@@ -58,7 +69,7 @@ class Plant:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env={**self.home.environ, **self.home.login, "PREFECT_API_URL": f"{self.home.named}/api"},
+            env={**self.home.environ, **self.home.login, **OTHER_SERVER, "PREFECT_API_URL": f"{self.home.named}/api"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -72,7 +83,7 @@ class Plant:
         assert command.returncode == expect, f"envmill {' '.join(arguments)} ended with {command.returncode}\n{out}\n{err}"
         return out + err
 
-    def record(self, name: str) -> Record:
+    def record(self, name: str) -> ProcessRecord:
         record = Process(self.home, name).running()
         assert record, f"{name} does not run"
         return record

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-from envmill import author
+import offline as author
 from envmill.recipes import RECIPES
+from envmill.recipes.drafting.themes import read_themes
 from schemas.run import RunConfig
 from tests.e2e.plant import Plant, wait_until
 
@@ -27,7 +28,7 @@ def wait_for_batch(plant: Plant, run: str, starts: int) -> dict[str, Any]:
 def answer(line: str) -> str:
     """What an offline server writes of a blueprint's request; the brief tells which seed it is for."""
     row = json.loads(line)
-    seeds = RECIPES["envscaler"](author.themes()).pick_seeds(CONFIG)
+    seeds = RECIPES["envscaler"](read_themes()).pick_seeds(CONFIG)
     brief = next(seed.brief for seed in seeds if seed.brief.text in line)
     message = {"role": "assistant", "content": author.answer("blueprint", {"brief": brief.model_dump()}, 3, 0, 0.0)}
     body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}

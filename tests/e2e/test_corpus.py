@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.corpus import OWN, read_corpus
+from envmill.stages.corpus import OWN, read_corpus
 from tests.e2e.plant import Plant
 from tests.soak import count
 
@@ -16,7 +16,7 @@ TEXTS = 4
 @pytest.mark.soak(area="line")
 def test_a_run_starts_from_a_corpus_and_asks_a_model_to_act(plant: Plant, tmp_path: Path) -> None:
     if count(0, 1) == 0:
-        pytest.skip("tests/test_mining.py and tests/agents do the same without a server: `make soak AREA=line`")
+        pytest.skip("tests/stages/test_mine.py and tests/agents do the same without a server: `make soak AREA=line`")
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("\n".join(json.dumps({"text": one.text, "licence": "MIT"}) for one in read_corpus(OWN, "text", TEXTS)))
     order = (f"--corpus={corpus}", "--environments=1", "--scenarios=2", "--attempts=4", "--seed=3", *MODELS)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.local.errors import NoServer, Refused
+from flows.local.errors import NoServer, ServerRefused
 from flows.local.process import Process
 from flows.local.runs import find_walked
 from schemas.tables import TABLES
@@ -73,7 +73,7 @@ def press_retry(plant: Plant, run: str) -> None:
     try:
         with plant.api() as api:
             api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}, "force": False})
-    except (AssertionError, NoServer, Refused):
+    except (AssertionError, NoServer, ServerRefused):
         return  # the server is away as well, or the run is not to be retried
 
 
@@ -82,7 +82,7 @@ def has_ended(plant: Plant, run: str) -> bool:
     try:
         with plant.api() as api:
             state = api.get(f"/flow_runs/{run}")["state_type"]
-    except (AssertionError, NoServer, Refused):
+    except (AssertionError, NoServer, ServerRefused):
         return False
     if state == "FAILED":
         press_retry(plant, run)

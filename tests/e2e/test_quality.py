@@ -2,12 +2,13 @@
 
 import time
 
-from envmill import author
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
-from envmill.line import STEPS
+from envmill.pipeline.line import STEPS
+from envmill.pipeline.runner import mark_steps
+from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES
-from envmill.walk import mark_steps
+from envmill.recipes.drafting.themes import read_themes
 from schemas.environment import Blueprint
 from schemas.run import RunConfig
 from tests.e2e.plant import Plant
@@ -48,9 +49,10 @@ def test_broken_promises_under_prefect(plant: Plant) -> None:
 def write_beforehand(plant: Plant, run: str, line: Line) -> None:
     """As if another process of the same run had published it."""
     lake = Lake(plant.home.settings.lake)
+    claim_version(run, lake)
     lake.fix(run, "config", CONFIG.model_dump(mode="json"))
     note(lake, run, "started", {})
-    marks = mark_steps(CONFIG, RECIPES[CONFIG.recipe](author.themes()), STEPS)
+    marks = mark_steps(CONFIG, RECIPES[CONFIG.recipe](read_themes()), STEPS)
     line.write(lake, run, {name: mark.fingerprint for name, mark in marks.items()})
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -256,6 +256,39 @@ def test_the_operator_names_no_command_either(plant: Plant, variables: dict[str,
         deployment = api.find_deployment("factory/factory")
         with pytest.raises(Exception, match="Additional properties are not allowed"):
             api.post(f"/deployments/{deployment}/create_flow_run", {"state": {"type": "SCHEDULED"}, "job_variables": variables})
+
+
+def list_descriptors(pid: int) -> Iterator[str]:
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            yield str(path.readlink())
+
+
+def list_listening(plant: Plant) -> dict[str, int]:
+    """Addresses at which the plant's processes listen, each with how often, as the kernel tells."""
+    found: dict[str, int] = {}
+    for pid in find_marked(plant.home):
+        sockets = set(list_descriptors(pid))
+        for table in ("tcp", "tcp6"):
+            rows = [line.split() for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+            for row in rows:
+                if row[3] == "0A" and f"socket:[{row[9]}]" in sockets:
+                    address = row[1].partition(":")[0]
+                    found[address] = found.get(address, 0) + 1
+    return found
+
+
+def test_every_process_listens_on_this_machine_alone(plant: Plant) -> None:
+    """The server, and the worker's port for cancelling runs."""
+    listening = list_listening(plant)
+    assert set(listening) == {"0100007F"}
+    assert listening["0100007F"] >= 2
+
+
+def test_a_setting_of_the_operator_reaches_the_server(plant: Plant) -> None:
+    """The plant's shell also has settings that would break it; they do not reach it."""
+    with plant.api() as api:
+        assert api.get("/admin/settings")["server"]["flow_run_graph"]["max_nodes"] == 9999
 
 
 CLIENTS = """

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.gates.base import Finding, Means, Posed
+from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.verifiers.derive import derive_verifier
@@ -22,19 +22,19 @@ FIND, LIST, TOP_UP, BOOK = ORACLE
 class Case:
     """A scenario, and what its gate must say of it."""
 
-    posed: Posed
+    posed: ScenarioCase
     reason: str = ""
     """Reason code of the drop; empty where it is kept."""
     outcome: str = ""
     """Where it is neither kept nor dropped."""
 
 
-def judge_cases(look: Callable[[Posed, Means], Awaitable[Finding]], cases: Mapping[str, Case]) -> dict[str, Finding]:
+def judge_cases(look: Callable[[ScenarioCase, GateContext], Awaitable[Finding]], cases: Mapping[str, Case]) -> dict[str, Finding]:
     """One finding per case."""
 
     async def judge_all() -> dict[str, Finding]:
         async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-            return {name: await look(case.posed, Means(sandbox)) for name, case in cases.items()}
+            return {name: await look(case.posed, GateContext(sandbox)) for name, case in cases.items()}
 
     return asyncio.run(judge_all())
 
@@ -59,7 +59,7 @@ def derived(**changes: Any) -> Verifier:
     return derive_verifier(STATE, *ends).model_copy(update=changes)
 
 
-def ask(request: str, **changes: Any) -> Posed:
+def ask(request: str, **changes: Any) -> ScenarioCase:
     """The studio's scenario with another request."""
     return pose(request=request, user=UserContract(opening=request), **changes)
 
@@ -71,7 +71,7 @@ QUESTION = "How much money does Bo Lind have on his account?"
 LOOK_UP = Call(name="find_members", arguments={"query": "Bo Lind"})
 
 
-def answer(*facts: Fact, **changes: Any) -> Posed:
+def answer(*facts: Fact, **changes: Any) -> ScenarioCase:
     """A question about an account, to be answered without changing anything."""
     more = {"facts": facts or (SIXTY,), "procedure": changes.pop("procedure", [SEEN]), "harm": changes.pop("harm", [])}
     fields: dict[str, Any] = {

@@ -4,11 +4,12 @@ from collections.abc import AsyncGenerator
 
 import pytest_asyncio
 
+from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sandbox() -> AsyncGenerator[Sandbox]:
-    async with Sandbox.open(Settings.read({}), drivers=1) as opened:
+    async with open_sandbox(Settings.read({}), drivers=1) as opened:
         yield opened

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from envmill.gates.review import Asked, play
+from envmill.gates.review import StateCall, play
 from envmill.lake.journal import Journal
-from envmill.models.account import Account
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.offline import Offline
+from envmill.models.session import ModelSession
 from envmill.sandbox import Program, Sandbox
 from schemas.base import canonical_json
 from schemas.environment import Call
@@ -73,16 +73,16 @@ class Reviewers:
 async def find_truth(sandbox: Sandbox, more: list[Call]) -> dict[str, str]:
     """What the right studio does on every call of the list, and on those of its tests."""
     calls = [*(Call(name=name, arguments=arguments) for name, listed in CALLS.items() for arguments in listed), *more]
-    cases = await play(Program.of(make_studio()), [Asked(STATE, call) for call in calls], sandbox)
+    cases = await play(Program.of(make_studio()), [StateCall(STATE, call) for call in calls], sandbox)
     return {canonical_json([case.asked.call.model_dump(mode="json"), STATE]): case.told for case in cases}
 
 
 @asynccontextmanager
-async def open_account(reviewers: Reviewers, folder: Path) -> AsyncGenerator[Account]:
+async def open_account(reviewers: Reviewers, folder: Path) -> AsyncGenerator[ModelSession]:
     """An account behind the one door, as a run has it."""
     provider, journal = Offline(reviewers.answer, 0.0), Journal(folder / "journal")
     try:
-        yield Account(Door(provider, journal, {}, 1), "environments-verify", "env_x")
+        yield ModelSession(Gateway(provider, journal, {}, 1), "environments-verify", "env_x")
     finally:
         await provider.close()
         await journal.close()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from envmill.agents.attackers.stock import Stock
-from envmill.gates.antecedents import name_antecedents
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.reading.coreference import name_antecedents
 
-STOCK = Stock.of({
+STOCK = StateIndex.of({
     "hives": {"h1": {"id": "h1", "tag": "H-464", "status": "strong"}, "h2": {"id": "h2", "tag": "H-849", "status": "strong"}},
     "members": {"m1": {"id": "m1", "name": "Ada Kern"}},
     "job_queues": {"q1": {"id": "q1", "name": "pine-garden"}},

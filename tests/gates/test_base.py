@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.base import Finding, Gate, Means, drop, keep
+from envmill.gates.base import Finding, Gate, GateContext, drop, keep
 from tests.gates.specimens import pose
 
 
@@ -22,7 +22,7 @@ class Jail:
 
 
 def make_gate(*, in_place: bool, afresh: bool, asks: bool = False) -> Gate[Any]:
-    async def look(_: Any, means: Means) -> Finding:
+    async def look(_: Any, means: GateContext) -> Finding:
         jail: Any = means.sandbox
         jail.asked.append(jail.searches)
         return drop("S0", "paid", "It was paid.") if (in_place if jail.searches else afresh) else keep("S0")
@@ -40,12 +40,12 @@ def make_gate(*, in_place: bool, afresh: bool, asks: bool = False) -> Gate[Any]:
 )
 async def test_a_finding_that_drops_is_made_again_in_fresh_sessions(in_place: bool, afresh: bool, outcome: str, asked: list[bool]) -> None:
     jail: Any = Jail()
-    finding = await make_gate(in_place=in_place, afresh=afresh).decide(pose(), Means(jail))
+    finding = await make_gate(in_place=in_place, afresh=afresh).decide(pose(), GateContext(jail))
     assert (finding.outcome, jail.asked) == (outcome, asked)
 
 
 async def test_a_gate_that_asks_models_or_works_in_fresh_sessions_is_asked_once() -> None:
     jail: Any = Jail()
-    assert (await make_gate(in_place=True, afresh=False, asks=True).decide(pose(), Means(jail))).outcome == "dropped"
-    assert (await make_gate(in_place=True, afresh=True).decide(pose(), Means(jail.careful))).outcome == "dropped"
+    assert (await make_gate(in_place=True, afresh=False, asks=True).decide(pose(), GateContext(jail))).outcome == "dropped"
+    assert (await make_gate(in_place=True, afresh=True).decide(pose(), GateContext(jail.careful))).outcome == "dropped"
     assert jail.asked == [True, False]

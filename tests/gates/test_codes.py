@@ -15,19 +15,26 @@ from tests.gates.specimens.faults import DROPPED
 from tests.gates.test_contract import FILTERED
 
 ENGINE = ROOT / "envmill"
-_OTHERS = ("models", "sandbox", "verifiers", "author", "runtime")
+_OTHERS = ("models", "sandbox", "verifiers", "runtime")
 """Packages whose `drop` is another one, or that report nothing."""
-CARRIERS = {"Breach": "W12", "Hit": "F3", "_Idea": "blueprint", "_Heard": "verifier", "Trial": "build"}
+CARRIERS = {
+    "BrokenRelation": "W12",
+    "PathDisagreement": "S16",
+    "ProtectedMatch": "F3",
+    "_Idea": "blueprint",
+    "_Heard": "verifier",
+    "ErrandTrial": "build",
+}
 """Records that carry a reason code to a drop elsewhere, by the gate or stage that drops."""
 HELPERS = {
-    "mine.py": "theme",
-    "drafting/errands/trying.py": "build",
-    "drafting/contract.py": "oracle",
-    "drafting/state.py": "oracle",
-    "generate.py": "oracle",
+    "stages/mine.py": "theme",
+    "kinds/terminal/errands/trying.py": "build",
+    "recipes/drafting/contract.py": "oracle",
+    "kinds/authoring/state.py": "oracle",
+    "stages/generate.py": "oracle",
 }
 """Modules whose functions return (code, words) to the drop of a stage."""
-RAISED = {"drafting/finishing.py": "verifier"}
+RAISED = {"recipes/drafting/finishing.py": "verifier"}
 """Modules whose errors carry the reason code of a stage's drop."""
 SPARE = {("oracle", "does_otherwise"), ("build", "")}
 """Codes of a round that leaves the old version in place: nothing is dropped."""

@@ -8,7 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from envmill.gates import DECISIONS, ENVIRONMENT_GATES, GATES, SCENARIO_GATES, f1, f2, f3, f4, f5, protected, w10
+from envmill.gates import DECISIONS, ENVIRONMENT_GATES, GATES, SCENARIO_GATES, f1, f2, f3, f4, f5, w10
+from envmill.gates import protected_texts as protected
 from envmill.settings import ROOT
 from tests.gates.specimens.faults import DROPPED, KEPT
 from tests.gates.specimens.filtering import CONTAMINATED, REPEATS, SOLVED, TRIVIAL, UNTRAINABLE
@@ -36,8 +37,11 @@ def list_reasons(name: str) -> set[str]:
     """Reason codes in the text of the gate's module, and of those that W12 asks."""
     if name in FILTERS:
         return _read_reasons(FILTERS[name])
-    module = w10 if name == "W10" else sys.modules[GATES[name].look.__module__]
-    modules = [module, *([sys.modules[f"envmill.gates.{one}"] for one in ("relations", "vocabulary", "amounts")] if name == "W12" else [])]
+    module = w10 if name == "W10" else sys.modules[GATES[name].check.__module__]
+    modules = [
+        module,
+        *([sys.modules[f"envmill.gates.exploring.{one}"] for one in ("relations", "vocabulary", "amounts")] if name == "W12" else []),
+    ]
     return _read_reasons(modules)
 
 
@@ -54,7 +58,7 @@ def test_every_gate_stands_in_one_table_under_its_own_name() -> None:
     assert {gate.lap for gate in ENVIRONMENT_GATES} == {"environments"}
     assert {gate.lap for gate in SCENARIO_GATES} == {"scenarios"}
     for name, gate in GATES.items():
-        assert sys.modules[gate.look.__module__].__dict__["GATE"] == name
+        assert sys.modules[gate.check.__module__].__dict__["GATE"] == name
         assert gate.title.endswith("?")
 
 

@@ -3,10 +3,10 @@
 import pytest
 import pytest_asyncio
 
-from envmill.gates.edges import find_edge, list_comparisons
-from envmill.gates.plans import find_program
-from envmill.gates.review import Asked, Case, play
-from envmill.gates.standings import find_standings
+from envmill.gates.exploring.batches import find_program
+from envmill.gates.exploring.boundary_states import find_edge, list_comparisons
+from envmill.gates.exploring.earlier_values import find_standings
+from envmill.gates.review import ReviewedCall, StateCall, play
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 from schemas.environment import Call
@@ -25,8 +25,8 @@ CALLS = [
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def cases(sandbox: Sandbox) -> list[Case]:
-    return await play(PROGRAM, [Asked(STATE, call) for call in CALLS], sandbox)
+async def cases(sandbox: Sandbox) -> list[ReviewedCall]:
+    return await play(PROGRAM, [StateCall(STATE, call) for call in CALLS], sandbox)
 
 
 async def test_comparisons_are_those_of_two_values_in_changes() -> None:
@@ -36,7 +36,7 @@ async def test_comparisons_are_those_of_two_values_in_changes() -> None:
     ]
 
 
-async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases: list[Case], sandbox: Sandbox) -> None:
+async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases: list[ReviewedCall], sandbox: Sandbox) -> None:
     _, dear = list_comparisons(STUDIO)
     corner = await find_edge(dear, cases, 4, PROGRAM, sandbox)
     assert corner is not None
@@ -49,18 +49,20 @@ async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases:
     assert {case.seen.outcome for case in played} == {"ok"}
 
 
-def _lack(asked: Asked) -> Json:
+def _lack(asked: StateCall) -> Json:
     """What a member has less than the seats cost."""
     given, state = asked.call.arguments, asked.state
     return given["seats"] * state["classes"][given["class_id"]]["price"] - state["members"][given["member_id"]]["balance"]
 
 
-async def test_nothing_is_found_where_no_call_comes_to_a_comparison(cases: list[Case], sandbox: Sandbox) -> None:
+async def test_nothing_is_found_where_no_call_comes_to_a_comparison(cases: list[ReviewedCall], sandbox: Sandbox) -> None:
     _, dear = list_comparisons(STUDIO)
     assert await find_edge(dear, cases[1:], 4, PROGRAM, sandbox) is None
 
 
-async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_all_the_same(cases: list[Case], sandbox: Sandbox) -> None:
+async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_all_the_same(
+    cases: list[ReviewedCall], sandbox: Sandbox
+) -> None:
     corners = await find_standings(cases, 3, PROGRAM, sandbox)
     assert {corner.tell() for corner in corners} >= {"top_up where members.balance stood elsewhere before"}
     assert {tuple(corner.what.split()[:1]) for corner in corners} == {("members.balance",), ("classes.free",)}
@@ -74,7 +76,7 @@ async def test_what_sets_a_number_to_what_it_is_may_set_it_wrongly(sandbox: Sand
     state = STATE | {"members": STATE["members"] | {"M1": STATE["members"]["M1"] | {"balance": 5}}}
     spoilt = {"program.py": STUDIO.files["program.py"].replace('member["balance"] += amount', 'member["balance"] = amount')}
     program = find_program(make_studio(spoilt["program.py"]))
-    same = await play(program, [Asked(state, CALLS[2])], sandbox)
+    same = await play(program, [StateCall(state, CALLS[2])], sandbox)
     assert not same[0].changes
     (corner,) = await find_standings(same, 3, program, sandbox)
     assert {asked.state["members"]["M1"]["balance"] for asked in corner.asked} == {8, 6, 12}

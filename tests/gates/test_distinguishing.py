@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.distinguishing import tell_apart
+from envmill.gates.reading.distinguishing import distinguish
 
 LYNX: dict[str, Any] = {"name": "Lynx", "category": "car", "mileage": 41200, "locked": 0, "since": "2024-03-01", "status": "free"}
 LEOPARD = {**LYNX, "name": "Leopard", "mileage": 56700, "since": "2025-01-01"}
@@ -37,4 +37,4 @@ PAGES = {**LINES, "subject": "Label printer skips pages"}
     ],
 )
 def test_rows_are_told_apart(target: Any, rival: Any, fitting: Any, text: str, apart: bool) -> None:
-    assert tell_apart(target, rival, fitting, text) is apart
+    assert distinguish(target, rival, fitting, text) is apart

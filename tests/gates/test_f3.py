@@ -8,9 +8,9 @@ import pytest
 
 from envmill.errors import SettingsError
 from envmill.gates import f3
-from envmill.gates.f3 import LEAST, list_environment_texts, list_scenario_texts, look_for_contamination, measure_power
-from envmill.gates.plants import PLANTS
-from envmill.gates.protected import Protected, read_protected
+from envmill.gates.f3 import LEAST, check_for_contamination, list_environment_texts, list_scenario_texts, measure_power
+from envmill.gates.positive_controls import PLANTS
+from envmill.gates.protected_texts import Protected, read_protected
 from envmill.settings import ROOT, Settings
 from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED, SHED, ask
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CONTAMINATED)
 def test_what_repeats_a_protected_text_is_dropped_and_what_sounds_like_it_is_kept(name: str, folder: Path) -> None:
     text, reason = CONTAMINATED[name]
-    finding = look_for_contamination({"request": text, "opening": "Hello."}, folder)
+    finding = check_for_contamination({"request": text, "opening": "Hello."}, folder)
     assert (finding.outcome, finding.reason) == ("dropped" if reason else "kept", reason), finding
     assert finding.evidence["sets"] == {"bench/tasks": len(PROTECTED), "corpus": finding.evidence["sets"]["corpus"]}
     if reason:
@@ -59,17 +59,17 @@ def test_our_own_corpus_is_no_contamination_of_other_texts(folder: Path) -> None
 
 def test_without_a_protected_set_nothing_is_claimed(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
-        assert look_for_contamination({"request": PROTECTED[0]}, folder).reason == "no_protected_set"
+        assert check_for_contamination({"request": PROTECTED[0]}, folder).reason == "no_protected_set"
 
 
 def test_a_check_that_finds_too_little_claims_nothing_but_what_it_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "short.txt").write_text("Please refund it to me now.\n\nLend the drill to our Ada.")
-    finding = look_for_contamination({"request": "Something else, of which nothing stands there."}, tmp_path)
+    finding = check_for_contamination({"request": "Something else, of which nothing stands there."}, tmp_path)
     assert (finding.outcome, finding.reason, finding.evidence["too_short"]) == ("not_measured", "weak_check", 2)
-    assert look_for_contamination({"request": "Please refund it, to me, now!"}, tmp_path).reason == "same_text"
+    assert check_for_contamination({"request": "Please refund it, to me, now!"}, tmp_path).reason == "same_text"
     (tmp_path / "long.txt").write_text("\n\n".join(PROTECTED))
     monkeypatch.setattr(f3, "LEAST", {**LEAST, "reworded": 1.01})
-    assert look_for_contamination({"request": "Something else."}, tmp_path).reason == "weak_check"
+    assert check_for_contamination({"request": "Something else."}, tmp_path).reason == "weak_check"
 
 
 @pytest.mark.parametrize(

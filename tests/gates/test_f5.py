@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from envmill.gates.f5 import PRIOR, Probed, estimate_variance, find_untrainable, is_settled, pool_prior
+from envmill.gates.f5 import PRIOR, ProbeCounts, estimate_variance, find_untrainable, is_settled, pool_prior
 from tests.gates.specimens.filtering import UNTRAINABLE, make_probes
 
 
-def count(outcomes: str, environment: str = "env_x", checkpoint: str = "openai:small") -> Probed:
-    return Probed.of(environment, make_probes(outcomes, checkpoint))
+def count(outcomes: str, environment: str = "env_x", checkpoint: str = "openai:small") -> ProbeCounts:
+    return ProbeCounts.of(environment, make_probes(outcomes, checkpoint))
 
 
 @pytest.mark.parametrize(("passed", "attempts", "group"), [(0, 4, 8), (2, 4, 8), (4, 4, 2), (7, 8, 5)])

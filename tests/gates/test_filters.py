@@ -2,7 +2,7 @@
 
 import pytest
 
-from envmill.gates.filters import Filter
+from envmill.gates.exploring.filters import Filter
 from schemas.base import Json
 from tests.gates.specimens import ground
 

@@ -8,7 +8,7 @@ from envmill.gates.funnel import find_malformed, sift
 from schemas.base import Json
 from schemas.rollout import Rollout
 from tests.specimens import make_environment, make_scenario
-from tests.test_collect import ASKED, DONE, LOOK, TAKE, call, make_rollout
+from tests.stages.test_collect import ASKED, DONE, LOOK, TAKE, call, make_rollout
 
 LEND = make_scenario(make_environment())
 REFUSED = call("lend", "x4", "taken", tool="T1")

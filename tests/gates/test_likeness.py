@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.likeness import is_exempt, is_same_end
+from envmill.gates.exploring.equivalence import is_exempt, is_same_end
 from envmill.gates.s5 import tamper
 from envmill.kinds.sql import derive_tables
 

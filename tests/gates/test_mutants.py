@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from envmill.gates.mutants import draw_mutants
+from envmill.gates.mutating.mutants import draw_mutants
 from tests.gates.specimens import make_studio
 from tests.gates.specimens.studio import PROGRAM
 

@@ -3,8 +3,8 @@
 import pytest
 
 from envmill.gates import ENVIRONMENT_GATES
-from envmill.gates.base import Built, Means
-from envmill.gates.rows import list_placed
+from envmill.gates.base import EnvironmentCase, GateContext
+from envmill.gates.exploring.rows import list_placed
 from envmill.sandbox import Sandbox
 from schemas.database import Column, Table
 from schemas.environment import Environment
@@ -44,6 +44,6 @@ async def test_lies_about_numbered_rows_are_seen(jail: Sandbox, gate: str) -> No
     assert honest in source
     files = {**folder.environment.files, "program.py": source.replace(honest, lying)}
     environment = Environment.model_validate(folder.environment.model_dump() | {"files": files, "id": ""})
-    built = Built(environment, folder.tests, tuple(one.initial_state for one in folder.scenarios))
-    finding = await next(one for one in ENVIRONMENT_GATES if one.name == gate).look(built, Means(jail))
+    built = EnvironmentCase(environment, folder.tests, tuple(one.initial_state for one in folder.scenarios))
+    finding = await next(one for one in ENVIRONMENT_GATES if one.name == gate).check(built, GateContext(jail))
     assert (finding.outcome, finding.reason) == ("dropped", reason), finding.detail

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.offered import amounts_to, is_in_hundredths, is_listed, is_written_otherwise
-from envmill.gates.sources import Knowledge
+from envmill.gates.reading.given_values import amounts_to, is_in_hundredths, is_listed, is_written_otherwise
+from envmill.gates.reading.known_values import KnownValues
 from schemas.environment import Tool
 
 STATUS = "Only those with this status: planned, under_way, done. Such as cancelled."
@@ -68,7 +68,7 @@ def test_the_interface_lists_values(path: str, value: Any, listed: bool) -> None
     ],
 )
 def test_an_amount_in_other_words(number: int, text: str, there: list[int], known: bool) -> None:
-    assert amounts_to(Decimal(number), Knowledge.of([text], 2026), set(map(Decimal, there))) is known
+    assert amounts_to(Decimal(number), KnownValues.of([text], 2026), set(map(Decimal, there))) is known
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_amount_in_other_words(number: int, text: str, there: list[int], know
     ],
 )
 def test_a_text_in_another_form(value: str, text: str, known: bool) -> None:
-    assert is_written_otherwise(value, Knowledge.of([text], 2026), Knowledge(2026)) is known
+    assert is_written_otherwise(value, KnownValues.of([text], 2026), KnownValues(2026)) is known
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_a_text_in_another_form(value: str, text: str, known: bool) -> None:
     ],
 )
 def test_an_amount_in_hundredths(number: int, text: str, said: bool) -> None:
-    assert is_in_hundredths(number, Knowledge.of([text], 2026)) is said
+    assert is_in_hundredths(number, KnownValues.of([text], 2026)) is said

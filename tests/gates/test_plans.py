@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.gates.plans import PLAN_OVER, play_plans
+from envmill.gates.exploring.batches import PLAN_OVER, play_plans
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
 from tests.gates.specimens import ground

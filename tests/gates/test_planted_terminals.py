@@ -9,18 +9,19 @@ from typing import NamedTuple
 
 import pytest
 
-from envmill.drafting.breaking import list_faults
-from envmill.drafting.breaking.proving import prove
-from envmill.drafting.breaking.systems import list_systems, load_system
 from envmill.gates import GATES
-from envmill.gates.base import Built, Finding, Means, Posed
-from envmill.gates.terminals import LOOKS
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.kinds.terminal import compose_checks, compose_state, write_step
+from envmill.kinds.terminal.breaking import list_faults
+from envmill.kinds.terminal.breaking.proving import prove
+from envmill.kinds.terminal.breaking.systems import list_systems, load_system
+from envmill.kinds.terminal.gates import LOOKS
+from envmill.kinds.terminal.lending import lend_container
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.files import CHECK
 from schemas.environment import Environment
 from schemas.scenario import Check, Scenario
-from schemas.system import Broken
+from schemas.system import BrokenSystem
 from tests.kinds.conftest import terminals
 from tests.kinds.terminals import call, make_environment, make_scenario
 from tests.soak import count
@@ -118,8 +119,8 @@ async def pose(system: str, sandbox: Sandbox) -> Case:
     """A system broken in the first way that is proved."""
     healthy, environment = load_system(system), make_environment(system)
     for fault in list_faults(healthy, random.Random(0)):
-        broken = Broken(system=system, variation=0, faults=[fault])
-        proof = await prove(healthy, broken, sandbox.container, 1)
+        broken = BrokenSystem(system=system, variation=0, faults=[fault])
+        proof = await prove(healthy, broken, lambda: lend_container(sandbox), 1)
         if not proof.reason:
             posed = make_scenario(environment, broken, set(proof.symptoms))
             steps = [call(write_step(f"{each.mend_script}\nservices restart || true")) for each in broken.faults]
@@ -127,15 +128,18 @@ async def pose(system: str, sandbox: Sandbox) -> Case:
     raise AssertionError(f"{system} cannot be broken")
 
 
-async def ask(names: tuple[str, ...], environment: Environment, scenario: Scenario, means: Means) -> list[Finding]:
-    return [await GATES[name].look(Built(environment) if name[0] == "W" else Posed(scenario, environment), means) for name in names]
+async def ask(names: tuple[str, ...], environment: Environment, scenario: Scenario, means: GateContext) -> list[Finding]:
+    return [
+        await GATES[name].check(EnvironmentCase(environment) if name[0] == "W" else ScenarioCase(scenario, environment), means)
+        for name in names
+    ]
 
 
 @pytest.mark.soak(area="terminal")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_is_planted_in_machines_is_caught(terminals: Sandbox) -> None:
     """95 in 100."""
-    means, missed, planted = Means(terminals), list[str](), 0
+    means, missed, planted = GateContext(terminals), list[str](), 0
     for system in SYSTEMS:
         environment, scenario = await pose(system, terminals)
         for name in QUICK if count(1, 2) == 1 else PLANTS:
@@ -152,5 +156,5 @@ async def test_what_is_planted_in_machines_is_caught(terminals: Sandbox) -> None
 async def test_nothing_is_found_where_nothing_was_planted(terminals: Sandbox) -> None:
     for system in SYSTEMS:
         environment, scenario = await pose(system, terminals)
-        findings = await ask(tuple(LOOKS), environment, scenario, Means(terminals))
+        findings = await ask(tuple(LOOKS), environment, scenario, GateContext(terminals))
         assert [each for each in findings if each.outcome not in ("kept", "not_applicable")] == [], system

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from envmill.gates.prevalence import Count, correct
+from envmill.gates.error_corrected_rate import Proportion, correct
 
 
 @pytest.mark.parametrize(
@@ -21,20 +21,20 @@ from envmill.gates.prevalence import Count, correct
 def test_the_errors_of_the_judge_are_taken_off(
     flagged: tuple[int, int], caught: tuple[int, int], alarms: tuple[int, int], share: float
 ) -> None:
-    found = correct(Count(*flagged), Count(*caught), Count(*alarms))
+    found = correct(Proportion(*flagged), Proportion(*caught), Proportion(*alarms))
     assert found.share == pytest.approx(share)
     assert 0 <= found.low <= found.high <= 1
 
 
 def test_a_judge_who_guesses_is_refused() -> None:
     with pytest.raises(ValueError, match="says nothing"):
-        correct(Count(10, 100), Count(5, 20), Count(5, 20))
+        correct(Proportion(10, 100), Proportion(5, 20), Proportion(5, 20))
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.2, 0.4])
 def test_the_interval_holds_the_truth_nineteen_times_of_twenty(share: float) -> None:
     dice, sensitivity, false, held = random.Random(share), 0.85, 0.08, 0
-    draw = lambda n, chance: Count(sum(dice.random() < chance for _ in range(n)), n)  # noqa: E731
+    draw = lambda n, chance: Proportion(sum(dice.random() < chance for _ in range(n)), n)  # noqa: E731
     for _ in range(600):
         flagged = draw(80, share * sensitivity + (1 - share) * false)
         found = correct(flagged, draw(20, sensitivity), draw(20, false))

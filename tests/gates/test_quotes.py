@@ -2,8 +2,8 @@
 
 import pytest
 
-from envmill.gates.quotes import list_pointed
-from envmill.gates.rows import Row
+from envmill.gates.exploring.quotes import list_pointed
+from envmill.gates.exploring.rows import StateRow
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,5 @@ from envmill.gates.rows import Row
     ],
 )
 def test_only_a_role_may_be_told_by_a_part_of_its_name(collection: str, name: str, stems: set[str]) -> None:
-    row = Row(collection, "x_1", {"id": "x_1", "litres": 150})
+    row = StateRow(collection, "x_1", {"id": "x_1", "litres": 150})
     assert {stem for stem, _ in list_pointed({name: "x_1", "litres": 150}, {"x_1": [row]})} == stems

@@ -35,7 +35,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s1.look, CASES)
+    return judge_cases(s1.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

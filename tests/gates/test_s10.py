@@ -5,11 +5,11 @@ from functools import cache
 import pytest
 
 from envmill.gates import s10
-from envmill.gates.base import Finding, Posed
+from envmill.gates.base import Finding, ScenarioCase
 from schemas.environment import Call
 from schemas.scenario import UserContract
 from tests.gates.cases import FIND, LOOK_UP, TOP_UP, Case, ask, check, judge_cases
-from tests.gates.specimens import REQUEST, pose
+from tests.gates.specimens import ORACLE, REQUEST, pose
 
 LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday wheel class."
 
@@ -20,7 +20,7 @@ ALL = [Call(name="top_up", arguments={"member_id": who, "amount": amount}) for w
 KNOWN = UserContract(opening=REQUEST, facts={"usual amount": 25})
 
 
-def top_up(amount: int, request: str) -> Posed:
+def top_up(amount: int, request: str) -> ScenarioCase:
     """Bo Lind, who has 60, gets an amount."""
     return ask(request, oracle=[LOOK_UP, Call(name="top_up", arguments={"member_id": "M2", "amount": amount})])
 
@@ -53,10 +53,10 @@ CASES = {
     **{name: Case(posed, reason) for name, (posed, reason) in FAULTY.items()},
     "another amount": Case(ask(REQUEST.replace("25", "26")), "unmatched_value"),
     "a reference to nothing": Case(ask(f"{REQUEST} It is about voucher V-9917."), "unmatched_value"),
-    "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "unmatched_value"),
+    "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "wrong_weekday"),
     "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unmatched_value"),
-    "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "unmatched_value"),
-    "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "unmatched_value"),
+    "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "wrong_count"),
+    "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "wrong_count"),
     "another amount, which some other row has": Case(ask(REQUEST.replace("25", "60")), "unmatched_value"),
     "asked the other way round, in that order": Case(
         ask("Please book one seat in the Tuesday wheel class, and then put 25 there for Ada Kern."), "wrong_order"
@@ -106,6 +106,13 @@ CASES = {
     "asked for first, the other before that": Case(
         ask("Book one seat in the Tuesday wheel class for Ada Kern. But before that, put 25 on the account of Ada Kern.")
     ),
+    "asked for first, two others before that": Case(
+        ask(
+            "Book one seat in the Tuesday wheel class for Ada Kern. Before that money has to be there: put 25 on the account of Ada Kern "
+            "and 25 on the account of Bo Lind.",
+            oracle=[*ORACLE[:2], LOOK_UP, LEND, *ORACLE[2:]],
+        )
+    ),
     "the other way round, and said so": Case(
         ask("Please book one seat in the Tuesday wheel class, but before that put 25 there for Ada Kern.")
     ),
@@ -120,7 +127,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s10.look, CASES)
+    return judge_cases(s10.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -129,6 +136,6 @@ def test_s10(name: str) -> None:
 
 
 def test_every_contradiction_is_reported_with_a_question() -> None:
-    finding = judge_cases(s10.look, {"both": Case(ask(f"{REQUEST.replace('25', '26')} It is about voucher V-9917."))})["both"]
+    finding = judge_cases(s10.check, {"both": Case(ask(f"{REQUEST.replace('25', '26')} It is about voucher V-9917."))})["both"]
     assert {one.reason for one in finding.spread()} >= {"unmatched_value"}
     assert all(one.question.endswith("?") for one in finding.spread())

@@ -42,7 +42,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s11.look, CASES)
+    return judge_cases(s11.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

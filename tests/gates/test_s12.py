@@ -40,7 +40,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s12.look, CASES)
+    return judge_cases(s12.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

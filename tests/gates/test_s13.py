@@ -7,14 +7,14 @@ from functools import cache
 
 import pytest
 
-from envmill.agents.attackers.base import View
-from envmill.agents.search import Episode, Pool, Searcher
-from envmill.filter import list_library
+from envmill.agents.attackers.base import AttackerView
+from envmill.agents.search import CallPool, SearchEpisode, Searcher
 from envmill.gates import s13
-from envmill.gates.base import Finding, Means, Posed, keep
+from envmill.gates.base import Finding, GateContext, ScenarioCase, keep
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from envmill.verify import list_attacks
+from envmill.stages.filter import list_library
+from envmill.stages.verify import list_attacks
 from schemas.environment import Call
 from schemas.ledger import Attack
 from schemas.scenario import Check, Fact
@@ -48,7 +48,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s13.look, CASES)
+    return judge_cases(s13.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -75,17 +75,17 @@ def take(*calls: Call, said: Sequence[str] = ()) -> Attack:
     return Attack.model_validate({"environment": "env_x", "scenario": "scn_x", "manner": "blind", "calls": calls, "said": said} | told)
 
 
-async def judge(posed: Posed, episodes: int = 20, seed: int = 0) -> Finding:
+async def judge(posed: ScenarioCase, episodes: int = 20, seed: int = 0) -> Finding:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        replayed = await s13.replay_library(posed, Means(sandbox))
-        searched = await s13.look(posed, Means(sandbox, seed=seed, episodes=episodes))
+        replayed = await s13.replay_library(posed, GateContext(sandbox))
+        searched = await s13.check(posed, GateContext(sandbox, seed=seed, episodes=episodes))
         return replayed if replayed.outcome == "dropped" else searched
 
 
 @pytest.mark.parametrize(("verifier", "outcome"), [(loose(ANY_BOOKING), "dropped"), (derived(), "kept")])
 def test_what_was_paid_on_a_sibling_is_tried_here(verifier: object, outcome: str) -> None:
     posed = pose(verifier=verifier)
-    finding = asyncio.run(judge(Posed(posed.scenario, posed.environment, library=(take(BOOK_BO),))))
+    finding = asyncio.run(judge(ScenarioCase(posed.scenario, posed.environment, library=(take(BOOK_BO),))))
     assert (finding.outcome, finding.reason) == (outcome, "exploit" if outcome == "dropped" else "")
     assert finding.detail.startswith("library: book_seats") is (outcome == "dropped")
 
@@ -96,13 +96,13 @@ WORDS = answer(Fact(name="the balance", kind="number", value=60), procedure=[], 
 @pytest.mark.parametrize(("attack", "caught"), [(take(said=["60"]), True), (take(LOOK_UP), True), (take(said=["Done."]), False)])
 def test_an_attack_says_what_it_said_or_what_it_is_told(attack: Attack, caught: bool) -> None:
     """Words alone pay here, and a recital of what is answered; neither ends elsewhere, so neither is more than paid."""
-    finding = asyncio.run(replay(Posed(WORDS.scenario, WORDS.environment, library=(attack,))))
+    finding = asyncio.run(replay(ScenarioCase(WORDS.scenario, WORDS.environment, library=(attack,))))
     assert bool(finding.evidence["attacks"]) is caught
 
 
-async def replay(posed: Posed) -> Finding:
+async def replay(posed: ScenarioCase) -> Finding:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        return await s13.replay_library(posed, Means(sandbox))
+        return await s13.replay_library(posed, GateContext(sandbox))
 
 
 def test_without_a_search_nothing_is_measured() -> None:
@@ -121,7 +121,7 @@ WANTED = (3, 1, 4)
 def test_the_searcher_climbs_where_it_is_paid_in_part() -> None:
     """What chance would find once in a hundred thousand sequences."""
     calls = [Call(name=f"tool_{number}") for number in range(50)]
-    searcher = Searcher(Pool(calls, [1.0] * len(calls)), random.Random(1))
+    searcher = Searcher(CallPool(calls, [1.0] * len(calls)), random.Random(1))
     for _ in range(20):
         drawn = searcher.draw(100)
         searcher.learn([(sum(place in one.calls for place in WANTED) / (3 + len(one.calls) / 9), one) for one in drawn])
@@ -132,8 +132,8 @@ def test_the_searcher_climbs_where_it_is_paid_in_part() -> None:
 def test_a_pool_grows_by_calls_on_what_was_made() -> None:
     """An id that a reply tells is an argument from then on: no state at the start holds it."""
     posed = pose()
-    view = View.of(posed.scenario, posed.environment)
-    pool = Pool.blind(view, 0)
+    view = AttackerView.of(posed.scenario, posed.environment)
+    pool = CallPool.blind(view, 0)
     grown = pool.grow(view, [end("booking_x", "2026-03-02"), view.state], random.Random(1))
     new = grown.calls[len(pool.calls) :]
     assert new
@@ -146,10 +146,10 @@ def test_a_pool_grows_by_calls_on_what_was_made() -> None:
 
 def test_only_what_was_told_names_what_the_request_names() -> None:
     posed = pose()
-    view = View.of(posed.scenario, posed.environment)
+    view = AttackerView.of(posed.scenario, posed.environment)
     right = Call(name="top_up", arguments={"member_id": "M1", "amount": 25})
-    told = Pool.informed(view, 0)
+    told = CallPool.informed(view, 0)
     assert right in told.calls
-    assert right not in Pool.blind(view, 0).calls
+    assert right not in CallPool.blind(view, 0).calls
     assert told.weights[list(told.calls).index(right)] == max(told.weights)
-    assert Episode((0,)).speech == "done"
+    assert SearchEpisode((0,)).speech == "done"

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from envmill.gates import s14
-from envmill.gates.base import Finding, Posed
+from envmill.gates.base import Finding, ScenarioCase
 from schemas.environment import Call
 from schemas.scenario import Check, Fact, UserContract
 from tests.gates.cases import ANY_BOOKING, BOOK, FIND, LIST, LOOK_UP, TOP_UP, Case, answer, ask, check, judge_cases, loose
@@ -24,11 +24,11 @@ LONGER = ask(
 LOST = pose(number=5, oracle=[Call(name="cancel_booking", arguments={"booking_id": "B9"})]).scenario
 
 
-def refuse(request: str, **facts: str) -> Posed:
+def refuse(request: str, **facts: str) -> ScenarioCase:
     """Left alone for a reason that is the same whatever it is about."""
     why = Fact(name="why not", kind="pattern", value="(?i)\\bclosed", rivals=["full"])
     left = answer(why, request=request, polarity="refuse", say="The studio is closed for it.", oracle=[LOOK_UP], number=9 - len(facts))
-    return Posed(left.scenario.model_copy(update={"user": UserContract(opening=request, facts=dict(facts))}), left.environment)
+    return ScenarioCase(left.scenario.model_copy(update={"user": UserContract(opening=request, facts=dict(facts))}), left.environment)
 
 
 GLAZE = refuse("Put Bo Lind into the glazing class.", member="Bo Lind", course="glazing")
@@ -36,8 +36,8 @@ WHEEL = refuse("Ada Kern wants the wheel class.", member="Ada Kern").scenario
 AGAIN = refuse("I would have Bo Lind in that glazing class.", member="Bo Lind", course="glazing", day="Tuesday").scenario
 
 CASES = {
-    "the same reason, about somebody else": Case(Posed(WHEEL, GLAZE.environment, (GLAZE.scenario,))),
-    "the same reason, about the same": Case(Posed(GLAZE.scenario, GLAZE.environment, (AGAIN,)), "repeats_sibling"),
+    "the same reason, about somebody else": Case(ScenarioCase(WHEEL, GLAZE.environment, (GLAZE.scenario,))),
+    "the same reason, about the same": Case(ScenarioCase(GLAZE.scenario, GLAZE.environment, (AGAIN,)), "repeats_sibling"),
     "any booking will do": Case(pose(verifier=loose(ANY_BOOKING), siblings=[CANCEL, GLAZING]), "sibling_passes"),
     "any booking, as for another member": Case(pose(number=9, verifier=loose(ANY_BOOKING), siblings=[GLAZING]), "sibling_passes"),
     "the same in other words": Case(pose(number=9, siblings=[CANCEL, SAME]), "repeats_sibling"),
@@ -54,7 +54,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s14.look, CASES)
+    return judge_cases(s14.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,7 +7,7 @@ import pytest
 
 from envmill.gates import s15
 from envmill.gates.base import Finding
-from envmill.gates.sources import Knowledge
+from envmill.gates.reading.known_values import KnownValues
 from schemas.environment import Call
 from tests.gates.cases import FIND, LIST, LOOK_UP, TOP_UP, Case, answer, ask, check, judge_cases
 from tests.gates.specimens import REQUEST, pose
@@ -54,7 +54,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s15.look, CASES)
+    return judge_cases(s15.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -77,4 +77,4 @@ def test_s15(name: str) -> None:
     ],
 )
 def test_a_letter_is_said_where_it_is_no_word(letter: str, text: str, said: bool) -> None:
-    assert s15.is_said(letter, Knowledge.of([text], 2026)) is said
+    assert s15.is_said(letter, KnownValues.of([text], 2026)) is said

@@ -9,17 +9,17 @@ from typing import Any, cast
 import pytest
 
 from envmill.errors import Outage
-from envmill.gates.base import Finding, Means
-from envmill.gates.s17 import CODES, look
+from envmill.gates.base import Finding, GateContext
+from envmill.gates.s17 import CODES, check
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Completion, Request
-from envmill.models.door import Account, Door
+from envmill.models.gateway import Gateway, ModelSession
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 from schemas.scenario import UserContract
 from schemas.turns import UserReply
-from tests.author.questions import SAMPLE, ask_scenario
 from tests.gates.specimens import pose
+from tests.offline.questions import SAMPLE, ask_scenario
 
 BOOKING: dict[str, Any] = {
     "opening": "The master of the Sorrel Bay wants a certain tug at a certain berth, I can tell you which.",
@@ -57,7 +57,7 @@ class Played:
 
 async def judge(sandbox: Sandbox, changes: Mapping[str, Json] | None = None, played: Played | None = None, **means: Any) -> Finding:
     user = UserContract.model_validate(BOOKING | dict(changes or {}))
-    return await look(pose(user=user, request=REQUEST), Means(sandbox, cast(Account, played), **means))
+    return await check(pose(user=user, request=REQUEST), GateContext(sandbox, cast(ModelSession, played), **means))
 
 
 async def test_a_fact_is_told_in_every_wording_alone_and_in_pairs(sandbox: Sandbox) -> None:
@@ -123,8 +123,8 @@ async def test_a_model_is_asked_once_in_the_life_of_a_scenario(tmp_path: Path, s
     for _ in range(2):
         known = {(call.request, call.sample): call for call in read_calls(tmp_path) if call.answers}
         journal = Journal(tmp_path)
-        account = Door(provider, journal, known, 1).account("scenarios-verify", subject.scenario.id)
-        assert (await look(subject, Means(sandbox, account))).reason == "withheld"
+        account = Gateway(provider, journal, known, 1).account("scenarios-verify", subject.scenario.id)
+        assert (await check(subject, GateContext(sandbox, account))).reason == "withheld"
         await journal.close()
     assert provider.calls == 12
 
@@ -199,9 +199,9 @@ async def test_where_nothing_is_hidden_nothing_is_asked(sandbox: Sandbox) -> Non
 
 @pytest.mark.parametrize("theme", SAMPLE)
 async def test_the_embedded_author_s_people_tell_what_they_hide(theme: str, sandbox: Sandbox) -> None:
-    from envmill.drafting.contract import make_contract
+    from envmill.recipes.drafting.contract import make_contract
 
     for number in range(4):
         reply = ask_scenario(theme, number, 0)
-        found = await look(pose(user=make_contract(reply), request=reply.request), Means(sandbox))
+        found = await check(pose(user=make_contract(reply), request=reply.request), GateContext(sandbox))
         assert found.outcome in ("kept", "not_applicable"), found

@@ -30,7 +30,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s2.look, CASES)
+    return judge_cases(s2.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

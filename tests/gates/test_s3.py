@@ -46,7 +46,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s3.look, CASES)
+    return judge_cases(s3.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

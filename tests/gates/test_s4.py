@@ -30,7 +30,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s4.look, CASES)
+    return judge_cases(s4.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -28,7 +28,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s5.look, CASES)
+    return judge_cases(s5.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

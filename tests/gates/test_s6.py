@@ -45,7 +45,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s6.look, CASES)
+    return judge_cases(s6.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from envmill.gates import s7
-from envmill.gates.base import Finding, Posed
+from envmill.gates.base import Finding, ScenarioCase
 from schemas.scenario import Check, Verifier
 from tests.gates.cases import Case, check, judge_cases
 from tests.gates.specimens import pose
@@ -23,7 +23,7 @@ PRUDENT = RIGHT.replace("len(new) == 1 and", "bool(new) and")
 NONE = 'def check(initial, final):\n    if len(final.get("bookings", {})) == 3:\n        return False\n'
 
 
-def generated(source: str) -> Posed:
+def generated(source: str) -> ScenarioCase:
     goal = Check(name="Ada has a booking", op="generated", path=[], source=source)
     return pose(verifier=Verifier(goals=[goal], guards=[], frame=[["members"], ["classes"], ["bookings"]]))
 
@@ -43,7 +43,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s7.look, CASES)
+    return judge_cases(s7.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 
 from envmill.gates import s8
-from envmill.gates.base import Finding, Posed
-from envmill.gates.question import leave_out_wishes
+from envmill.gates.base import Finding, ScenarioCase
+from envmill.gates.reading.question import leave_out_wishes
 from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
@@ -26,13 +26,13 @@ BOOKED = [LOOK_UP, Call(name="list_bookings", arguments={"member_id": "M2"})]
 TWO = [Call(name="find_members", arguments={"query": name}) for name in ("Ada Kern", "Bo Lind")]
 
 
-def told(value: str | int, request: str, oracle: list[Call]) -> Posed:
+def told(value: str | int, request: str, oracle: list[Call]) -> ScenarioCase:
     """A question, and what the reference path answers."""
     fact = Fact(name="the answer", kind="number" if isinstance(value, int) else "text", value=value)
     return answer(fact, request=request, oracle=oracle, procedure=[], say=f"It is {value}.")
 
 
-def insured(value: str, request: str) -> Posed:
+def insured(value: str, request: str) -> ScenarioCase:
     """A question that a record answers with yes."""
     members = {key: row | {"insured": "yes"} for key, row in STATE["members"].items()}
     fact = Fact(name="the answer", kind="text", value=value)
@@ -44,21 +44,21 @@ HALF = Call(name="top_up", arguments={"member_id": "M2", "amount": 30})
 TUESDAY = [FIND, Call(name="list_classes", arguments={"day": "Tuesday"}), TOP_UP]
 
 
-def wish(told: str, request: str) -> Posed:
+def wish(told: str, request: str) -> ScenarioCase:
     """A wish that is refused: what is told is whose account it is."""
     fact = Fact(name="whose account it is", kind="text", value=told)
     oracle = [Call(name="find_members", arguments={"query": "Lind"}), Call(name="find_members", arguments={"query": "Marsh"})]
     return answer(fact, polarity="refuse", request=request, oracle=oracle, procedure=[], say=f"It is the account of {told}.")
 
 
-def in_cents(value: int, request: str = "How many euros does Bo Lind have on his account?") -> Posed:
+def in_cents(value: int, request: str = "How many euros does Bo Lind have on his account?") -> ScenarioCase:
     """A question that a record answers in cents."""
     members = {key: row | {"balance": 1800} for key, row in STATE["members"].items()}
     fact = Fact(name="the balance", kind="number", value=value)
     return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"It is {value}.", initial_state=STATE | {"members": members})
 
 
-def book(request: str, **given: str) -> Posed:
+def book(request: str, **given: str) -> ScenarioCase:
     """Seats are booked by a tool that takes a mode, which no row keeps, and two texts, one of which a row keeps."""
     built = vary(
         ("seats: int)", "seats: int, mode: str = 'now', remark: str = '', kept: str = '')"),
@@ -130,7 +130,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s8.look, CASES)
+    return judge_cases(s8.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -139,7 +139,7 @@ def test_s8(name: str) -> None:
 
 
 def test_every_unknown_argument_is_reported_and_asked_about() -> None:
-    finding = judge_cases(s8.look, {"all": Case(pose(oracle=[TOP_UP, BOOK], request=USUAL, user=UserContract(opening=USUAL)))})["all"]
+    finding = judge_cases(s8.check, {"all": Case(pose(oracle=[TOP_UP, BOOK], request=USUAL, user=UserContract(opening=USUAL)))})["all"]
     reasons = [one.reason for one in finding.spread()]
     assert reasons == ["unseen_id", "unseen_id", "underivable_argument"]
     asked = [one.question for one in finding.spread() if one.reason == "underivable_argument"]

@@ -37,7 +37,7 @@ CASES = {
 
 @cache
 def find_all() -> dict[str, Finding]:
-    return judge_cases(s9.look, CASES)
+    return judge_cases(s9.check, CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

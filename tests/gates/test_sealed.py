@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from envmill.gates import GATES, s2, s3, s4, s5, s6, trials, w6, w7, w9, w11, w12, w13
-from envmill.gates.base import Built, Finding, Means, Posed, Probes, deal
-from envmill.gates.relations import Breach
-from envmill.gates.stops import Stop, Tour
-from envmill.gates.terminals import plays
-from envmill.gates.tour import take_tour
+from envmill.gates import GATES, s2, s3, s4, s5, s6, w6, w7, w9, w11, w12, w13
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, Probes, ScenarioCase, deal
+from envmill.gates.exploring import trials
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
+from envmill.gates.exploring.relations import BrokenRelation
+from envmill.kinds.terminal.gates import plays
 from envmill.sandbox import Sandbox
 from tests.gates import test_s2, test_s3, test_s4, test_s5, test_s6
 from tests.gates.cases import Case
@@ -34,8 +35,8 @@ POSED: dict[str, tuple[ModuleType, dict[str, Case]]] = {
 CASES = [pytest.param(gate, case, id=f"{gate}: {name}") for gate, (_, cases) in POSED.items() for name, case in cases.items()]
 
 
-async def look_each_way(look: Callable[..., Any], subject: Built | Posed, sandbox: Sandbox) -> dict[Probes, Finding]:
-    return {mode: await look(subject, Means(sandbox, probes=mode)) for mode in MODES}
+async def look_each_way(look: Callable[..., Any], subject: EnvironmentCase | ScenarioCase, sandbox: Sandbox) -> dict[Probes, Finding]:
+    return {mode: await look(subject, GateContext(sandbox, probes=mode)) for mode in MODES}
 
 
 def check_parts(found: dict[Probes, Finding]) -> None:
@@ -63,19 +64,19 @@ async def test_open_and_sealed_probes_are_all_there_are(count: int) -> None:
 @pytest.mark.parametrize(("gate", "swaps"), PLANTED)
 async def test_a_planted_fault_is_found_by_open_or_sealed_probes(sandbox: Sandbox, gate: str, swaps: tuple[Swap, ...]) -> None:
     built = vary(*swaps)
-    found = await look_each_way(GATES[gate].look, built, sandbox)
+    found = await look_each_way(GATES[gate].check, built, sandbox)
     check_parts(found)
     if gate != "W5":
-        tour = await take_tour(built, Means(sandbox))
+        tour = await explore(built, GateContext(sandbox))
         assert not any(tour.is_sealed(one.evidence) for one in found["open"].spread())
 
 
 @pytest.mark.parametrize(("gate", "case"), CASES)
 async def test_a_scenario_is_judged_alike_by_both_parts(sandbox: Sandbox, gate: str, case: Case) -> None:
-    check_parts(await look_each_way(POSED[gate][0].look, case.posed, sandbox))
+    check_parts(await look_each_way(POSED[gate][0].check, case.posed, sandbox))
 
 
-def make_failure(module: ModuleType, stop: Stop) -> Stop:
+def make_failure(module: ModuleType, stop: ObservedCall) -> ObservedCall:
     """A call as the gate wants none to be: a crash, a denial, a change by a rejection, an answer without words."""
     if module is w7:
         return replace(stop, seen=replace(stop.seen, outcome="rejection", state_hash=f"not {stop.before}"))
@@ -89,23 +90,25 @@ def make_failure(module: ModuleType, stop: Stop) -> Stop:
 @pytest.mark.parametrize("gate", TOURED)
 async def test_what_only_a_sealed_call_shows_is_found_in_verify_alone(sandbox: Sandbox, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     built, module = ground(), TOURED[gate]
-    tour = await take_tour(built, Means(sandbox))
+    tour = await explore(built, GateContext(sandbox))
     sealed = next(stop for stop in tour.stops if not stop.route and tour.is_sealed(stop.call.model_dump()))
     others = [stop for stop in tour.stops if not stop.moved or stop.seen.outcome == "ok"]
     spoilt = replace(tour, stops=[*others, make_failure(module, sealed)])
 
-    async def take(*_: object) -> Tour:
+    async def take(*_: object) -> ExplorationRun:
         return spoilt
 
-    monkeypatch.setattr(module, "take_tour", take)
-    monkeypatch.setattr(w12, "RELATIONS", [lambda *_: [Breach("query_changes", "it is broken", {"call": sealed.call.model_dump()})]])
-    found = await look_each_way(module.look, built, sandbox)
+    monkeypatch.setattr(module, "explore", take)
+    monkeypatch.setattr(
+        w12, "RELATIONS", [lambda *_: [BrokenRelation("query_changes", "it is broken", {"call": sealed.call.model_dump()})]]
+    )
+    found = await look_each_way(module.check, built, sandbox)
     assert {mode: finding.outcome for mode, finding in found.items()} == {"open": "kept", "sealed": "dropped", "all": "dropped"}
     check_parts(found)
 
 
 async def test_about_a_quarter_of_the_calls_that_no_test_makes_is_sealed(sandbox: Sandbox) -> None:
-    tour = await take_tour(ground(), Means(sandbox))
+    tour = await explore(ground(), GateContext(sandbox))
     tested = [stop for stop in tour.stops if stop.why == "test"]
     assert not any(tour.is_sealed([call.model_dump() for call in (stop.call, *stop.route)]) for stop in tested)
     calls = {stop.call.model_dump_json(): stop.call.model_dump() for stop in tour.stops if stop.why in ("drawn", "odd", "limit")}
@@ -132,7 +135,7 @@ async def test_what_only_a_sealed_probe_shows_is_no_complaint(
     async def look_with(probes: Sequence[Any], mode: Probes) -> Finding:
         trials._KEPT.clear()  # pyright: ignore[reportPrivateUsage]
         monkeypatch.setattr(module, listing, lambda *_: probes)
-        return await module.look(posed, Means(sandbox, probes=mode))
+        return await module.check(posed, GateContext(sandbox, probes=mode))
 
     def list_probes(*given: Any) -> list[Any]:
         listed.append(list(plan(*given)))
@@ -141,7 +144,7 @@ async def test_what_only_a_sealed_probe_shows_is_no_complaint(
     listed: list[list[Any]] = []
     monkeypatch.setattr(module, listing, list_probes)
     trials._KEPT.clear()  # pyright: ignore[reportPrivateUsage]
-    await module.look(posed, Means(sandbox))
+    await module.check(posed, GateContext(sandbox))
     alone = [(probe, (await look_with([probe], "open")).outcome) for probe in listed[0]]
     telling = next(probe for probe, outcome in alone if outcome == "dropped")
     quiet = [probe for probe, outcome in alone if outcome == "kept"]
@@ -154,12 +157,12 @@ async def test_what_only_a_sealed_probe_shows_is_no_complaint(
 
 async def test_an_attack_whose_seed_is_sealed_is_no_complaint(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s2, "judge_attack", lambda name, trial: s2.drop("S2", "attack_passes", name, {}) if trial.sealed else None)
-    found = {mode: await s2.look(pose(), Means(sandbox, probes=mode)) for mode in ("open", "all")}
+    found = {mode: await s2.check(pose(), GateContext(sandbox, probes=mode)) for mode in ("open", "all")}
     assert [(finding.outcome, finding.sealed) for finding in found.values()] == [("kept", False), ("dropped", True)]
 
 
 async def test_attacks_of_open_seeds_are_the_same_however_many_are_run(sandbox: Sandbox) -> None:
-    own = trials.Trials.of(pose(), Means(sandbox))
+    own = trials.Trials.of(pose(), GateContext(sandbox))
     told, hidden, every = [await own.attacks(mode) for mode in MODES]
     for name, made in every.items():
         assert [trial.ending for trial in made if not trial.sealed] == [trial.ending for trial in told[name]]
@@ -169,15 +172,15 @@ async def test_attacks_of_open_seeds_are_the_same_however_many_are_run(sandbox: 
 
 @pytest.mark.parametrize("paid", range(4))
 async def test_of_a_machines_plays_the_fourth_is_sealed(sandbox: Sandbox, paid: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = await trials.Trials.of(pose(), Means(sandbox)).nothing()
+    nothing = await trials.Trials.of(pose(), GateContext(sandbox)).nothing()
     passes = replace(nothing, verdict=nothing.verdict.model_copy(update={"outcome": "pass", "reward": 1.0}))
 
-    async def play_all(_: Posed, __: Means, commands: Sequence[Sequence[str]], **___: bool) -> list[Any]:
+    async def play_all(_: ScenarioCase, __: GateContext, commands: Sequence[Sequence[str]], **___: bool) -> list[Any]:
         return [passes if each == (str(paid),) else nothing for each in commands]
 
     monkeypatch.setattr(plays, "play_all", play_all)
     asked: dict[str, Sequence[str]] = {f"play {number}": (str(number),) for number in range(4)}
-    found = {mode: await plays.find_paid("S3", "x", pose(), Means(sandbox, probes=mode), asked) for mode in MODES}
+    found = {mode: await plays.find_paid("S3", "x", pose(), GateContext(sandbox, probes=mode), asked) for mode in MODES}
     sealed = paid == 3
     assert {mode: finding is not None for mode, finding in found.items()} == {"open": not sealed, "sealed": sealed, "all": True}
     assert found["all"] is not None

@@ -4,26 +4,26 @@ from collections.abc import Sequence
 
 import pytest
 
-from envmill.gates.base import Means
-from envmill.gates.plans import find_program
-from envmill.gates.prevalence import Count
-from envmill.gates.review import Asked, Case
-from envmill.gates.suspects import Heard, exceed, find_broken, find_further, list_suspects, weigh_corner
-from envmill.gates.tour import take_tour
+from envmill.gates.base import GateContext
+from envmill.gates.error_corrected_rate import Proportion
+from envmill.gates.exploring.batches import find_program
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.faulty_tools import CaseOpinion, exceed, find_broken, find_further, list_suspects, weigh_corner
+from envmill.gates.review import ReviewedCall, StateCall
 from envmill.sandbox import Observation, Sandbox
 from envmill.sandbox.plan import Outcome
 from schemas.environment import Call
 from tests.gates.specimens import ground
 from tests.gates.specimens.studio import STATE
 
-SILENT = Count(0, 20)
+SILENT = Proportion(0, 20)
 
 
-def hear(tool: str, flags: str, outcome: Outcome = "ok") -> list[Heard]:
+def hear(tool: str, flags: str, outcome: Outcome = "ok") -> list[CaseOpinion]:
     """One opinion a letter: `f` for fail, `.` for pass."""
     return [
-        Heard(
-            Case(Asked({}, Call(name=tool, arguments={"n": n})), Observation(outcome, [], "", "", "", None), []),
+        CaseOpinion(
+            ReviewedCall(StateCall({}, Call(name=tool, arguments={"n": n})), Observation(outcome, [], "", "", "", None), []),
             "fail" if flag == "f" else "pass",
             "",
         )
@@ -31,7 +31,7 @@ def hear(tool: str, flags: str, outcome: Outcome = "ok") -> list[Heard]:
     ]
 
 
-def fleet(tools: int, flags: str) -> list[Heard]:
+def fleet(tools: int, flags: str) -> list[CaseOpinion]:
     """Other tools, all alike."""
     return [one for number in range(tools) for one in hear(f"tool_{number}", flags)]
 
@@ -41,11 +41,11 @@ def fleet(tools: int, flags: str) -> list[Heard]:
     [
         pytest.param([*fleet(19, "..."), *hear("pay", "ffff")], SILENT, id="all of four"),
         pytest.param([*fleet(19, "..."), *hear("pay", "fff..fff")], SILENT, id="most of eight"),
-        pytest.param([*fleet(19, "..f."), *hear("pay", "ffffffffffff")], Count(4, 20), id="a checker that is easily alarmed"),
+        pytest.param([*fleet(19, "..f."), *hear("pay", "ffffffffffff")], Proportion(4, 20), id="a checker that is easily alarmed"),
         pytest.param([*fleet(9, "..."), *hear("pay", "fffff", "rejection")], SILENT, id="refused for no reason"),
     ],
 )
-def test_a_tool_flagged_more_often_than_alarms_explain(heard: Sequence[Heard], alarms: Count) -> None:
+def test_a_tool_flagged_more_often_than_alarms_explain(heard: Sequence[CaseOpinion], alarms: Proportion) -> None:
     assert [one.tool for one in find_broken(heard, alarms)] == ["pay"]
 
 
@@ -55,12 +55,12 @@ def test_a_tool_flagged_more_often_than_alarms_explain(heard: Sequence[Heard], a
         pytest.param([*fleet(19, "..."), *hear("pay", "ff")], SILENT, id="both of two"),
         pytest.param([*fleet(19, "..."), *hear("pay", "f...........")], SILENT, id="one of many"),
         pytest.param([*fleet(19, "f.f."), *hear("pay", "fff.")], SILENT, id="no more than the others"),
-        pytest.param([*fleet(19, "..."), *hear("pay", "fff", "rejection")], Count(8, 20), id="as right refusals are"),
-        pytest.param(hear("pay", "fff"), Count(0, 0), id="nothing to compare with"),
+        pytest.param([*fleet(19, "..."), *hear("pay", "fff", "rejection")], Proportion(8, 20), id="as right refusals are"),
+        pytest.param(hear("pay", "fff"), Proportion(0, 0), id="nothing to compare with"),
         pytest.param(fleet(19, "..."), SILENT, id="nothing flagged"),
     ],
 )
-def test_a_tool_that_alarms_explain(heard: Sequence[Heard], alarms: Count) -> None:
+def test_a_tool_that_alarms_explain(heard: Sequence[CaseOpinion], alarms: Proportion) -> None:
     assert find_broken(heard, alarms) == []
 
 
@@ -88,8 +88,8 @@ def test_chance_of_so_many_or_more() -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_hardly_ever_succeeds_is_tried_on_other_states(sandbox: Sandbox) -> None:
-    studio, known = ground(), Asked(STATE, Call(name="cancel_booking", arguments={"booking_id": "B1"}))
-    tour = await take_tour(studio, Means(sandbox))
+    studio, known = ground(), StateCall(STATE, Call(name="cancel_booking", arguments={"booking_id": "B1"}))
+    tour = await explore(studio, GateContext(sandbox))
     found = await find_further(tour, [known], 4, find_program(studio.environment), sandbox)
     assert [case.seen.outcome for case in found] == ["ok"] * 3
     assert {case.asked.call.name for case in found} == {"cancel_booking"}

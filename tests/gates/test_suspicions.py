@@ -8,23 +8,24 @@ from typing import Any
 
 import pytest
 
-from envmill.author.opinions import answer_suspicion
 from envmill.errors import Outage, SettingsError
-from envmill.gates.base import Built, Finding, drop
-from envmill.gates.calibrations import calibrate, read_calibrations, write_calibrations
-from envmill.gates.exhibits import describe, holds_quote
-from envmill.gates.suspicions import LEAST_CASES, PROMPT, asks_judge, find_calibration, find_objection, rule_on_suspicions
-from envmill.models.account import Account
+from envmill.gates.base import EnvironmentCase, Finding, drop
+from envmill.gates.reading.calibrations import calibrate, read_calibrations, write_calibrations
+from envmill.gates.reading.evidence import describe, holds_quote
+from envmill.gates.reading.suspicions import LEAST_CASES, PROMPT, asks_judge, find_calibration, find_objection, rule_on_suspicions
 from envmill.models.base import Completion, Request, Spent
 from envmill.models.lint import lint
-from envmill.models.parse import Heard, hear
+from envmill.models.parse import ParsedCompletion, parse_completion
+from envmill.models.session import ModelSession
 from envmill.models.showing import show_request
+from envmill.sandbox import Observation
 from envmill.settings import ROOT
+from offline.opinions import answer_suspicion
 from schemas.suspicion import JudgeCalibration, SuspicionCase, SuspicionInput, SuspicionReply
 from tests.gates.specimens import pose
 
 STUDIO = pose()
-BUILT = Built(STUDIO.environment)
+BUILT = EnvironmentCase(STUDIO.environment)
 CODE = {"gate": "S15", "reason": "ambiguous_referent"}
 GOOD = JudgeCalibration(**CODE, model="judge-1", prompt_hash=PROMPT.hash, planted=30, caught=25, honest=30, kept=29)
 SUSPICION = Finding("S15", "suspected", "ambiguous_referent", "another row fits the words as well", question="Is a second row meant?")
@@ -42,12 +43,12 @@ class Judge:
     def provider_of(self, role: str) -> Any:
         return self._seat
 
-    async def complete(self, request: Request, spent: Spent) -> Heard:
+    async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:
         self.asked.append(request)
-        return hear(Completion(self._answer(SuspicionInput.model_validate(request.inputs), request)), SuspicionReply)
+        return parse_completion(Completion(self._answer(SuspicionInput.model_validate(request.inputs), request)), SuspicionReply)
 
-    def account(self) -> Account:
-        return Account(self, "scenarios-verify", STUDIO.scenario.id)
+    def account(self) -> ModelSession:
+        return ModelSession(self, "scenarios-verify", STUDIO.scenario.id)
 
 
 def say(answer: str, quote: str = HELD) -> Callable[[SuspicionInput, Request], str]:
@@ -146,6 +147,19 @@ def test_a_quote_may_come_from_any_part_of_the_item() -> None:
     for quote in ("", "-", "words that nobody wrote", SUSPICION.question):
         assert not holds_quote(item, quote), quote
     assert table in STUDIO.scenario.initial_state
+
+
+def test_calls_of_the_path_are_shown_with_what_they_answered() -> None:
+    row = {"id": "M1", "name": "Ada Kern"}
+    found = Observation("ok", [{"type": "json", "value": [row]}], "", "", "", None)
+    long = Observation("ok", [{"type": "text", "text": "x" * 5000}], "", "", "", None)
+    refused = Observation("rejection", [], "class_full", "It is full.", "", None)
+    calls = describe(STUDIO, SUSPICION, [found, long, refused]).path["calls"]
+    assert calls[0]["reply"] == '[{"id":"M1","name":"Ada Kern"}]'
+    assert len(calls[1]["reply"]) < 1000
+    assert calls[2]["reply"] == "rejection: class_full: It is full."
+    assert "reply" not in calls[3]
+    assert all("reply" not in call for call in describe(STUDIO, SUSPICION).path["calls"])
 
 
 @pytest.mark.parametrize(

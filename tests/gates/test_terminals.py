@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from envmill.agents.trial import Trial
 from envmill.gates import GATES
-from envmill.gates.base import Built, Finding, Means, Posed
-from envmill.gates.terminals import LOOKS, NOT_HERE, machine, mended, plays
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.kinds.terminal import compose_state, write_step
+from envmill.kinds.terminal.gates import LOOKS, NOT_HERE, machine, mended, plays
+from envmill.kinds.trial import Trial
 from envmill.sandbox import Invoke, Observation, Program, Step
 from envmill.sandbox.machines.files import ERRAND, FINAL
 from envmill.settings import ROOT
@@ -76,7 +76,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], None]:
 
 
 async def ask(name: str, scenario: Scenario = BROKEN, siblings: tuple[Scenario, ...] = ()) -> Finding:
-    return await GATES[name].look(Posed(scenario, SHARE, siblings), Means(None))  # pyright: ignore[reportArgumentType]
+    return await GATES[name].check(ScenarioCase(scenario, SHARE, siblings), GateContext(None))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("name", [name for name in LOOKS if name[0] == "S"])
@@ -240,7 +240,7 @@ ILL = compose_state(SHARE.files, [], [], {"plans"})
     ],
 )
 async def test_a_machine_is_held_to_its_health(name: str, pretended: Any, outcome: str, reason: str) -> None:
-    finding = await GATES[name].look(Built(SHARE), Means(pretended))
+    finding = await GATES[name].check(EnvironmentCase(SHARE), GateContext(pretended))
     assert (finding.outcome, finding.reason) == (outcome, reason)
 
 
@@ -254,16 +254,16 @@ class Busy(Pretended):
 
 
 async def test_a_machine_that_is_ill_once_on_a_busy_host_is_not_judged() -> None:
-    means: Any = Means(Busy(ILL))  # pyright: ignore[reportArgumentType]
-    finding = await GATES["W5"].look(Built(SHARE), means)
+    means: Any = GateContext(Busy(ILL))  # pyright: ignore[reportArgumentType]
+    finding = await GATES["W5"].check(EnvironmentCase(SHARE), means)
     assert (finding.outcome, finding.reason) == ("error", "unsteady_host")
 
 
 async def test_interface_and_files_are_read_without_a_machine() -> None:
-    means: Any = Means(Pretended(HEALTHY))  # pyright: ignore[reportArgumentType]
-    assert (await GATES["W1"].look(Built(SHARE), means)).outcome == "kept"
-    assert (await GATES["W1"].look(Built(SHARE.model_copy(update={"tools": []})), means)).reason == "interface"
-    assert (await GATES["W2"].look(Built(SHARE.model_copy(update={"files": {}})), means)).reason == "no_machine"
+    means: Any = GateContext(Pretended(HEALTHY))  # pyright: ignore[reportArgumentType]
+    assert (await GATES["W1"].check(EnvironmentCase(SHARE), means)).outcome == "kept"
+    assert (await GATES["W1"].check(EnvironmentCase(SHARE.model_copy(update={"tools": []})), means)).reason == "interface"
+    assert (await GATES["W2"].check(EnvironmentCase(SHARE.model_copy(update={"files": {}})), means)).reason == "no_machine"
 
 
 async def test_every_gate_says_what_it_does_here() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.base import Built, Means
-from envmill.gates.tour import take_tour
+from envmill.gates.base import EnvironmentCase, GateContext
+from envmill.gates.exploring.exploration import explore
 from envmill.sandbox import Reset, Sandbox
 from tests.gates.specimens import ground
 
@@ -29,13 +29,13 @@ class Counted:
 async def test_a_tour_starts_over_seldom(sandbox: Sandbox) -> None:
     """To start over is most of its cost: tests that change nothing, odd arguments and draws share sessions."""
     counted: Any = Counted(sandbox)
-    tour = await take_tour(ground(), Means(counted, seed=40))
+    tour = await explore(ground(), GateContext(counted, seed=40))
     assert len(tour.stops) > 5 * counted.seen["sessions"], counted.seen
     assert counted.seen["messages"] <= 16, counted.seen
 
 
 async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox: Sandbox) -> None:
-    tour = await take_tour(ground(), Means(sandbox, seed=41))
+    tour = await explore(ground(), GateContext(sandbox, seed=41))
     for tool in tour.tools.values():
         stops = tour.of(tool.name)
         assert {"test", "drawn", "odd"} <= {stop.why for stop in stops}, tool.name
@@ -49,7 +49,7 @@ async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox:
 
 async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None:
     """Whoever plays a stop again from its start and route comes to the same state before it."""
-    tour = await take_tour(ground(), Means(sandbox, seed=42))
+    tour = await explore(ground(), GateContext(sandbox, seed=42))
     assert all(call.name in tour.tools and tour.tools[call.name].effect == "change" for stop in tour.stops for call in stop.route)
     behind = [stop for stop in tour.stops if stop.why in ("odd", "drawn") and stop.route]
     again = {stop.call.model_dump_json() for stop in tour.stops if not stop.route}
@@ -60,8 +60,8 @@ async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None
 async def test_a_tool_that_seldom_succeeds_is_searched_for(sandbox: Sandbox) -> None:
     """Its tests are all refusals: what shows how to succeed is drawn from the rows."""
     built = ground()
-    refused = Built(
+    refused = EnvironmentCase(
         built.environment, tuple(test for test in built.tests if test.call.name != "cancel_booking" or test.expect == "rejection")
     )
-    tour = await take_tour(refused, Means(sandbox, seed=43))
+    tour = await explore(refused, GateContext(sandbox, seed=43))
     assert any(stop.seen.outcome == "ok" for stop in tour.of("cancel_booking"))

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from envmill.gates.base import Means, Posed
-from envmill.gates.trials import SEEDS, Attempt, Trials
+from envmill.gates.base import GateContext, ScenarioCase
+from envmill.gates.exploring.trials import SEEDS, Attempt, Trials
 from envmill.sandbox import Observation, Program, Reset, Sandbox, Step
 from envmill.settings import Settings
 from tests.gates.cases import ANY_BOOKING, BOOK, FIND, LIST, TOP_UP, answer, loose
@@ -24,11 +24,11 @@ class Counting(Sandbox):
         return await super().play(program, steps, **manner)
 
 
-def ask(posed: Posed, work: Callable[[Trials, Counting], Awaitable[Any]]) -> Any:
+def ask(posed: ScenarioCase, work: Callable[[Trials, Counting], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         async with Counting.open(Settings.read({}), drivers=1) as sandbox:
             assert isinstance(sandbox, Counting)
-            return await work(Trials(posed, Means(sandbox)), sandbox)
+            return await work(Trials(posed, GateContext(sandbox)), sandbox)
 
     return asyncio.run(run())
 
@@ -40,7 +40,7 @@ def test_a_path_is_played_once_whatever_is_said_and_goes_on_from_where_another_e
     async def compare(trials: Trials, sandbox: Counting) -> Any:
         together = await trials.play(attempts)
         begun = sandbox.begun
-        return together, begun, [(await Trials(trials.posed, Means(sandbox)).play([one]))[0] for one in attempts]
+        return together, begun, [(await Trials(trials.posed, GateContext(sandbox)).play([one]))[0] for one in attempts]
 
     together, begun, alone = ask(pose(), compare)
     assert begun == 2

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from envmill.gates import GATES, w1
-from envmill.gates.base import Built, Means
+from envmill.gates.base import EnvironmentCase, GateContext
 from envmill.sandbox import Sandbox
 from schemas.environment import Environment
 from tests.specimens import make_environment
@@ -37,7 +37,7 @@ def with_tool(tool_name: str, /, **changes: Any) -> Environment:
     ],
 )
 async def test_drops_an_interface_consumers_cannot_use(environment: Environment, sandbox: Sandbox) -> None:
-    finding = await w1.look(Built(environment), Means(sandbox))
+    finding = await w1.check(EnvironmentCase(environment), GateContext(sandbox))
     assert (finding.outcome, finding.reason) == ("dropped", "interface")
 
 
@@ -52,18 +52,20 @@ async def test_drops_an_interface_consumers_cannot_use(environment: Environment,
     ],
 )
 async def test_keeps_near_misses(environment: Environment, sandbox: Sandbox) -> None:
-    assert (await w1.look(Built(environment), Means(sandbox))).outcome == "kept"
+    assert (await w1.check(EnvironmentCase(environment), GateContext(sandbox))).outcome == "kept"
 
 
 async def test_rules_that_cannot_all_be_kept_are_no_rules(sandbox: Sandbox) -> None:
     shed = make_environment()
-    finding = await w1.look(Built(make_environment(rules=[*shed.rules, "At most 2 are lent.", "At most 4 are lent."])), Means(sandbox))
+    finding = await w1.check(
+        EnvironmentCase(make_environment(rules=[*shed.rules, "At most 2 are lent.", "At most 4 are lent."])), GateContext(sandbox)
+    )
     assert (finding.outcome, finding.reason) == ("dropped", "rival_rules")
 
 
 async def test_a_short_description_is_a_matter_of_opinion_and_hides_no_fault(sandbox: Sandbox) -> None:
-    finding = await w1.look(Built(with_tool("lend", description="Lends tools.")), Means(sandbox))
+    finding = await w1.check(EnvironmentCase(with_tool("lend", description="Lends tools.")), GateContext(sandbox))
     assert (finding.reason, GATES["W1"].classify(finding.reason)) == ("terse_description", "suspicion")
     assert "Lends tools." in finding.question
-    both = await w1.look(Built(with_tool("lend", description="Lends tools.", actors=[])), Means(sandbox))
+    both = await w1.check(EnvironmentCase(with_tool("lend", description="Lends tools.", actors=[])), GateContext(sandbox))
     assert [one.reason for one in both.spread()] == ["interface", "terse_description"]

@@ -3,7 +3,7 @@
 import pytest
 
 from envmill.gates import w2
-from envmill.gates.base import Built, Means
+from envmill.gates.base import EnvironmentCase, GateContext
 from envmill.sandbox import Sandbox
 from tests.gates.specimens import ground
 from tests.specimens import PROGRAM, STATE, make_environment, make_tests
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 )
 async def test_drops_what_does_not_load_construct_or_keep_state(sandbox: Sandbox, old: str, new: str, reason: str) -> None:
     environment = make_environment(PROGRAM.replace(old, new))
-    finding = await w2.look(Built(environment, tuple(make_tests(environment))), Means(sandbox))
+    finding = await w2.check(EnvironmentCase(environment, tuple(make_tests(environment))), GateContext(sandbox))
     assert (finding.outcome, finding.reason) == ("dropped", reason), finding
 
 
@@ -40,15 +40,15 @@ async def test_drops_what_does_not_load_construct_or_keep_state(sandbox: Sandbox
 )
 async def test_keeps_near_misses(sandbox: Sandbox, old: str, new: str) -> None:
     environment = make_environment(PROGRAM.replace(old, new))
-    assert (await w2.look(Built(environment, tuple(make_tests(environment))), Means(sandbox))).outcome == "kept"
+    assert (await w2.check(EnvironmentCase(environment, tuple(make_tests(environment))), GateContext(sandbox))).outcome == "kept"
 
 
 async def test_examples_are_states_it_must_take_as_well(sandbox: Sandbox) -> None:
     shed = make_environment()
-    built = Built(shed, tuple(make_tests(shed)), ({"tools": {}, "members": {}},))
-    assert (await w2.look(built, Means(sandbox))).reason == "does_not_construct"
-    assert (await w2.look(Built(shed, built.tests, (STATE,)), Means(sandbox))).evidence == {"states": 1}
+    built = EnvironmentCase(shed, tuple(make_tests(shed)), ({"tools": {}, "members": {}},))
+    assert (await w2.check(built, GateContext(sandbox))).reason == "does_not_construct"
+    assert (await w2.check(EnvironmentCase(shed, built.tests, (STATE,)), GateContext(sandbox))).evidence == {"states": 1}
 
 
 async def test_keeps_the_studio(sandbox: Sandbox) -> None:
-    assert (await w2.look(ground(), Means(sandbox))).outcome == "kept"
+    assert (await w2.check(ground(), GateContext(sandbox))).outcome == "kept"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from envmill.gates import w3
-from envmill.gates.base import Built, Finding, Means
-from envmill.gates.expecting import find_unmet
+from envmill.gates.base import EnvironmentCase, Finding, GateContext
+from envmill.gates.exploring.expectations import find_unmet
 from envmill.gates.w3 import play_tests
 from envmill.sandbox import Sandbox
 from schemas.environment import Call, Environment, Test
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def run_tests(environment: Environment, tests: list[Test], sandbox: Sandbox) -> Finding:
-    return await w3.look(Built(environment, tuple(tests)), Means(sandbox))
+    return await w3.check(EnvironmentCase(environment, tuple(tests)), GateContext(sandbox))
 
 
 def alter(test: Test, **changes: Any) -> Test:
@@ -101,8 +101,8 @@ async def test_without_tests_it_is_not_measured(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     "built", [ground(), vary(("such as Tuesday", "such as Friday")), vary(('raise Rejection("class_full"', 'raise Rejection("no_seats"'))]
 )
-async def test_keeps_a_studio_that_refuses_in_other_words(sandbox: Sandbox, built: Built) -> None:
-    assert (await w3.look(built, Means(sandbox))).outcome == "kept"
+async def test_keeps_a_studio_that_refuses_in_other_words(sandbox: Sandbox, built: EnvironmentCase) -> None:
+    assert (await w3.check(built, GateContext(sandbox))).outcome == "kept"
 
 
 async def test_a_test_that_expects_values_finds_what_its_end_does_not_show(sandbox: Sandbox) -> None:
@@ -125,7 +125,7 @@ async def test_a_test_that_expects_values_finds_what_its_end_does_not_show(sandb
         built = vary(*found)
         first = make_test(built.environment, "book_seats", call.arguments, "success")
         test = alter(first, reply={"seats": 2, "paid": 40 if "19" not in said else 41}, after=after)
-        finding = await w3.look(Built(built.environment, (*built.tests, test)), Means(sandbox))
+        finding = await w3.check(EnvironmentCase(built.environment, (*built.tests, test)), GateContext(sandbox))
         seen = [failure["seen"] for failure in finding.evidence] if finding.outcome == "dropped" else []
         assert any(said in one for one in seen) is bool(said), (said, seen)
         alone = await play_tests(built.environment, [test], sandbox)
@@ -158,7 +158,7 @@ async def test_all_that_replies_lack_is_told_once_for_a_tool(sandbox: Sandbox) -
     outputs = {"list_classes": {"type": "array", "items": row}, "get_booking": {"type": "object", "required": ["nobody"], "properties": {}}}
     tools = [tool.model_copy(update={"outputs": outputs.get(tool.name, {})}) for tool in studio.environment.tools]
     environment = studio.environment.model_copy(update={"tools": tools})
-    finding = await w3.look(Built(environment, studio.tests), Means(sandbox))
+    finding = await w3.check(EnvironmentCase(environment, studio.tests), GateContext(sandbox))
     assert finding.reason == "untyped_reply"
     classes, booking = sorted(finding.evidence, reverse=True)
     assert all(one in classes for one in ("[] lacks the required 'teacher'", "'room'", "[].free must be string"))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from envmill.gates.base import Built, Finding, Means
-from envmill.gates.w4 import look
+from envmill.gates.base import EnvironmentCase, Finding, GateContext
+from envmill.gates.w4 import check
 from envmill.sandbox import Sandbox
 from tests.gates.reviewers import CALLS, Reviewers, find_truth, open_account
 from tests.gates.specimens import ground, vary
@@ -44,8 +44,8 @@ async def review(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> Asyn
     """Runs the gate with the reviewers as they are by then."""
     async with open_account(reviewers, tmp_path) as account:
 
-        async def run(built: Built, seed: int = 0) -> Finding:
-            return await look(built, Means(sandbox, account, seed))
+        async def run(built: EnvironmentCase, seed: int = 0) -> Finding:
+            return await check(built, GateContext(sandbox, account, seed))
 
         yield run
 
@@ -59,7 +59,7 @@ async def review(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> Asyn
         pytest.param(vary(NO_SUSPENSION, NEVER_TWICE, FREE_TOP_UP, SEATS_STAY), id="rules-not-enforced"),
     ],
 )
-async def test_w4_drops_a_program_that_breaks_its_rules(review: Any, built: Built) -> None:
+async def test_w4_drops_a_program_that_breaks_its_rules(review: Any, built: EnvironmentCase) -> None:
     finding = await review(built)
     assert (finding.outcome, finding.reason) == ("dropped", "rules_broken"), finding
     shown = finding.evidence["failures"][0]
@@ -75,7 +75,7 @@ async def test_w4_drops_a_program_that_breaks_its_rules(review: Any, built: Buil
         pytest.param(vary(SEATS_STAY), id="one-write-of-few-calls"),
     ],
 )
-async def test_w4_keeps_near_misses(review: Any, built: Built) -> None:
+async def test_w4_keeps_near_misses(review: Any, built: EnvironmentCase) -> None:
     finding = await review(built)
     assert finding.outcome == "kept", finding
     assert finding.evidence["calls"] >= 30
@@ -192,17 +192,17 @@ async def test_without_tests_only_what_is_good_all_the_same_is_kept(
     review: Any, reviewers: Reviewers, alarms: float, outcome: str, reason: str
 ) -> None:
     reviewers.alarms = alarms
-    finding = await review(Built(ground().environment, (), (STATE,)))
+    finding = await review(EnvironmentCase(ground().environment, (), (STATE,)))
     assert (finding.outcome, finding.reason) == (outcome, reason)
 
 
 async def test_nobody_to_ask_and_nothing_to_call_on_are_said(sandbox: Sandbox, review: Any) -> None:
-    assert (await look(ground(), Means(sandbox))).reason == "no_reviewer"
-    assert (await review(Built(ground().environment))).reason == "no_state"
+    assert (await check(ground(), GateContext(sandbox))).reason == "no_reviewer"
+    assert (await review(EnvironmentCase(ground().environment))).reason == "no_state"
 
 
 async def test_a_provider_that_does_not_know_the_prompts_cannot_review(review: Any, reviewers: Reviewers) -> None:
-    from envmill import author
+    import offline as author
 
     reviewers.say = lambda _prompt, inputs, _reply: author.answer("juggler", inputs, 0, 0, 0.0)
     assert ((await review(ground())).outcome, (await review(ground())).reason) == ("not_measured", "no_reviewer")

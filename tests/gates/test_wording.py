@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.gates.base import Finding, Posed, drop, fail, gather, keep
-from envmill.gates.wording import find_refusal
+from envmill.gates.base import Finding, ScenarioCase, drop, fail, gather, keep
+from envmill.gates.reading.wording import find_refusal
 
 PROOF, DOUBT = drop("S9", "hidden_id", "it tells T1"), drop("S9", "tool_name", "it tells `lend`")
 
@@ -24,7 +24,7 @@ PROOF, DOUBT = drop("S9", "hidden_id", "it tells T1"), drop("S9", "tool_name", "
     ],
 )
 async def test_only_what_is_proved_or_confirmed_refuses_words(found: Finding, judge: Any, refusal: str | None) -> None:
-    async def hear(findings: Sequence[Finding], _: Posed) -> list[Finding]:
+    async def hear(findings: Sequence[Finding], _: ScenarioCase) -> list[Finding]:
         return [Finding(one.gate, judge, one.reason, one.detail) if one.outcome == "suspected" else one for one in findings]
 
     told = await find_refusal(found.spread(), cast(Any, None), hear)

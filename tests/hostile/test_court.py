@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.sandbox import Hearing, Sandbox, Statement
+from envmill.sandbox import CheckReply, CheckSession, Sandbox
 from tests.hostile.court import COURT, MARK, Plea
 
 CLOCK = "2026-03-01T09:00:00Z"
@@ -15,12 +15,12 @@ LONGEST = 4000
 """Characters of a reason: what goes wrong is told in a few lines."""
 
 
-async def hear(jail: Sandbox, path: Path, *sources: str, **more: Any) -> list[Statement]:
+async def hear(jail: Sandbox, path: Path, *sources: str, **more: Any) -> list[CheckReply]:
     initial, final = {"open": True, "path": str(path)}, {"open": False, "path": str(path)}
-    return await jail.judge(Hearing(sources, initial, final | more, CLOCK))
+    return await jail.judge(CheckSession(sources, initial, final | more, CLOCK))
 
 
-def find_harm(plea: Plea, said: Statement) -> str:
+def find_harm(plea: Plea, said: CheckReply) -> str:
     """What an attack achieved as far as its own words tell; empty when nothing."""
     if len(said.message) > LONGEST:
         return f"{len(said.message)} characters of reason"
@@ -47,7 +47,7 @@ async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: P
 
 
 SIBLING = "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
-PATCH = "judging.Court._hear = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
+PATCH = "judging.JudgeLoop._hear = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
 FORGING: dict[str, str] = {
     "puts another check in its sibling's place": f"import sys\ndef check(initial, final):\n    {SIBLING}\n    return True\n",
     "does so when it is imported": f"import sys\n{SIBLING}\ndef check(initial, final): return True\n",
@@ -68,13 +68,13 @@ async def test_a_check_speaks_for_itself_alone(jail: Sandbox, tmp_path: Path, na
 @pytest.mark.parametrize(
     ("plea", "said"),
     [
-        pytest.param(Plea(""), Statement(True), id="got what it wanted"),
-        pytest.param(Plea("", ("crash",)), Statement(None, "build", "no"), id="ended otherwise"),
-        pytest.param(Plea("", ("crash",), own=True), Statement(None, "crash", "x" * 100_000), id="said too much"),
+        pytest.param(Plea(""), CheckReply(True), id="got what it wanted"),
+        pytest.param(Plea("", ("crash",)), CheckReply(None, "build", "no"), id="ended otherwise"),
+        pytest.param(Plea("", ("crash",), own=True), CheckReply(None, "crash", "x" * 100_000), id="said too much"),
     ],
 )
-def test_harm_is_seen(plea: Plea, said: Statement) -> None:
-    assert find_harm(plea, Statement(False)) == ""
+def test_harm_is_seen(plea: Plea, said: CheckReply) -> None:
+    assert find_harm(plea, CheckReply(False)) == ""
     assert find_harm(plea, said)
 
 

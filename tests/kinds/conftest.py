@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from envmill.errors import SandboxError
+from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import find_base
 from envmill.settings import Settings
@@ -23,5 +24,5 @@ async def terminals() -> AsyncGenerator[Sandbox]:
             if os.environ.get("ENVMILL_SOAK") == "1":
                 raise
             pytest.skip(error.message)
-        async with Sandbox.open(settings, drivers=1) as opened:
+        async with open_sandbox(settings, drivers=1) as opened:
             yield opened

@@ -2,18 +2,18 @@
 
 import random
 
-from envmill.drafting.breaking import list_faults
-from envmill.drafting.breaking.proving import list_places
-from envmill.drafting.breaking.systems import load_system
 from envmill.kinds.start import CLOCK
 from envmill.kinds.terminal import SHELL, compose_checks, compose_state, write_step
+from envmill.kinds.terminal.breaking import list_faults
+from envmill.kinds.terminal.breaking.proving import list_places
+from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.machines.files import write_machine
 from schemas.base import Json
 from schemas.environment import Call, Environment
 from schemas.origin import Origin
 from schemas.scenario import Scenario, UserContract
 from schemas.seed import Brief
-from schemas.system import Broken
+from schemas.system import BrokenSystem
 
 ORIGIN = Origin(recipe="perturb", seed="", provider="none", model="", prompt="", prompt_hash="")
 
@@ -36,13 +36,13 @@ def make_environment(system: str = "share") -> Environment:
     )
 
 
-def break_system(system: str = "share", operator: str = "not_executable") -> Broken:
+def break_system(system: str = "share", operator: str = "not_executable") -> BrokenSystem:
     healthy = load_system(system)
     fault = next(each for each in list_faults(healthy, random.Random(0)) if each.operator == operator)
-    return Broken(system=system, variation=0, faults=[fault])
+    return BrokenSystem(system=system, variation=0, faults=[fault])
 
 
-def make_scenario(environment: Environment, broken: Broken, ill: set[str]) -> Scenario:
+def make_scenario(environment: Environment, broken: BrokenSystem, ill: set[str]) -> Scenario:
     initial = compose_state(environment.files, [each.break_script for each in broken.faults], list_places(broken), ill)
     request = "Posting a notice fails. What it should be like is in /srv/survey/README."
     return Scenario(

@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.build import assemble_environment
 from envmill.kinds.docstring import join_descriptions, read_description
-from envmill.models.door import Account
+from envmill.models.gateway import ModelSession
+from envmill.stages.build import assemble_environment
 from schemas.environment import Blueprint
 from schemas.prompts import ProgramReply
 from tests.gates.specimens import ORIGIN
@@ -81,7 +81,7 @@ TOUCHES = {"find_tools": {"reads": ["tools"]}, "lend_tool": {"reads": ["tools"],
     ],
 )
 def test_what_the_plan_says_of_a_tool_survives_its_docstring(blueprint: Blueprint, source: str) -> None:
-    environment = assemble_environment(blueprint, ProgramReply(source=source, class_name="Shed"), cast(Account, Nobody()))
+    environment = assemble_environment(blueprint, ProgramReply(source=source, class_name="Shed"), cast(ModelSession, Nobody()))
     find, lend = environment.tools
     assert find.description == "Find tools by a part of the name."
     assert lend.description == f"{PLAN} Lend one. A tool that is out is refused."

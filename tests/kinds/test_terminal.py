@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from envmill.agents.reference import Reference
+from envmill.agents.reference import ReferencePolicy
 from envmill.agents.rollout import play_scenario
-from envmill.agents.trial import try_calls
 from envmill.errors import BuildError, SandboxError
 from envmill.gates import GATES
-from envmill.gates.base import Built, Means, Posed
-from envmill.gates.terminals import LOOKS
-from envmill.gates.terminals.mended import FORGERS
-from envmill.gates.terminals.plays import list_decisive
+from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.kinds.start import start
 from envmill.kinds.terminal import compose_checks, derive_tables, find_recipe_faults
+from envmill.kinds.terminal.gates import LOOKS
+from envmill.kinds.terminal.gates.mended import FORGERS
+from envmill.kinds.terminal.gates.plays import list_decisive
+from envmill.kinds.trial import try_calls
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Snapshot
 from envmill.sandbox.machines.files import MACHINE, read_machine
 from envmill.sandbox.machines.machine import check_health
@@ -108,7 +108,7 @@ async def test_whoever_mends_is_paid_and_what_else_was_touched_is_seen(terminals
     assert _tell(restored[1])["output"] == "640\n"
     assert [restored[2].outcome, strange.code] == ["rejection", "unknown_snapshot"]
     assert restored[-1].state == BROKEN.initial_state
-    rollout = await play_scenario(Reference(), BROKEN, SHARE, terminals, "probe", 0)
+    rollout = await play_scenario(ReferencePolicy(), BROKEN, SHARE, terminals, "probe", 0)
     assert (rollout.outcome, rollout.reward, rollout.reason) == ("pass", 1.0, "")
 
 
@@ -140,7 +140,7 @@ async def test_what_an_equal_machine_showed_is_not_asked_again(terminals: Sandbo
         asked.append("")
         return await check_health(*given, **more)
 
-    monkeypatch.setattr("envmill.sandbox.machines.trust.check_health", count_checks)
+    monkeypatch.setattr("envmill.sandbox.machines.baseline.check_health", count_checks)
 
     async def look(command: str, *, known: bool = True) -> tuple[int, Any]:
         asked.clear()
@@ -192,8 +192,8 @@ async def test_a_state_that_cannot_be_begun_says_so(terminals: Sandbox) -> None:
 @pytest.mark.parametrize("name", sorted(LOOKS))
 async def test_a_real_machine_passes(terminals: Sandbox, name: str) -> None:
     other = make_scenario(SHARE, break_system(operator="wrong_mode"), {"plans"})
-    subject = Built(SHARE) if name[0] == "W" else Posed(BROKEN, SHARE, (other,))
-    finding = await GATES[name].look(subject, Means(terminals))
+    subject = EnvironmentCase(SHARE) if name[0] == "W" else ScenarioCase(BROKEN, SHARE, (other,))
+    finding = await GATES[name].check(subject, GateContext(terminals))
     assert (finding.outcome, finding.detail) == ("kept", "")
 
 

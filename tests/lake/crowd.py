@@ -9,14 +9,14 @@ import sys
 import time
 
 from envmill.lake.arrow import to_arrow
-from envmill.lake.lake import Lake, Mark
+from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.reading import encode
 from schemas.ledger import Attrition
 from schemas.seed import Brief, Seed
 from tests.lake.conftest import exit_row, stamp
 
 BATCH = 5
-MARK = Mark("environments-generate", "f" * 20)
+MARK = Fingerprint("environments-generate", "f" * 20)
 RUN = "r1"
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from envmill.lake.arrow import Stamp
 from envmill.lake.compaction import compact
-from envmill.lake.lake import Lake, Mark, group_rows
+from envmill.lake.lake import Fingerprint, Lake, group_rows
 from schemas.ledger import Attrition
 from schemas.seed import Seed
 from tests.lake.views.test_shell import ask_program, ask_shell
 
-MARK = Mark("environments-generate", "f" * 20)
+MARK = Fingerprint("environments-generate", "f" * 20)
 PLACES = pytest.mark.parametrize("place", ["file", "s3"], indirect=True)
 Turn = Callable[[int], Stamp]
 Save = Callable[..., bool]

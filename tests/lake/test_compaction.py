@@ -12,13 +12,13 @@ from envmill.lake import compaction, merging
 from envmill.lake.arrow import Stamp
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
-from envmill.lake.lake import Lake, Mark
+from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.merges import record_name
 from schemas.ledger import Attrition, Evidence
 from schemas.seed import Seed
 from tests.soak import count
 
-MARK = Mark("environments-generate", "f" * 20)
+MARK = Fingerprint("environments-generate", "f" * 20)
 Make = Callable[..., Attrition]
 PLACES = pytest.mark.parametrize("place", ["file", "s3"], indirect=True)
 
@@ -75,7 +75,7 @@ def test_a_row_made_under_two_fingerprints_stays_under_both(
     lake.publish([make_seed(1)], [make_exit("a", "kept", 1)], make_stamp(1))
     lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(2, fingerprint="e" * 20))
     compact(lake, "r1")
-    assert lake.read(Seed, "r1", MARK) == lake.read(Seed, "r1", Mark(MARK.step, "e" * 20)) == [make_seed(1)]
+    assert lake.read(Seed, "r1", MARK) == lake.read(Seed, "r1", Fingerprint(MARK.step, "e" * 20)) == [make_seed(1)]
 
 
 def test_a_table_with_one_file_still_counts_when_what_committed_it_was_merged_and_went(

@@ -9,11 +9,11 @@ import pytest
 from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp, arrow_schema, from_arrow, to_arrow
 from envmill.lake.events import note
-from envmill.lake.lake import Lake, Mark
+from envmill.lake.lake import Fingerprint, Lake
 from schemas.ledger import Attrition, Evidence
 from schemas.seed import Seed
 
-MARK = Mark("environments-generate", "f" * 20)
+MARK = Fingerprint("environments-generate", "f" * 20)
 Make = Callable[..., Attrition]
 MakeSeed = Callable[[int], Seed]
 MakeStamp = Callable[..., Stamp]

@@ -17,12 +17,12 @@ from envmill.lake.lake import Lake
 from envmill.lake.reading import encode
 from schemas.ledger import Attrition
 from schemas.seed import Seed
-from schemas.shapes import PAST, UPGRADES, Column, shape_of
+from schemas.shapes import PAST, UPGRADES, ColumnShape, shape_of
 
 NOW = Seed.model_fields["schema_version"].default
 """Version of seeds that is written today."""
 
-OLD_SHAPE = tuple(Column("words", "json", True) if one.name == "licence" else one for one in shape_of(Seed))
+OLD_SHAPE = tuple(ColumnShape("words", "json", True) if one.name == "licence" else one for one in shape_of(Seed))
 """Version 0 of seeds: a list of words where the licence now is one string."""
 
 

@@ -23,7 +23,7 @@ MakeStamp = Callable[..., Stamp]
 
 
 def set_aside(lake: Lake, run: str, table: str, row: str) -> None:
-    """As `envmill.quarantine` does for rows that no step made."""
+    """As `envmill.pipeline.quarantine` does for rows that no step made."""
     aside = Quarantine(table_name=table, row=row, promise="licence_said", detail="by hand", content={"id": row})
     lake.put(Quarantine, [aside], f"quality-{aside.id}", Stamp(run, "quality", "", 0, 1, "0", "2026-01-01T00:00:00+00:00"))
 

@@ -9,7 +9,7 @@ import pytest
 from envmill.errors import EnvMillError, LakeError, Refused, SettingsError
 from envmill.lake.compaction import compact
 from envmill.lake.lake import Lake
-from envmill.lake.sql import Limits, ask, fetch
+from envmill.lake.sql import QueryLimits, ask, fetch
 from tests.lake.views.example import FIRST, fill
 
 
@@ -118,7 +118,7 @@ def test_what_only_reads_is_answered(lake: Lake, question: str) -> None:
     ],
 )
 def test_what_runs_forever_is_stopped(lake: Lake, question: str) -> None:
-    limits, began = Limits(seconds=0.5), time.monotonic()
+    limits, began = QueryLimits(seconds=0.5), time.monotonic()
     with pytest.raises(Refused, match=r"longer than 0.5 s"), ask(lake, question, limits=limits) as answer:
         list(answer.rows())
     assert time.monotonic() - began < 10
@@ -133,7 +133,7 @@ def test_what_runs_forever_is_stopped(lake: Lake, question: str) -> None:
     ],
 )
 def test_what_needs_more_memory_than_it_may_is_stopped(lake: Lake, question: str) -> None:
-    with pytest.raises(Refused, match="more than 100MB of memory"), ask(lake, question, limits=Limits(memory="100MB")) as answer:
+    with pytest.raises(Refused, match="more than 100MB of memory"), ask(lake, question, limits=QueryLimits(memory="100MB")) as answer:
         list(answer.rows())
 
 

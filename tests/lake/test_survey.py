@@ -5,7 +5,7 @@ import pytest
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
-from envmill.line import STEP
+from envmill.pipeline.line import STEP
 from quality.survey import survey
 from schemas.quality import Quarantine
 from schemas.scenario import Scenario

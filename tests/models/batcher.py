@@ -18,12 +18,12 @@ from typing import Any
 from envmill.errors import Pending
 from envmill.lake.journal import Journal
 from envmill.lake.lake import Lake
-from envmill.line import STEPS
 from envmill.models.batches.anthropic import Anthropic
 from envmill.models.batches.openai import OpenAI
 from envmill.models.batches.slips import Slips
-from envmill.opening import open_walk
+from envmill.pipeline.line import STEPS
 from envmill.settings import Settings
+from flows.opening import open_walk
 from schemas.run import RunConfig
 
 WAITS = 3

@@ -15,7 +15,7 @@ from envmill.models.batch import Batch
 from envmill.models.batches import CARRIERS, DIALECTS
 from envmill.models.batches.base import Carrier
 from envmill.models.batches.slips import Slips
-from envmill.models.door import Discipline, Door
+from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.retries import Retries
 from envmill.settings import Endpoint, Secret
 from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question
@@ -50,12 +50,12 @@ class Field:
         return Batch(self.make_carrier(), DIALECTS[self.kind](), "m", self.slips, self.folder / "lease")
 
     @asynccontextmanager
-    async def door(self) -> AsyncGenerator[Door]:
+    async def door(self) -> AsyncGenerator[Gateway]:
         """A process of the run."""
         provider, journal = self.make(), Journal(self.folder / "journal")
         known = {(call.request, call.sample): call for call in read_calls(self.folder / "journal") if call.answers}
         try:
-            yield Door(provider, journal, known, 1, discipline=Discipline(retries=Retries((0.01,), 5.0)))
+            yield Gateway(provider, journal, known, 1, discipline=CallPolicy(retries=Retries((0.01,), 5.0)))
         finally:
             await provider.close()
             await journal.close()

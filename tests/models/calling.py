@@ -7,9 +7,9 @@ from pathlib import Path
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.anthropic import Messages
 from envmill.models.budget import Budget
-from envmill.models.connection import Connection
-from envmill.models.door import Discipline, Door, Known
-from envmill.models.limiter import Limits
+from envmill.models.connection import ApiConnection
+from envmill.models.gateway import CallPolicy, Gateway, Known
+from envmill.models.limiter import ModelLimits
 from envmill.models.openai import Chat
 from envmill.models.prices import Prices
 from envmill.models.prompt import Prompt
@@ -48,9 +48,9 @@ def make_provider(vendor: str, root: str, key: str = KEY, silence: float = SILEN
     name, _, stream = vendor.partition("-")
     if name == "anthropic":
         endpoint = Endpoint(root, Secret(key), "ANTHROPIC_API_KEY", bool(stream))
-        return Vendor(name, "loopback-large", Messages(), Connection("anthropic", endpoint, silence))
+        return Vendor(name, "loopback-large", Messages(), ApiConnection("anthropic", endpoint, silence))
     endpoint = Endpoint(f"{root}/v1", Secret(key), "OPENAI_API_KEY", bool(stream))
-    return Vendor(name, "loopback-large", Chat() if name == "openai" else Responses(), Connection("openai", endpoint, silence))
+    return Vendor(name, "loopback-large", Chat() if name == "openai" else Responses(), ApiConnection("openai", endpoint, silence))
 
 
 @asynccontextmanager
@@ -68,15 +68,15 @@ async def open_door(
     known: Known | None = None,
     shares: Shares | None = None,
     prices: Prices | None = None,
-) -> AsyncGenerator[Door]:
+) -> AsyncGenerator[Gateway]:
     """A door over the journals of a folder, as a process that goes on with a run opens it; it pauses little, so that tests are quick."""
     provider, answered = make_provider(vendor, root, key, silence), (call for call in read_calls(folder) if call.answers)
     known = {(call.request, call.sample): call for call in answered} if known is None else known
     journal, retries = Journal(folder), Retries(tuple(pauses), deadline)
-    discipline = Discipline(Limits(in_flight), retries, Prices() if prices is None else prices, budget, shares, Redactor([key]))
+    discipline = CallPolicy(ModelLimits(in_flight), retries, Prices() if prices is None else prices, budget, shares, Redactor([key]))
     provider._connection.prepare()  # pyright: ignore[reportPrivateUsage]  loading an SDK is no part of a short deadline
     try:
-        yield Door(provider, journal, dict(known), 1, discipline=discipline)
+        yield Gateway(provider, journal, dict(known), 1, discipline=discipline)
     finally:
         await provider.close()
         await journal.close()

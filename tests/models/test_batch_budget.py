@@ -14,7 +14,7 @@ from envmill.models.base import Sampling
 from envmill.models.batch import Batch
 from envmill.models.batches import DIALECTS
 from envmill.models.budget import Allowance, Amount, Budget
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from tests.models.batching import WORDS, Field, kinds_of
 from tests.models.calling import PROMPT, Answer, Question
 
@@ -23,7 +23,7 @@ TOOK = 7
 
 
 @asynccontextmanager
-async def bounded(run: Field, tokens: int) -> AsyncGenerator[tuple[Door, Budget]]:
+async def bounded(run: Field, tokens: int) -> AsyncGenerator[tuple[Gateway, Budget]]:
     """A process of the run with a hand on its budget, opened as a run opens it."""
     budget = Budget(run.folder / "budget", Allowance(tokens=tokens), Amount())
     async with run.door() as door:

@@ -15,8 +15,8 @@ import pytest
 
 from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
 from envmill.models.base import Message, Request
-from envmill.models.connection import Connection, Connections
-from envmill.models.failures import Refusal, explain, read_retry_after
+from envmill.models.connection import ApiConnection, Connections
+from envmill.models.failures import ErrorResponse, explain, read_retry_after
 from envmill.settings import Endpoint, Secret
 from tests.models.calling import KEY, PROMPT, make_provider
 from tests.models.vendors.launch import Loopback
@@ -71,7 +71,7 @@ async def test_a_fault_is_what_it_is_at_every_vendor(vendors: Loopback, vendor: 
 
 def test_every_error_ends_with_the_mend() -> None:
     for status in (401, 402, 429, 500, 400, 404):
-        error = explain(Refusal(status, {}, b'{"error": {"message": "no"}}'), "openai:m", ENDPOINT)
+        error = explain(ErrorResponse(status, {}, b'{"error": {"message": "no"}}'), "openai:m", ENDPOINT)
         assert error.message.startswith(f"openai:m answered {status}: no\n")
         assert len(error.message.splitlines()) == 2
 
@@ -91,7 +91,7 @@ def test_every_error_ends_with_the_mend() -> None:
     ],
 )
 def test_any_error_body_is_quoted(body: bytes, told: str) -> None:
-    message = explain(Refusal(400, {}, body), "m", ENDPOINT).message
+    message = explain(ErrorResponse(400, {}, body), "m", ENDPOINT).message
     assert told in message
     assert len(message) < 700
 
@@ -153,20 +153,20 @@ async def test_all_who_ask_at_a_server_share_one_client(vendors: Loopback) -> No
 
 async def test_half_a_surrogate_pair_is_our_own_mistake() -> None:
     with pytest.raises(BadRequest, match="cannot be sent"):
-        await Connection("openai", ENDPOINT).post("/chat/completions", {"text": "\ud800"}, "m")
+        await ApiConnection("openai", ENDPOINT).post("/chat/completions", {"text": "\ud800"}, "m")
 
 
 async def test_an_error_inside_a_good_answer_is_an_error() -> None:
     with answering(b'{"error": {"message": "slow down", "code": 429}}') as (url, _), pytest.raises(Throttled, match="slow down"):
-        await Connection("openai", Endpoint(url)).post("/chat/completions", BODY, "m")
+        await ApiConnection("openai", Endpoint(url)).post("/chat/completions", BODY, "m")
     with answering(b'{"error": {"message": "broken", "code": "upstream"}}') as (url, _), pytest.raises(Outage, match="broken"):
-        await Connection("openai", Endpoint(url)).post("/chat/completions", BODY, "m")
+        await ApiConnection("openai", Endpoint(url)).post("/chat/completions", BODY, "m")
 
 
 @pytest.mark.parametrize("vendor", ["openai", "anthropic"])
 async def test_a_redirect_does_not_take_the_key_along(vendor: Any) -> None:
     with answering(b"{}") as (elsewhere, received), answering(b"", 307, elsewhere) as (url, asked):
-        connection = Connection(vendor, Endpoint(url, Secret(KEY)))
+        connection = ApiConnection(vendor, Endpoint(url, Secret(KEY)))
         with pytest.raises(ModelError):
             await connection.post("/chat/completions", BODY, "m")
         await connection.close()

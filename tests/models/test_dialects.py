@@ -7,7 +7,7 @@ import pytest
 from envmill.errors import BadRequest, Outage, Throttled
 from envmill.models.anthropic import Messages
 from envmill.models.base import Completion, Message, Request, Sampling, Stop, ToolCall, ToolSpec, Usage
-from envmill.models.dialect import Dialect, Terms, Written, concede
+from envmill.models.dialect import Dialect, ModelTerms, WireRequest, concede
 from envmill.models.openai import Chat
 from envmill.models.responses import Responses
 from schemas.base import Contract
@@ -91,19 +91,19 @@ async def test_signed_thinking_goes_back_with_the_calls_it_led_to(vendors: Loopb
     assert [block["type"] for block in sent] == ["thinking", "text", "tool_use"]
     assert sent[0]["signature"]
     for dialect in (Chat(), Responses()):
-        assert "signature" not in str(dialect.write(make_request(*said), "m", Terms()).body)
+        assert "signature" not in str(dialect.write(make_request(*said), "m", ModelTerms()).body)
 
 
 def test_sealed_reasoning_goes_back_with_the_calls_it_led_to() -> None:
     sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"}
     call = {"type": "function_call", "call_id": "c", "name": "lend", "arguments": "{}"}
     turn = Responses().read({"status": "completed", "output": [sealed, call]})
-    written = Responses().write(make_request(Message("user", "x"), turn.to_message(), tools=(TOOL,)), "m", Terms()).body
+    written = Responses().write(make_request(Message("user", "x"), turn.to_message(), tools=(TOOL,)), "m", ModelTerms()).body
     assert [item.get("type", item.get("role")) for item in written["input"]] == ["user", "reasoning", "function_call"]
     assert written["input"][1] == sealed
     assert written["include"] == ["reasoning.encrypted_content"]
-    assert "include" not in Responses().write(make_request(), "m", Terms()).body
-    assert "abc" not in str(Messages().write(make_request(Message("user", "x"), turn.to_message()), "m", Terms()).body)
+    assert "include" not in Responses().write(make_request(), "m", ModelTerms()).body
+    assert "abc" not in str(Messages().write(make_request(Message("user", "x"), turn.to_message()), "m", ModelTerms()).body)
 
 
 async def test_shown_thinking_goes_back_to_servers_that_read_it_and_to_no_other(vendors: Loopback) -> None:
@@ -115,10 +115,10 @@ async def test_shown_thinking_goes_back_to_servers_that_read_it_and_to_no_other(
     assert [message.get("reasoning_content") for message in sent] == [None, "A drill, then.", None]
     assert [message.get("reasoning") for message in sent] == [None, "A drill, then.", None]
     for dialect, terms in (
-        (Chat(), Terms()),
-        (Chat(), Terms(frozenset({"reasoning"}), own=False)),
-        (Messages(), Terms()),
-        (Responses(), Terms()),
+        (Chat(), ModelTerms()),
+        (Chat(), ModelTerms(frozenset({"reasoning"}), own=False)),
+        (Messages(), ModelTerms()),
+        (Responses(), ModelTerms()),
     ):
         assert "A drill, then." not in str(dialect.write(make_request(*said), "m", terms).body)
     vendors.fail("status", times=1, status=400, message="messages.1: property 'reasoning_content' is unsupported")
@@ -127,7 +127,7 @@ async def test_shown_thinking_goes_back_to_servers_that_read_it_and_to_no_other(
 
 
 def test_chat_writes_a_conversation() -> None:
-    body = Chat().write(make_request(*TALK), "m", Terms()).body
+    body = Chat().write(make_request(*TALK), "m", ModelTerms()).body
     assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "tool", "tool"]
     calls = body["messages"][2]["tool_calls"]
     assert [call["function"]["arguments"] for call in calls] == ['{"tool":"T1"}', '{"unreadable":"{\\"tool\\": "}']
@@ -135,7 +135,7 @@ def test_chat_writes_a_conversation() -> None:
 
 
 def test_responses_writes_a_conversation() -> None:
-    body = Responses().write(make_request(*TALK), "m", Terms()).body
+    body = Responses().write(make_request(*TALK), "m", ModelTerms()).body
     assert [item.get("type", item.get("role")) for item in body["input"]] == [
         "system",
         "user",
@@ -148,7 +148,7 @@ def test_responses_writes_a_conversation() -> None:
 
 
 def test_anthropic_writes_a_conversation() -> None:
-    body = Messages().write(make_request(*TALK), "m", Terms()).body
+    body = Messages().write(make_request(*TALK), "m", ModelTerms()).body
     assert body["system"] == "Be brief."
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use", "tool_use"]
@@ -166,7 +166,7 @@ async def test_a_closed_record_is_enforced_by_the_server(vendors: Loopback, vend
 
 @pytest.mark.parametrize(("dialect", "sent"), [(Chat(), "json_object"), (Responses(), "json_object"), (Messages(), "")])
 def test_an_open_record_leaves_its_schema_to_the_prompt(dialect: Dialect, sent: str) -> None:
-    written = dialect.write(make_request(reply=Open), "m", Terms())
+    written = dialect.write(make_request(reply=Open), "m", ModelTerms())
     assert "in the prompt only" in written.notes[0]
     assert ("json_object" in str(written.body)) == bool(sent)
     assert "json_schema" not in str(written.body)
@@ -174,7 +174,7 @@ def test_an_open_record_leaves_its_schema_to_the_prompt(dialect: Dialect, sent: 
 
 @pytest.mark.parametrize("dialect", [Chat(), Responses(), Messages()])
 def test_the_rest_of_a_cut_reply_is_not_enforced(dialect: Dialect) -> None:
-    body = dialect.write(make_request(reply=Answer, enforced=False), "m", Terms()).body
+    body = dialect.write(make_request(reply=Answer, enforced=False), "m", ModelTerms()).body
     assert not {"response_format", "text", "output_config"} & body.keys()
 
 
@@ -196,7 +196,7 @@ KNOBS = Sampling(temperature=0.5, top_p=0.9, seed=7, max_tokens=50, logprobs=Tru
     ],
 )
 def test_knobs_are_sent_or_noted(dialect: Dialect, own: bool, sent: dict[str, Any], noted: int) -> None:
-    written = dialect.write(make_request(sampling=KNOBS), "m", Terms(own=own))
+    written = dialect.write(make_request(sampling=KNOBS), "m", ModelTerms(own=own))
     assert sent.items() <= written.body.items()
     assert len(written.notes) == noted
     assert all("not taken" in note for note in written.notes)
@@ -206,7 +206,7 @@ def test_knobs_are_sent_or_noted(dialect: Dialect, own: bool, sent: dict[str, An
 
 @pytest.mark.parametrize("dialect", [Chat(), Responses(), Messages()])
 def test_no_knob_is_sent_that_nobody_asked_for(dialect: Dialect) -> None:
-    body = dialect.write(make_request(), "m", Terms(own=False)).body
+    body = dialect.write(make_request(), "m", ModelTerms(own=False)).body
     assert body.keys() <= {"model", "messages", "input", "store", "max_tokens"}
 
 
@@ -322,7 +322,7 @@ def refuse(message: str, param: str = "") -> BadRequest:
 )
 def test_a_field_refused_by_name_is_given_up(sent: dict[str, Any], refused: BadRequest, dropped: set[str], most: int) -> None:
     optional = Chat.optional | Responses.optional | Messages.optional
-    granted = concede(refused, Written({"model": "m", **sent}), Terms(), optional)
+    granted = concede(refused, WireRequest({"model": "m", **sent}), ModelTerms(), optional)
     assert granted is not None
     assert (set(granted.dropped), granted.most_output) == (dropped, most)
 
@@ -337,7 +337,7 @@ def test_a_field_refused_by_name_is_given_up(sent: dict[str, Any], refused: BadR
 )
 def test_words_that_happen_to_be_names_concede_nothing(message: str) -> None:
     sent = {"seed": 1, "store": False, "text": {"format": {"type": "json_object"}}, "include": [], "max_tokens": 100}
-    assert concede(refuse(message), Written(sent), Terms(), Chat.optional | Responses.optional) is None
+    assert concede(refuse(message), WireRequest(sent), ModelTerms(), Chat.optional | Responses.optional) is None
 
 
 async def test_a_server_that_refuses_a_knob_is_asked_without_it_from_then_on(vendors: Loopback) -> None:

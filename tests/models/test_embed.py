@@ -14,11 +14,11 @@ import pytest
 from envmill.errors import BadRequest, Outage, SettingsError
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Spent
-from envmill.models.door import Discipline
 from envmill.models.embed import Embeddings, open_embeddings, pack, unpack
 from envmill.models.embedders import open_embedder
 from envmill.models.embedders.base import Embedding
 from envmill.models.embedders.lexical import place_text
+from envmill.models.gateway import CallPolicy
 from envmill.models.retries import Retries
 from envmill.settings import Settings
 from schemas.base import digest
@@ -44,7 +44,7 @@ async def seat(name: str, vendors: Loopback, folder: Path) -> AsyncGenerator[Emb
     settings = Settings.read({"ENVMILL_HOME": str(folder), "ENVMILL_OPENAI_URL": vendors.openai, "OPENAI_API_KEY": "sk-x"})
     journal = Journal(folder)
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
-    opened = open_embeddings(name, settings, journal, known, Discipline(retries=Retries((0.01,), 5.0)))
+    opened = open_embeddings(name, settings, journal, known, CallPolicy(retries=Retries((0.01,), 5.0)))
     try:
         yield opened
     finally:
@@ -131,7 +131,7 @@ async def test_vectors_that_are_lacking_or_none_are_an_outage(monkeypatch: pytes
         return {"data": json.loads(json.dumps(data))}
 
     embedder = open_embedder("openai:small", Settings.read({"OPENAI_API_KEY": "sk-x"}))
-    monkeypatch.setattr("envmill.models.connection.Connection.post", answer)
+    monkeypatch.setattr("envmill.models.connection.ApiConnection.post", answer)
     with pytest.raises(Outage, match="usable vectors for 2 texts"):
         await embedder.place(["a", "b"])
 

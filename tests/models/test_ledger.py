@@ -15,8 +15,8 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.models.base import Completion, Message, Request, Spent, ToolCall, ToolSpec, Usage
-from envmill.models.door import Discipline, Door
-from envmill.models.limiter import Limits
+from envmill.models.gateway import CallPolicy, Gateway
+from envmill.models.limiter import ModelLimits
 from envmill.models.prices import Prices
 from envmill.models.prompt import Prompt
 from envmill.models.redaction import Redactor
@@ -86,7 +86,7 @@ async def ask(folder: Path, provider: Scripted, *requests: Request, **terms: Any
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
     journal = Journal(folder)
     held: dict[str, Any] = {"retries": QUICK} | terms
-    door = Door(provider, journal, known, 1, discipline=Discipline(**held))
+    door = Gateway(provider, journal, known, 1, discipline=CallPolicy(**held))
     try:
         heard = await asyncio.gather(*(door.complete(one, Spent()) for one in requests), return_exceptions=True)
     finally:
@@ -193,7 +193,7 @@ async def test_what_an_error_quotes_is_hidden_whoever_raised_it(tmp_path: Path, 
 async def test_a_call_that_was_never_sent_has_no_row(tmp_path: Path) -> None:
     """After a refused key nobody else is sent."""
     provider = Scripted(KeyRefused("wrong key"))
-    raised = await ask(tmp_path, provider, *(make_request(f"question {number}") for number in range(20)), limits=Limits(in_flight=2))
+    raised = await ask(tmp_path, provider, *(make_request(f"question {number}") for number in range(20)), limits=ModelLimits(in_flight=2))
     assert {type(one) for one in raised} == {KeyRefused}
     assert len(list(read_calls(tmp_path))) == provider.asked <= 2
 
@@ -220,7 +220,7 @@ def test_pauses_vary_and_end() -> None:
 
 async def test_a_judge_of_the_authors_family_is_marked(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    door = Door(Scripted(FULL), journal, {}, 1, {"judge": Scripted(FULL, model="gpt-y"), "critic": Scripted(FULL, model="claude-z")})
+    door = Gateway(Scripted(FULL), journal, {}, 1, {"judge": Scripted(FULL, model="gpt-y"), "critic": Scripted(FULL, model="claude-z")})
     for role in ("author", "judge", "critic", "policy"):
         await door.complete(make_request(f"as {role}", role=role), Spent())
     await journal.close()

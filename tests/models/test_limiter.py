@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from envmill.errors import Throttled
-from envmill.models.limiter import Limiter, Limits
+from envmill.models.limiter import Limiter, ModelLimits
 from envmill.models.window import Window
 
 
@@ -17,7 +17,7 @@ async def work(limiter: Limiter, seen: list[int]) -> None:
 
 
 async def test_no_more_than_the_window_are_in_flight_and_all_get_through() -> None:
-    limiter, seen = Limiter("m", Limits(in_flight=3)), list[int]()
+    limiter, seen = Limiter("m", ModelLimits(in_flight=3)), list[int]()
     await asyncio.gather(*(work(limiter, seen) for _ in range(50)))
     assert len(seen) == 50
     assert max(seen) == 3
@@ -25,7 +25,7 @@ async def test_no_more_than_the_window_are_in_flight_and_all_get_through() -> No
 
 
 async def test_a_retry_goes_before_those_who_were_never_sent() -> None:
-    limiter, order = Limiter("m", Limits(in_flight=1)), list[str]()
+    limiter, order = Limiter("m", ModelLimits(in_flight=1)), list[str]()
 
     async def go(name: str, again: bool) -> None:
         passage = await limiter.enter(1, 10.0, again)
@@ -42,7 +42,7 @@ async def test_a_retry_goes_before_those_who_were_never_sent() -> None:
 
 @pytest.mark.parametrize("when", ["waiting", "let-through"])
 async def test_a_cancelled_caller_takes_no_place_along(when: str) -> None:
-    limiter = Limiter("m", Limits(in_flight=1))
+    limiter = Limiter("m", ModelLimits(in_flight=1))
     first = await limiter.enter(1, 10.0)
     second, third = (asyncio.create_task(limiter.enter(1, 10.0)) for _ in range(2))
     await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_a_cancelled_caller_takes_no_place_along(when: str) -> None:
 
 async def test_a_named_pause_holds_everybody_and_one_too_long_is_an_error_at_once() -> None:
     clock = [0.0]
-    limiter = Limiter("openai:m", Limits(), lambda: clock[0])
+    limiter = Limiter("openai:m", ModelLimits(), lambda: clock[0])
     passage = await limiter.enter(1, 60.0)
     limiter.throttled(passage, 20.0)
     limiter.leave(passage)
@@ -77,7 +77,7 @@ async def test_a_named_pause_holds_everybody_and_one_too_long_is_an_error_at_onc
 
 async def test_a_complaint_without_a_time_pauses_longer_each_time_until_somebody_is_answered() -> None:
     clock = [0.0]
-    limiter, pauses = Limiter("m", Limits(), lambda: clock[0]), list[float]()
+    limiter, pauses = Limiter("m", ModelLimits(), lambda: clock[0]), list[float]()
     for _ in range(9):
         passage = await limiter.enter(1, 60.0)
         limiter.throttled(passage, None)
@@ -108,7 +108,7 @@ def test_the_window_halves_once_for_all_that_were_sent_together_and_grows_by_one
 
 
 def test_a_limiter_outlives_its_event_loop() -> None:
-    limiter = Limiter("m", Limits(in_flight=1))
+    limiter = Limiter("m", ModelLimits(in_flight=1))
 
     async def leave_everything_lying() -> None:
         await limiter.enter(1, 10.0)

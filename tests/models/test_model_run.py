@@ -12,7 +12,7 @@ import pytest
 from envmill.errors import BudgetReached, KeyRefused
 from envmill.lake.journal import Journal
 from envmill.models.budget import Allowance, Amount, Budget
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question, list_calls, make_provider, open_door
 from tests.models.test_model_kill import start
 from tests.models.vendors.launch import Loopback
@@ -22,7 +22,7 @@ CALL = 100
 """Tokens of one call, as the vendor counts them below."""
 
 
-async def ask_all(door: Door, numbers: range) -> list[Answer | BaseException]:
+async def ask_all(door: Gateway, numbers: range) -> list[Answer | BaseException]:
     """All at once; what each came to."""
     asked = (door.account("s", f"w{number}").ask(PROMPT, Question(word=f"w{number}"), Answer) for number in numbers)
     return await asyncio.gather(*asked, return_exceptions=True)
@@ -104,7 +104,7 @@ def test_a_loop_closed_and_reopened_sends_every_call_once(vendors: Loopback, tmp
     """Connections of a closed loop are dead: used again, a request is served, its reply lost, and it is sent twice."""
     answer_all(vendors)
     provider, journal = make_provider(vendor, vendors.root), Journal(tmp_path)
-    door = Door(provider, journal, {}, 1)
+    door = Gateway(provider, journal, {}, 1)
 
     async def close() -> None:
         await provider.close()

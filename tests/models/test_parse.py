@@ -7,7 +7,7 @@ import pytest
 
 from envmill.models.base import Completion, Stop
 from envmill.models.mend import load_object
-from envmill.models.parse import hear, parse_reply
+from envmill.models.parse import parse_completion, parse_reply
 from schemas.base import Contract, Json
 
 
@@ -101,21 +101,21 @@ def test_a_text_made_to_be_slow_or_deep_is_a_complaint_and_no_crash(text: str) -
 
 @pytest.mark.parametrize(("stop", "told"), [("refusal", "refused"), ("filter", "content filter"), ("length", "cut off")])
 def test_a_stop_is_part_of_the_complaint(stop: Stop, told: str) -> None:
-    heard = hear(Completion('{"length": ', stop=stop), Answer)
+    heard = parse_completion(Completion('{"length": ', stop=stop), Answer)
     assert not heard.usable
     assert told in heard.complaint
 
 
 def test_a_refusal_that_looks_like_an_answer_is_none() -> None:
-    assert not hear(Completion('{"length": 3}', stop="refusal"), Answer).usable
+    assert not parse_completion(Completion('{"length": 3}', stop="refusal"), Answer).usable
 
 
 def test_a_reply_that_was_complete_when_it_was_cut_is_used() -> None:
-    assert hear(Completion('{"length": 3} I chose', stop="length"), Answer).record == Answer(length=3)
+    assert parse_completion(Completion('{"length": 3} I chose', stop="length"), Answer).record == Answer(length=3)
 
 
 def test_free_text_is_used_as_it_is() -> None:
-    assert hear(Completion("hello"), None).usable
+    assert parse_completion(Completion("hello"), None).usable
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n'])

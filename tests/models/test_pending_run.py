@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from envmill import author
+import offline as author
 from envmill.errors import Outage, Pending, StepFailed
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.line import STEPS
 from envmill.models import batches
 from envmill.models.base import Completion, Request
-from envmill.models.dialect import Terms, Written
-from envmill.opening import open_walk
+from envmill.models.dialect import ModelTerms, WireRequest
+from envmill.pipeline.line import STEPS
 from envmill.settings import Settings
+from flows.opening import open_walk
 from schemas.base import Json
 from schemas.run import RunConfig
 
@@ -30,8 +30,8 @@ class Asking:
 
     path, optional = "/v1/chat/completions", frozenset[str]()
 
-    def write(self, request: Request, model: str, terms: Terms) -> Written:
-        return Written(
+    def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
+        return WireRequest(
             {
                 "prompt": request.prompt.name,
                 "inputs": request.inputs,
@@ -147,7 +147,7 @@ async def test_a_failure_that_wants_somebody_comes_before_the_batch(settings: Se
     monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
     write, broken = Asking.write, list[str]()
 
-    def write_but_one(self: Asking, request: Request, model: str, terms: Terms) -> Written:
+    def write_but_one(self: Asking, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         broken.append(request.subject)
         if request.subject == broken[0]:
             raise Outage("The sky fell.")

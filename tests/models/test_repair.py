@@ -8,7 +8,7 @@ import pytest
 from envmill.errors import BadReply
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Completion, Message, Request, Role, Sampling, Stop, ToolCall, ToolSpec, Usage
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.prompt import Prompt
 from schemas.base import Contract
 
@@ -56,7 +56,7 @@ async def journal(tmp_path: Path) -> AsyncGenerator[Journal]:
 
 
 async def ask(journal: Journal, provider: Scripted, sampling: Sampling = DEFAULT, sample: int = 0) -> Answer:
-    account = Door(provider, journal, {}, 1).account("s", "a")
+    account = Gateway(provider, journal, {}, 1).account("s", "a")
     return await account.ask(PROMPT, Question(word="cat"), Answer, sampling=sampling, sample=sample)
 
 
@@ -155,9 +155,9 @@ async def test_every_call_of_every_sample_has_a_number_of_its_own(journal: Journ
 
 
 async def test_what_it_cost_is_counted_for_every_repair(journal: Journal) -> None:
-    account = Door(Scripted(Completion("{}", usage=Usage(5, 2)), Completion('{"length": 3}', usage=Usage(7, 1))), journal, {}, 1).account(
-        "s", "a"
-    )
+    account = Gateway(
+        Scripted(Completion("{}", usage=Usage(5, 2)), Completion('{"length": 3}', usage=Usage(7, 1))), journal, {}, 1
+    ).account("s", "a")
     await account.ask(PROMPT, Question(word="cat"), Answer)
     assert account.spent.tokens == 15
 
@@ -166,7 +166,7 @@ async def test_a_turn_of_a_conversation_comes_as_it_is(journal: Journal) -> None
     calls = (ToolCall("c1", "lend", None, '{"tool": '),)
     provider = Scripted(Completion("", calls, stop="tool"))
     tool = ToolSpec("lend", "Lend a tool.", {"type": "object", "properties": {}})
-    account = Door(provider, journal, {}, 1).account("s", "a")
+    account = Gateway(provider, journal, {}, 1).account("s", "a")
     said = [Message("system", "Rules."), Message("user", "Lend me a drill.")]
     turn = await account.converse(PROMPT, Question(word="x"), said, tools=[tool], role="policy")
     assert (turn.tool_calls, turn.stop) == (calls, "tool")
@@ -176,7 +176,7 @@ async def test_a_turn_of_a_conversation_comes_as_it_is(journal: Journal) -> None
 async def test_each_role_is_asked_at_its_own_model(journal: Journal) -> None:
     author, judge = Scripted(GOOD, GOOD), Scripted(GOOD)
     judge.model = "j"
-    account = Door(author, journal, {}, 1, {"judge": judge}).account("s", "a")
+    account = Gateway(author, journal, {}, 1, {"judge": judge}).account("s", "a")
     roles: list[Role] = ["author", "judge", "critic"]
     for role in roles:
         await account.ask(PROMPT, Question(word=role), Answer, role=role)
@@ -222,7 +222,7 @@ async def test_a_call_says_whether_it_repairs(journal: Journal, said: list[Compl
 
 
 async def test_what_a_gate_complains_about_is_a_repair(journal: Journal) -> None:
-    account = Door(Scripted(GOOD, GOOD, GOOD), journal, {}, 1).account("s", "a")
+    account = Gateway(Scripted(GOOD, GOOD, GOOD), journal, {}, 1).account("s", "a")
     await account.ask(PROMPT, Question(word="cat"), Answer)
     await account.ask(PROMPT, Question(word="cat"), Answer, complaint="It has four letters.")
     await account.afresh(1, "The others failed.").ask(PROMPT, Question(word="cat"), Answer)

@@ -10,7 +10,7 @@ import pytest
 from envmill.errors import SettingsError
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Completion, Request
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.prompt import Prompt
 from envmill.models.recording import is_file, read_recording, write_recording
 from envmill.models.redaction import Redactor
@@ -41,7 +41,7 @@ async def ask(provider: Any, folder: Path, *words: str, prompt: Prompt = PROMPT,
     """One process that asks for each word, a subject of its own."""
     journal = Journal(folder)
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
-    door = Door(provider, journal, known, seed, **more)
+    door = Gateway(provider, journal, known, seed, **more)
     asked = [door.account("s", f"sub_{word}").ask(prompt, Question(word=word), Answer) for word in words]
     ended = await asyncio.gather(*asked, return_exceptions=True)
     await journal.close()
@@ -85,7 +85,7 @@ async def test_every_roles_model_is_played_back(tmp_path: Path) -> None:
 
     async def judge(door_folder: Path, author: Any, **more: Any) -> list[int]:
         journal = Journal(door_folder)
-        account = Door(author, journal, {}, 1, **more).account("s", "a")
+        account = Gateway(author, journal, {}, 1, **more).account("s", "a")
         heard = [(await account.ask(PROMPT, Question(word="ant"), Answer, role=role)).length for role in ("author", "judge")]
         await journal.close()
         return heard

@@ -14,10 +14,10 @@ import pytest
 from envmill.errors import EnvMillError
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch, open_lake
-from envmill.line import STEPS
-from envmill.opening import open_walk
+from envmill.pipeline.line import STEPS
 from envmill.sandbox import Program, Reset
 from envmill.settings import Settings
+from flows.opening import open_walk
 from schemas.run import RunConfig
 from schemas.tables import TABLES
 from tests.models.vendors.launch import Loopback

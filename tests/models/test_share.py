@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from envmill.models.limiter import Limiter, Limits
+from envmill.models.limiter import Limiter, ModelLimits
 from envmill.models.rate import Rate
-from envmill.models.share import Crowd, Share, Shares, is_limited
+from envmill.models.share import Share, SharedLoad, Shares, is_limited
 from tests.models.asker import IN_FLIGHT
 from tests.models.test_model_kill import start
 from tests.models.vendors.launch import Loopback
@@ -17,41 +17,41 @@ from tests.models.vendors.launch import Loopback
 @pytest.mark.parametrize(
     ("crowd", "in_flight", "bound"),
     [
-        (Crowd(), 0, 64),
-        (Crowd(2, 0), 0, 32),
-        (Crowd(2, 64), 0, 0),  # the other flies its last calls above its part
-        (Crowd(2, 40), 0, 12),
-        (Crowd(2, 32), 31, 32),
-        (Crowd(2, 10), 64, 32),
-        (Crowd(4, 30, settled=False), 0, 0),
-        (Crowd(100, 63), 0, 1),
-        (Crowd(100, 64), 0, 0),
+        (SharedLoad(), 0, 64),
+        (SharedLoad(2, 0), 0, 32),
+        (SharedLoad(2, 64), 0, 0),  # the other flies its last calls above its part
+        (SharedLoad(2, 40), 0, 12),
+        (SharedLoad(2, 32), 31, 32),
+        (SharedLoad(2, 10), 64, 32),
+        (SharedLoad(4, 30, settled=False), 0, 0),
+        (SharedLoad(100, 63), 0, 1),
+        (SharedLoad(100, 64), 0, 0),
     ],
 )
-def test_a_bound_is_a_part_of_the_whole_and_of_what_is_free(crowd: Crowd, in_flight: int, bound: int) -> None:
+def test_a_bound_is_a_part_of_the_whole_and_of_what_is_free(crowd: SharedLoad, in_flight: int, bound: int) -> None:
     assert crowd.bound(in_flight, 64) == bound
 
 
 def test_who_is_idle_or_gone_counts_no_longer_and_who_returns_waits(tmp_path: Path) -> None:
     now = [100.0]
     first, second = (Share(tmp_path, lambda: now[0]) for _ in range(2))
-    assert first.look(5) == Crowd(1, 0)  # the second has said nothing yet
-    assert second.look(0) == Crowd(2, 5, settled=False)
+    assert first.look(5) == SharedLoad(1, 0)  # the second has said nothing yet
+    assert second.look(0) == SharedLoad(2, 5, settled=False)
     now[0] += 0.3
-    assert second.look(3) == Crowd(2, 5)
+    assert second.look(3) == SharedLoad(2, 5)
     assert first.look(5).holders == 2
     second.tell(0)
     now[0] += 3.0
-    assert first.look(5) == Crowd(1, 0)
-    assert second.look(0) == Crowd(2, 5, settled=False), "the others have forgotten it"
+    assert first.look(5) == SharedLoad(1, 0)
+    assert second.look(0) == SharedLoad(2, 5, settled=False), "the others have forgotten it"
     first.close()
     assert second.look(0).holders == 1
     assert len(list(tmp_path.iterdir())) == 1
     second.close()
 
 
-@pytest.mark.parametrize("limits", [Limits(64, requests=600), Limits(64, tokens=600)], ids=["requests", "tokens"])
-async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [ModelLimits(64, requests=600), ModelLimits(64, tokens=600)], ids=["requests", "tokens"])
+async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limits: ModelLimits) -> None:
     now = [0.0]
 
     async def count(limiters: list[Limiter], seconds: float) -> int:
@@ -78,7 +78,7 @@ async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limit
 
 async def test_who_waits_for_anothers_call_goes_when_it_has_ended(tmp_path: Path) -> None:
     shares = [Shares(tmp_path) for _ in range(2)]
-    one, two = (Limiter("m", Limits(1), share=lambda share=share: share.of("m")) for share in shares)
+    one, two = (Limiter("m", ModelLimits(1), share=lambda share=share: share.of("m")) for share in shares)
     passage = await one.enter(1, 10.0)
     second = asyncio.create_task(two.enter(1, 10.0))
     await asyncio.sleep(0.5)
@@ -137,6 +137,6 @@ def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(vend
         first.end()
     (left,) = (tmp_path / "shares").glob("*/*.alive")
     nobody = Shares(tmp_path / "shares")
-    assert nobody.of("openai:loopback-large").look(0) == Crowd(1, 0)
+    assert nobody.of("openai:loopback-large").look(0) == SharedLoad(1, 0)
     assert not left.exists(), "what a killed process leaves goes with the next look"
     nobody.close()

@@ -9,7 +9,7 @@ import pytest
 from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, SettingsError, Throttled
 from envmill.models.anthropic import Messages
 from envmill.models.base import Message, Request, Sampling, ToolSpec
-from envmill.models.connection import Connection
+from envmill.models.connection import ApiConnection
 from envmill.models.dialect import Dialect
 from envmill.models.openai import Chat
 from envmill.models.responses import Responses
@@ -26,7 +26,7 @@ ASKED = Request(PROMPT, {}, (Message("user", "Say something."),), None, 1, 0, "s
 
 def make_provider(vendor: str, root: str, stream: bool | None) -> Vendor:
     sdk, url = ("anthropic", root) if vendor == "anthropic" else ("openai", f"{root}/v1")
-    return Vendor(vendor, "m", VENDORS[vendor](), Connection(sdk, Endpoint(url, Secret(KEY), "KEY", stream)))  # type: ignore[arg-type]
+    return Vendor(vendor, "m", VENDORS[vendor](), ApiConnection(sdk, Endpoint(url, Secret(KEY), "KEY", stream)))  # type: ignore[arg-type]
 
 
 TURNS: dict[str, dict[str, Any]] = {
@@ -117,11 +117,11 @@ def test_a_stream_cut_at_any_event_is_never_an_answer(dialect: Dialect) -> None:
     ],
 )
 def test_an_error_inside_a_stream_is_what_it_would_have_been(event: dict[str, Any], kind: type[ModelError]) -> None:
-    from envmill.models.failures import Refusal, explain
+    from envmill.models.failures import ErrorResponse, explain
 
     found = find_error([{"choices": []}, event])
     assert found is not None
-    assert type(explain(Refusal(found[0], {}, json.dumps(found[1]).encode()), "m", Endpoint(""))) is kind
+    assert type(explain(ErrorResponse(found[0], {}, json.dumps(found[1]).encode()), "m", Endpoint(""))) is kind
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ async def test_a_server_that_answers_whole_all_the_same_is_heard() -> None:
     from tests.models.test_connection import answering
 
     with answering(b'{"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}') as (url, _):
-        provider = Vendor("openai", "m", Chat(), Connection("openai", Endpoint(url, stream=True)))
+        provider = Vendor("openai", "m", Chat(), ApiConnection("openai", Endpoint(url, stream=True)))
         assert (await provider.complete(ASKED)).text == "whole"
         await provider.close()
 

@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from pydantic import ConfigDict
 
-from envmill.models.structured import narrow
+from envmill.models.structured import make_schema, narrow, render_schema
+from flows.cli.prompt import collect_prompts
 from schemas.base import Contract, Json
 from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
 
@@ -66,3 +68,44 @@ def test_every_object_is_closed_and_all_of_it_required(record: type[Contract]) -
 @pytest.mark.parametrize("record", [Loop, AnyValue, Open, Empty, Loose, Tree, BlueprintReply, ScenarioReply, TestsReply])
 def test_what_the_dialect_cannot_say_is_given_up(record: type[Contract]) -> None:
     assert narrow(record) is None
+
+
+_TITLES = """BlueprintReply Branch Call CallPattern CasesReply Chain ChainReply CheckerReply ChecksReply DebugReply Errand ExamReply
+Fact FaultReply Filling FromItem FromNode FromRecord FromUser Image InterfaceReply Loop MatchedTest Mention MetadataReply MethodsReply
+NamesReply Pick PlannedTest PlannedTool ProgramReply PromisedTool ReadAnswer ReadChange ReaderReply Reason Relation RelationReply
+RequirementsReply RewordReply RowsReply RulingReply ScenarioReply SchemaReply SelectedReply Service SketchReply SketchedTool
+SolutionReply Step SuspicionReply TesterCall TesterReply TestsReply ThemeReply ToolPlan ToolsetReply TrialsReply TwoReadings TypedTool
+Understanding UserReply Verdict WrittenCheck"""
+"""Names that models read in reply schemas. A class that is renamed keeps its own by `model_config = ConfigDict(title=...)`."""
+
+
+def test_models_read_the_same_names_whatever_classes_are_called() -> None:
+    schemas = [make_schema(prompt.gives) for _, prompt in collect_prompts().values() if prompt.gives]
+    assert sorted({name for schema in schemas for name in (schema["title"], *schema.get("$defs", {}))}) == _TITLES.split()
+
+
+class Renamed(Contract):
+    model_config = ConfigDict(title="Leaf")
+
+    name: str
+    size: int | None = None
+
+
+def test_a_title_stands_for_the_name_of_the_class() -> None:
+    class Tree(Contract):
+        leaves: list[Renamed]
+        best: Renamed
+        pair: tuple[int, str] = (0, "")
+
+    before = globals()["Tree"]
+    assert render_schema(Tree) == render_schema(before)
+    assert "Renamed" not in render_schema(Tree)
+
+
+def test_two_parts_of_one_title_are_refused() -> None:
+    class Both(Contract):
+        one: Leaf
+        other: Renamed
+
+    with pytest.raises(ValueError, match="have one title"):
+        make_schema(Both)

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from envmill import author
 from envmill.errors import BudgetReached, KeyRefused, SettingsError
-from envmill.estimate import estimate
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
-from envmill.line import STEPS
 from envmill.models.base import Completion, Request, Usage
 from envmill.models.counting import Scales
 from envmill.models.offline import Offline
 from envmill.models.prices import Prices
-from envmill.opening import open_walk
+from envmill.pipeline.estimate import estimate
+from envmill.pipeline.line import STEPS
 from envmill.recipes import RECIPES
+from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
 from flows.cli.query import COSTS
+from flows.opening import open_walk
 from schemas.run import RunConfig
 from tests.models.vendors.launch import Loopback
 
@@ -141,7 +141,7 @@ async def test_an_estimate_tells_what_the_same_run_takes_again(settings: Setting
     await walk(settings, steps=2)
     note(lake, "r1", "finished", [])
     took = fetch(lake, "select step, prompt, count(*), sum(characters)::bigint from model_calls where not reused group by all order by all")
-    recipe = RECIPES[CONFIG.recipe](author.themes())
+    recipe = RECIPES[CONFIG.recipe](read_themes())
     same = await estimate(lake, CONFIG, recipe, Prices())
     assert [(one.step, one.prompt, one.calls) for one in same] == [(step, prompt, calls) for step, prompt, calls, _ in took]
     assert [one.tokens_in for one in same[:2]] == [pytest.approx(characters / 4, abs=1) for *_, characters in took[:2]]
@@ -173,7 +173,7 @@ async def test_each_kept_thing_has_its_line_and_its_cost(settings: Settings, met
 
 
 async def test_without_any_past_only_the_first_step_is_told(settings: Settings) -> None:
-    (only,) = await estimate(Lake(settings.lake), CONFIG, RECIPES[CONFIG.recipe](author.themes()), Prices())
+    (only,) = await estimate(Lake(settings.lake), CONFIG, RECIPES[CONFIG.recipe](read_themes()), Prices())
     assert (only.step, only.calls, only.tokens_out, only.basis.split(";")[0]) == ("environments-generate", 4, None, "rendered")
 
 
@@ -190,7 +190,7 @@ async def test_a_server_that_counts_is_asked_to(
     told |= {"ENVMILL_ANTHROPIC_URL": vendors.anthropic, "ENVMILL_ENDPOINT_LAB": vendors.openai}
     told |= {"ENVMILL_OPENAI_URL": vendors.openai} if provider == "responses" else {}
     config = CONFIG.model_copy(update={"environments": 3, "provider": provider, "model": model})
-    recipe = RECIPES[CONFIG.recipe](author.themes())
+    recipe = RECIPES[CONFIG.recipe](read_themes())
     (plain,) = await estimate(Lake(settings.lake), config, recipe, Prices())
     (found,) = await estimate(Lake(settings.lake), config, recipe, Prices(), Scales(Settings.read(told)))
     bodies = [str(one["body"]) for one in vendors.requests()]
@@ -211,6 +211,6 @@ async def test_a_server_that_does_not_count_is_asked_once_and_the_guess_is_calle
     vendors.fail(kind, path="/tokenize", status=404 if kind == "status" else 0)
     own = Settings.read({"ENVMILL_HOME": str(settings.home), "ENVMILL_ENDPOINT_LAB": vendors.openai})
     config = CONFIG.model_copy(update={"environments": 3, "provider": "openai", "model": "m@lab"})
-    (found,) = await estimate(Lake(settings.lake), config, RECIPES[CONFIG.recipe](author.themes()), Prices(), Scales(own))
+    (found,) = await estimate(Lake(settings.lake), config, RECIPES[CONFIG.recipe](read_themes()), Prices(), Scales(own))
     assert "4 characters a token guessed" in found.basis
     assert len(vendors.requests()) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from envmill.lake.lake import Lake
-from envmill.line import STEP
+from envmill.pipeline.line import STEP
 from quality.survey import Survey, survey
 from tasks.rows import open_rows
 from tests.quality.specimen import FINGERPRINTS

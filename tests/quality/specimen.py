@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
-from envmill.line import STEP
+from envmill.pipeline.line import STEP
 from schemas.base import Record, digest
 from schemas.environment import Blueprint, Build, Environment, ToolPlan
 from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent

@@ -8,15 +8,15 @@ import pytest
 
 from envmill.settings import ROOT
 from quality.gate import judge
-from quality.promise import Tally
+from quality.promise import PromiseTally
 from quality.promises import PROMISES
 from quality.reference import render
 from schemas.tables import TABLES
 
 
-def tallies(broken: dict[tuple[str, str], int]) -> list[Tally]:
+def tallies(broken: dict[tuple[str, str], int]) -> list[PromiseTally]:
     return [
-        Tally(table, one.name, one.severity, one.about, 5, broken.get((table, one.name), 0))
+        PromiseTally(table, one.name, one.severity, one.about, 5, broken.get((table, one.name), 0))
         for table, found in PROMISES.items()
         for one in found.promises
     ]

@@ -11,13 +11,13 @@ import pytest
 
 from envmill.errors import StepFailed
 from envmill.lake.arrow import Stamp
-from envmill.line import STEP, STEPS, Step
-from envmill.mill import Result
-from envmill.opening import open_walk
-from envmill.quarantine import set_aside
+from envmill.pipeline.inputs import enter_blueprints
+from envmill.pipeline.line import STEP, STEPS, PipelineStep
+from envmill.pipeline.quarantine import set_aside
+from envmill.pipeline.runner import Runner
 from envmill.settings import Settings
-from envmill.upstream import enter_blueprints
-from envmill.walk import Walk
+from envmill.stages.context import Result
+from flows.opening import open_walk
 from schemas.environment import Blueprint
 from schemas.ledger import Attrition, Evidence, ModelCall
 from schemas.quality import Quarantine
@@ -30,12 +30,12 @@ from tasks.walking import WALK
 from tests.quality.specimen import Line, exit_row, make_call, make_line
 
 GENERATE = STEP["environments-generate"]
-Walking = Callable[[Step], Awaitable[None]]
+Walking = Callable[[PipelineStep], Awaitable[None]]
 
 TABLES = {"attrition", "gate_evidence", *GENERATE.makes}
 
 
-def worsen(step: Step, subjects: Sequence[int], **changes: Any) -> Step:
+def worsen(step: PipelineStep, subjects: Sequence[int], **changes: Any) -> PipelineStep:
     """The step, with another content in the product of some of its subjects, counted as they come."""
     seen: list[str] = []
 
@@ -50,7 +50,7 @@ def worsen(step: Step, subjects: Sequence[int], **changes: Any) -> Step:
 
 
 @pytest.fixture
-async def walk(settings: Settings) -> AsyncGenerator[Walk]:
+async def walk(settings: Settings) -> AsyncGenerator[Runner]:
     async with open_walk("r1", RunConfig(environments=3, scenarios=1, attempts=1, seed=11), settings) as opened:
         token = WALK.set(opened)
         yield opened
@@ -58,12 +58,12 @@ async def walk(settings: Settings) -> AsyncGenerator[Walk]:
 
 
 @pytest.fixture
-def walk_with(walk: Walk, monkeypatch: pytest.MonkeyPatch) -> Walking:
+def walk_with(walk: Runner, monkeypatch: pytest.MonkeyPatch) -> Walking:
     """Walk the first step in another version of it."""
 
-    async def go(step: Step) -> None:
+    async def go(step: PipelineStep) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr("envmill.walk.STEPS", (step, *STEPS[1:]))
+            patch.setattr("envmill.pipeline.runner.STEPS", (step, *STEPS[1:]))
             await walk.walk([step])
 
     return go
@@ -81,12 +81,12 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return shown
 
 
-def last_exits(walk: Walk) -> dict[str, Attrition]:
+def last_exits(walk: Runner) -> dict[str, Attrition]:
     rows = sorted(walk.lake.read(Attrition, "r1", walk.marks[GENERATE.name]), key=lambda row: row.try_number)
     return {row.subject: row for row in rows if row.gate == "exit"}
 
 
-async def test_a_row_that_breaks_a_promise_is_hidden_from_the_next_step_and_the_step_goes_on(walk: Walk, walk_with: Walking) -> None:
+async def test_a_row_that_breaks_a_promise_is_hidden_from_the_next_step_and_the_step_goes_on(walk: Runner, walk_with: Walking) -> None:
     await walk_with(worsen(GENERATE, [1], licence=""))
     found, aside = await hold_to_promises(walk, [GENERATE.name], TABLES)
     assert (found.breaches, aside) == ((), 1)
@@ -100,7 +100,7 @@ async def test_a_row_that_breaks_a_promise_is_hidden_from_the_next_step_and_the_
     assert row.row not in {subject.id for subject in walk._entered["environments-build"]}
 
 
-async def test_judging_again_sets_nothing_aside_twice_and_the_step_does_nothing_again(walk: Walk, walk_with: Walking) -> None:
+async def test_judging_again_sets_nothing_aside_twice_and_the_step_does_nothing_again(walk: Runner, walk_with: Walking) -> None:
     await walk_with(worsen(GENERATE, [0, 2], licence="", tools=[]))
     assert (await hold_to_promises(walk, [GENERATE.name], TABLES))[1] == 4
     before = walk.lake.files("quarantine", "r1"), walk.lake.files("attrition", "r1")
@@ -109,7 +109,7 @@ async def test_judging_again_sets_nothing_aside_twice_and_the_step_does_nothing_
     assert (walk.lake.files("quarantine", "r1"), walk.lake.files("attrition", "r1")) == before
 
 
-async def test_what_refers_to_a_row_set_aside_follows_it(walk: Walk) -> None:
+async def test_what_refers_to_a_row_set_aside_follows_it(walk: Runner) -> None:
     """A seed without a licence: its blueprint has then grown from nothing."""
     await walk.walk([GENERATE])
     (seed, *_) = [row for row in last_exits(walk)]
@@ -120,7 +120,7 @@ async def test_what_refers_to_a_row_set_aside_follows_it(walk: Walk) -> None:
     assert last_exits(walk)[seed].reason == "quality"
 
 
-async def test_a_child_that_two_subjects_made_alike_is_one_subjects(walk: Walk, walk_with: Walking) -> None:
+async def test_a_child_that_two_subjects_made_alike_is_one_subjects(walk: Runner, walk_with: Walking) -> None:
     line = GENERATE.work
 
     async def work_alike(subject: Any, mill: Any, account: Any) -> Result:
@@ -137,14 +137,14 @@ async def test_a_child_that_two_subjects_made_alike_is_one_subjects(walk: Walk, 
     assert [exit.detail.startswith("children_made") for exit in exits.values() if exit.outcome == "dropped"] == [True, True]
 
 
-def write_line(walk: Walk, line: Line) -> None:
+def write_line(walk: Runner, line: Line) -> None:
     """As if the walk had made it."""
     line.write(walk.lake, "r1", {name: mark.fingerprint for name, mark in walk.marks.items()})
     for step in STEP:
         walk.lake.fix("r1", step, {"buckets": 1})
 
 
-async def test_a_scenario_that_verify_should_not_have_kept_is_dropped_there(walk: Walk) -> None:
+async def test_a_scenario_that_verify_should_not_have_kept_is_dropped_there(walk: Runner) -> None:
     line = make_line()
     line.cut_after("scenarios-verify")
     line.change(Scenario, do_nothing_reward=0.4)
@@ -157,7 +157,7 @@ async def test_a_scenario_that_verify_should_not_have_kept_is_dropped_there(walk
 
 
 @pytest.mark.parametrize(("licences", "outcome", "children"), [(["", "Apache-2.0"], "kept", 1), (["", ""], "dropped", 0)])
-async def test_a_subject_is_kept_for_the_children_it_has_left(walk: Walk, licences: list[str], outcome: str, children: int) -> None:
+async def test_a_subject_is_kept_for_the_children_it_has_left(walk: Runner, licences: list[str], outcome: str, children: int) -> None:
     line = make_line()
     line.cut_after("scenarios-collect")
     first, second = line.all(Rollout)
@@ -175,7 +175,7 @@ async def test_a_subject_is_kept_for_the_children_it_has_left(walk: Walk, licenc
     assert (await hold_to_promises(walk, list(STEP)[:9], None))[0].breaches == ()
 
 
-async def test_a_subject_kept_on_a_false_dossier_falls_with_all_its_children(walk: Walk) -> None:
+async def test_a_subject_kept_on_a_false_dossier_falls_with_all_its_children(walk: Runner) -> None:
     line = make_line()
     line.cut_after("scenarios-filter")
     line.change(Evidence, finding={"passed": 2, "attempts": 2})
@@ -185,7 +185,7 @@ async def test_a_subject_kept_on_a_false_dossier_falls_with_all_its_children(wal
     assert (await hold_to_promises(walk, list(STEP)[:8], None))[0].breaches == ()
 
 
-async def test_a_bad_line_of_the_ledger_is_set_aside_and_still_counts_its_subject(walk: Walk) -> None:
+async def test_a_bad_line_of_the_ledger_is_set_aside_and_still_counts_its_subject(walk: Runner) -> None:
     line = make_line()
     line.change(Attrition, lambda row: row.outcome == "dropped", reason="")
     write_line(walk, line)
@@ -193,7 +193,7 @@ async def test_a_bad_line_of_the_ledger_is_set_aside_and_still_counts_its_subjec
     assert (await hold_to_promises(walk, list(STEP), None))[1] == 0
 
 
-async def test_a_sum_that_does_not_hold_fails_the_step_with_promise_and_sample(walk: Walk, pages: list[str]) -> None:
+async def test_a_sum_that_does_not_hold_fails_the_step_with_promise_and_sample(walk: Runner, pages: list[str]) -> None:
     await walk.walk([GENERATE])
     commit = Path(walk.lake.files("attrition", "r1")[0])
     commit.rename(commit.with_stem(commit.stem.partition("-bp")[0]))  # as before commits named their tables
@@ -205,7 +205,7 @@ async def test_a_sum_that_does_not_hold_fails_the_step_with_promise_and_sample(w
     assert "`batch_whole` 1" in pages[0]
 
 
-async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(walk: Walk, walk_with: Walking, pages: list[str]) -> None:
+async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(walk: Runner, walk_with: Walking, pages: list[str]) -> None:
     await walk_with(worsen(GENERATE, [1], licence=""))
     priceless = make_call("s").model_copy(update={"cost": None})
     walk.lake.put(ModelCall, [priceless], "seal-x", Stamp("r1", "", "", 0, 1, "", "t"))
@@ -218,7 +218,7 @@ async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(walk:
     assert await check_run.fn(GENERATE.name) == 0
 
 
-async def test_two_processes_judging_at_once_agree(walk: Walk, walk_with: Walking, settings: Settings) -> None:
+async def test_two_processes_judging_at_once_agree(walk: Runner, walk_with: Walking, settings: Settings) -> None:
     await walk_with(worsen(GENERATE, [0], licence=""))
     async with open_walk("r1", walk.mill.config, settings) as other:
         both = await asyncio.gather(*(hold_to_promises(one, [GENERATE.name], TABLES) for one in (walk, other)))

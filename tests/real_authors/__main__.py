@@ -4,7 +4,7 @@ import asyncio
 import sys
 import tempfile
 
-from envmill.sandbox import Sandbox
+from envmill.kinds import open_sandbox
 from envmill.settings import Settings
 from tests.real_authors.corpus import list_items
 from tests.real_authors.outcomes import Outcome, measure, write_today
@@ -13,7 +13,7 @@ from tests.real_authors.outcomes import Outcome, measure, write_today
 async def main(parts: list[str]) -> None:
     found: dict[str, Outcome] = {}
     with tempfile.TemporaryDirectory() as folder:
-        async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
+        async with open_sandbox(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
             for item in list_items():
                 if not parts or any(part in item.id for part in parts):
                     found[item.id], _ = await measure(item, sandbox)

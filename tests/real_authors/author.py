@@ -11,9 +11,9 @@ from typing import Any
 
 from envmill.agents.users.wordings import list_wordings
 from envmill.errors import BadReply
-from envmill.models.account import Account
 from envmill.models.base import Completion, Provider, Request, Role, Spent
-from envmill.models.parse import Heard, hear
+from envmill.models.parse import ParsedCompletion, parse_completion
+from envmill.models.session import ModelSession
 from schemas.base import canonical_json
 from schemas.scenario import UserContract
 from tests.real_authors.corpus import Item
@@ -52,12 +52,21 @@ class Author:
         stem = ".".join((request.prompt.name, *_find_slot(request.inputs)))
         version = self.asked[stem]
         self.asked[stem] += 1
-        reply = self.item.read(self.given.get(stem, stem)) if not version else None
+        if request.prompt.name == "reword":
+            reply = self.item.read(f"mended/{stem}" if self._was_sent_back(str(request.inputs["number"])) else stem)
+        elif version and self.given:
+            reply = None  # how far an older version comes by itself
+        else:
+            reply = self.item.read(f"mended/{stem}.{version - 1}" if version else self.given.get(stem, stem))
         if reply is None and request.prompt.name == "reword":
             raise BadReply(f"{self.item.id}: {stem} was not recorded.")
         if reply is None:
             raise NotRecorded(self.item, stem, version, request)
         return reply if request.prompt.name == "reword" else _add_questions(reply)
+
+    def _was_sent_back(self, number: str) -> bool:
+        """Whether a scenario was written anew: what was said of its first version is not said of this one."""
+        return any(times > 1 for stem, times in self.asked.items() if stem.split(".")[1:] == [number])
 
 
 @dataclass
@@ -67,14 +76,14 @@ class Desk:
     author: Author
     seed: int
 
-    def account(self, subject: str) -> Account:
-        return Account(self, "corpus", subject)
+    def account(self, subject: str) -> ModelSession:
+        return ModelSession(self, "corpus", subject)
 
     def provider_of(self, role: Role) -> Provider:
         return self.author
 
-    async def complete(self, request: Request, spent: Spent) -> Heard:
-        return hear(await self.author.complete(request), request.reply)
+    async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:
+        return parse_completion(await self.author.complete(request), request.reply)
 
 
 def _add_questions(reply: Any) -> Any:

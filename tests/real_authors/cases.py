@@ -15,9 +15,9 @@ from itertools import zip_longest
 from typing import Any
 
 from envmill.gates import s8, s10
-from envmill.gates.answers import Answer
-from envmill.gates.base import Finding, Means, Posed
-from envmill.gates.trials import list_writes
+from envmill.gates.base import Finding, GateContext, ScenarioCase
+from envmill.gates.exploring.trials import list_writes
+from envmill.gates.reading.answers import FactCheck
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
 from schemas.scenario import Scenario
@@ -44,19 +44,24 @@ _EMBEDDED: dict[str, tuple[Any, str]] = {
 """Fault of the embedded author → the gate and the code that names it."""
 
 
-async def list_recorded(means: Means) -> AsyncIterator[tuple[str, Text]]:
+async def list_scenarios(means: GateContext) -> AsyncIterator[tuple[str, ScenarioCase]]:
+    """Every recorded scenario over rows, as it was written."""
     for item in list_items():
         if item.recipe in MACHINES:
             continue
         made = await make(item, means.sandbox)
         assert made.environment is not None
         for number, scenario in made.scenarios.items():
-            source = f"{item.id}/{number}"
-            async for text in list_texts(Posed(scenario, made.environment), means, random.Random(source)):
-                yield source, text
+            yield f"{item.id}/{number}", ScenarioCase(scenario, made.environment)
 
 
-async def list_texts(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
+async def list_recorded(means: GateContext) -> AsyncIterator[tuple[str, Text]]:
+    async for source, posed in list_scenarios(means):
+        async for text in list_texts(posed, means, random.Random(source)):
+            yield source, text
+
+
+async def list_texts(posed: ScenarioCase, means: GateContext, dice: random.Random) -> AsyncIterator[Text]:
     """Every fault and look-alike that one scenario gives."""
     lists = (
         list_values(posed, means, dice),
@@ -72,7 +77,7 @@ async def list_texts(posed: Posed, means: Means, dice: random.Random) -> AsyncIt
             yield text
 
 
-async def list_embedded(means: Means) -> AsyncIterator[tuple[str, SuspicionCase]]:
+async def list_embedded(means: GateContext) -> AsyncIterator[tuple[str, SuspicionCase]]:
     """The embedded author's scenarios with a fault in their words, and the same ones without it."""
     for kind, (gate, reason) in _EMBEDDED.items():
         for spot in pick(_SPOTS, _SEED, kind):
@@ -80,8 +85,8 @@ async def list_embedded(means: Means) -> AsyncIterator[tuple[str, SuspicionCase]
             if not isinstance(faulty, Scenario) or not isinstance(clean, Scenario):
                 continue
             environment = make_environment(spot.theme, spot.number)
-            posed, honest = Posed(faulty, environment), Posed(clean, environment)
-            found = [one for one in (await gate.look(posed, means)).spread() if one.reason == reason]
+            posed, honest = ScenarioCase(faulty, environment), ScenarioCase(clean, environment)
+            found = [one for one in (await gate.check(posed, means)).spread() if one.reason == reason]
             for finding in found[:1]:
                 source = f"embedded/{spot.theme}"
                 yield source, make_case(posed, finding, planted=True)
@@ -89,7 +94,7 @@ async def list_embedded(means: Means) -> AsyncIterator[tuple[str, SuspicionCase]
                     yield source, make_case(honest, replace(finding, question=question), planted=False)
 
 
-def _ask_honestly(finding: Finding, faulty: Posed, honest: Posed) -> list[str]:
+def _ask_honestly(finding: Finding, faulty: ScenarioCase, honest: ScenarioCase) -> list[str]:
     """The same question of the scenario without the fault: of an argument as it is, of an answer and a change with what is right."""
     if finding.reason == "underivable_argument":
         return [finding.question]
@@ -97,7 +102,7 @@ def _ask_honestly(finding: Finding, faulty: Posed, honest: Posed) -> list[str]:
         return [s10.ask_unasked(honest.scenario.oracle[place]) for place in list_writes(honest)]
     right = honest.scenario.verifier.facts
     changed = [one for one in right if one not in faulty.scenario.verifier.facts and repr(one.name) in finding.question]
-    return [Answer(one, "underivable", "").ask() for one in changed if "rather than" not in finding.question]
+    return [FactCheck(one, "underivable", "").ask() for one in changed if "rather than" not in finding.question]
 
 
 def choose(found: Iterable[tuple[str, SuspicionCase]]) -> Iterator[SuspicionCase]:
@@ -130,7 +135,7 @@ def write_cases(cases: Iterable[SuspicionCase]) -> None:
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
-            means = Means(sandbox)
+            means = GateContext(sandbox)
             recorded = [(source, text) async for source, text in list_recorded(means)]
             embedded = [one async for one in list_embedded(means)]
     write_cases(choose([*((source, case) for source, text in recorded for case in text.list_cases()), *embedded]))

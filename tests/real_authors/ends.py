@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from envmill.agents.trial import Trial, try_calls
+from envmill.kinds.trial import Trial, try_calls
 from envmill.sandbox import Sandbox
 from schemas.base import Json
 from schemas.environment import Call

@@ -15,10 +15,10 @@ from typing import Any
 
 from envmill.errors import BuildError, SandboxError
 from envmill.gates import ENVIRONMENT_GATES
-from envmill.gates.base import Built, Finding, Means
+from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.kinds.start import start_test
-from envmill.passing import settle
 from envmill.sandbox import Invoke, Observation, Program, Sandbox
+from envmill.stages.passing import settle
 from schemas.base import Json
 from schemas.environment import Call, Environment
 from tests.real_authors.making import EPISODES, SEED, Made
@@ -123,10 +123,10 @@ async def find_catch(made: Made, place: Place, before: Sequence[Finding], sandbo
     """The first finding that the program without the fault does not have."""
     assert made.environment is not None
     known = {(one.gate, one.reason, one.detail) for one in before}
-    built, means = Built(plant(made.environment, place), made.tests), Means(sandbox, seed=SEED, episodes=EPISODES)
+    built, means = EnvironmentCase(plant(made.environment, place), made.tests), GateContext(sandbox, seed=SEED, episodes=EPISODES)
     first = sorted((each for each in ENVIRONMENT_GATES if not each.asks), key=lambda gate: gate.name != "W3")
     for gate in first:
-        for one in (settle(gate, each) for each in (await gate.look(built, means)).spread()):
+        for one in (settle(gate, each) for each in (await gate.check(built, means)).spread()):
             if one.outcome in ("dropped", "suspected") and (one.gate, one.reason, one.detail) not in known:
                 return one
     return None

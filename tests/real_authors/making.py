@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from envmill.build import build_environment, build_scenario
 from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
-from envmill.gates.base import Built, Finding, Means, Posed
-from envmill.gates.suspicions import LEAST_CASES, PROMPT
-from envmill.generate import generate_blueprint, generate_draft
-from envmill.mill import Mill, Place, Placed, Result, Subject, Tested
-from envmill.passing import settle
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
+from envmill.gates.reading.suspicions import LEAST_CASES, PROMPT
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
-from envmill.verify import verify_environment, verify_scenario
+from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_blueprint, generate_draft
+from envmill.stages.passing import settle
+from envmill.stages.verify import verify_environment, verify_scenario
 from schemas.environment import Blueprint, Environment, Test
-from schemas.run import RunConfig
+from schemas.run import RecipeName, RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.suspicion import JudgeCalibration
 from tests.real_authors.author import Author, Desk, NotRecorded
@@ -37,13 +37,15 @@ class Made:
     scenarios: dict[int, Scenario] = field(default_factory=dict[int, Scenario])
     ends: dict[str, str] = field(default_factory=dict[str, str])
     """Part → why it went no further: `environment` or a scenario's number."""
+    asked: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Reply → how many times its author was asked for it."""
 
 
-def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> Mill:
+def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunContext:
     """Without a judge, or with the recorded readers as the judge of suspicions."""
-    recipe = RECIPES[item.recipe]([(item.seed.brief.theme, item.seed.brief.text)])
+    recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
     config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep")
-    mill = Mill("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    mill = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
     return replace(mill, calibrations=tuple(list_calibrations())) if judged else mill
 
 
@@ -55,9 +57,10 @@ def list_calibrations() -> Iterator[JudgeCalibration]:
             yield JudgeCalibration(gate=name, reason=code, model="recorded", prompt_hash=PROMPT.hash, **read)
 
 
-async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None) -> Made:
-    """The environment, and every scenario of it."""
-    made, desk, mill = Made(item), Desk(Author(item, given or {}), SEED), make_mill(item, sandbox)
+async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None, *, judged: bool = False) -> Made:
+    """The environment, and every scenario of it; judged, the recorded judgements send back as well."""
+    author = Author(item, given or {})
+    made, desk, mill = Made(item, asked=author.asked), Desk(author, SEED), make_mill(item, sandbox, judged=judged)
     try:
         await _make_environment(made, desk, mill)
     except NotRecorded as asked:
@@ -68,7 +71,7 @@ async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = N
     return made
 
 
-async def _make_environment(made: Made, desk: Desk, mill: Mill) -> None:
+async def _make_environment(made: Made, desk: Desk, mill: RunContext) -> None:
     seed = made.item.seed
     planned = await generate_blueprint(Subject(seed.id, "", "", seed), mill, desk.account(seed.id))
     blueprint = _only(planned, Blueprint)
@@ -81,15 +84,15 @@ async def _make_environment(made: Made, desk: Desk, mill: Mill) -> None:
         made.ends["environment"] = _tell_end(built)
 
 
-async def make_scenario(made: Made, number: int, desk: Desk, mill: Mill) -> None:
+async def make_scenario(made: Made, number: int, desk: Desk, mill: RunContext) -> None:
     """Drafted, and given its verifier."""
     assert made.environment is not None
-    place = Place(made.environment, number)
+    place = ScenarioSlot(made.environment, number)
     try:
         posed = await generate_draft(Subject(place.id, "", "", place), mill, desk.account(place.id))
         draft = _only(posed, Draft)
         built = posed if draft is None else await build_scenario(
-            Subject(draft.id, "", "", Placed(draft, made.environment)), mill, desk.account(draft.id)
+            Subject(draft.id, "", "", PlacedScenario(draft, made.environment)), mill, desk.account(draft.id)
         )  # fmt: skip
     except NotRecorded as asked:
         made.ends[str(number)] = f"sent back: {asked.stem}"
@@ -114,18 +117,18 @@ async def look_at_environment(made: Made, sandbox: Sandbox) -> list[Finding]:
     """Every gate that asks no model, also behind one that drops: the list names all that is wrong at once."""
     assert made.environment is not None
     gates = [gate for gate in ENVIRONMENT_GATES if not gate.asks]
-    return await _look(gates, Built(made.environment, made.tests), sandbox)
+    return await _look(gates, EnvironmentCase(made.environment, made.tests), sandbox)
 
 
 async def look_at_scenario(made: Made, number: int, sandbox: Sandbox) -> list[Finding]:
     assert made.environment is not None
     siblings = tuple(one for place, one in made.scenarios.items() if place != number)
-    return await _look(SCENARIO_GATES, Posed(made.scenarios[number], made.environment, siblings), sandbox)
+    return await _look(SCENARIO_GATES, ScenarioCase(made.scenarios[number], made.environment, siblings), sandbox)
 
 
 async def _look(gates: Sequence[Any], subject: Any, sandbox: Sandbox) -> list[Finding]:
-    means = Means(sandbox, seed=SEED, episodes=EPISODES)
-    return [settle(gate, one) for gate in gates for one in (await gate.look(subject, means)).spread()]
+    means = GateContext(sandbox, seed=SEED, episodes=EPISODES)
+    return [settle(gate, one) for gate in gates for one in (await gate.check(subject, means)).spread()]
 
 
 async def verify(made: Made, sandbox: Sandbox) -> dict[str, Sequence[Finding]]:
@@ -133,11 +136,11 @@ async def verify(made: Made, sandbox: Sandbox) -> dict[str, Sequence[Finding]]:
     if made.environment is None:
         return {}
     desk, mill, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox, judged=True), made.environment
-    tested = Subject(environment.id, "", "", Tested(environment, made.tests))
+    tested = Subject(environment.id, "", "", EnvironmentWithTests(environment, made.tests))
     found: dict[str, Sequence[Finding]] = {"environment": (await verify_environment(tested, mill, desk.account(environment.id))).findings}
     siblings = tuple(made.scenarios.values())
     for number, scenario in made.scenarios.items():
-        posed = Subject(scenario.id, "", "", Placed(scenario, environment, siblings=siblings))
+        posed = Subject(scenario.id, "", "", PlacedScenario(scenario, environment, siblings=siblings))
         found[str(number)] = (await verify_scenario(posed, mill, desk.account(scenario.id))).findings
     return found
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from envmill.author.operators.conditions import drop_operand, flip_comparison, move_boundary
-from envmill.author.operators.values import swap_arithmetic
+from offline.operators.conditions import drop_operand, flip_comparison, move_boundary
+from offline.operators.values import swap_arithmetic
 
 Change = tuple[str, ast.AST, str]
 """Operator, node, and the text that comes in its place."""

@@ -27,7 +27,9 @@ class Outcome:
     scenarios: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Number → what is said against it."""
     judged: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """`environment` or number → what is said against it where the recorded judgements decide; gates stop at the first drop."""
+    """`environment` or number → what is said against it where the recorded judgements decide, in the loop and in verify."""
+    sent_back: list[str] = field(default_factory=list[str])
+    """Replies that the recorded judgements send back, so that a mended version is judged."""
     attempts: dict[str, str] = field(default_factory=dict[str, str])
     """Recorded attempt → verdict."""
     rejected: dict[str, str] = field(default_factory=dict[str, str])
@@ -41,7 +43,7 @@ async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
     for number in made.scenarios:
         outcome.scenarios[str(number)] = tell(await look_at_scenario(made, number, sandbox))
     if item.recipe not in MACHINES:
-        outcome.judged = {part: tell(findings) for part, findings in (await verify(made, sandbox)).items()}
+        outcome.judged, outcome.sent_back = await _judge(item, sandbox)
     for attempt in (one for one in list_attempts() if one.item == item and one.number in made.scenarios):
         verdict, _ = await judge_attempt(made, attempt, sandbox)
         outcome.attempts[attempt.name] = verdict
@@ -49,6 +51,14 @@ async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
         outcome.rejected[version] = await _try_rejected(item, version, sandbox)
     outcome.scenarios = dict(sorted(outcome.scenarios.items()))
     return outcome, made
+
+
+async def _judge(item: Item, sandbox: Sandbox) -> tuple[dict[str, list[str]], list[str]]:
+    """What is said against each part, and which replies were asked for again: of these the mended version is judged."""
+    made = await make(item, sandbox, judged=True)
+    found = {part: tell(findings) for part, findings in (await verify(made, sandbox)).items()}
+    found |= {part: [why] for part, why in made.ends.items()}
+    return dict(sorted(found.items())), sorted(stem for stem, times in made.asked.items() if times > 1)
 
 
 async def _try_rejected(item: Item, version: str, sandbox: Sandbox) -> str:

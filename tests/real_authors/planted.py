@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from envmill.gates.base import Means
-from envmill.gates.calibrations import SHIPPED, read_cases
-from envmill.gates.suspicions import Reading, decide
+from envmill.gates.base import GateContext
+from envmill.gates.reading.calibrations import SHIPPED, read_cases
+from envmill.gates.reading.suspicions import JudgeAnswer, decide
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.suspicion import SuspicionCase
+from tests.real_authors.sampled import list_sample_lines
 from tests.real_authors.texts import Text
 
 PLANTED = Path(__file__).parent / "planted.json"
@@ -58,7 +59,9 @@ def read_planted() -> Listed:
 def read_decisions() -> dict[str, str]:
     """Case id → what both readings together decide."""
     answers: dict[str, list[str]] = json.loads(READINGS.read_text(encoding="utf-8"))
-    return {name: decide([Reading(doubt, one) for doubt, one in zip(("no", "yes"), both, strict=True)]) for name, both in answers.items()}
+    return {
+        name: decide([JudgeAnswer(doubt, one) for doubt, one in zip(("no", "yes"), both, strict=True)]) for name, both in answers.items()
+    }
 
 
 def count(texts: Iterable[Sequence[str]], decisions: Mapping[str, str]) -> Count:
@@ -89,7 +92,7 @@ def list_lines() -> Iterator[str]:
     share = estimate_share(faults)
     yield f"| **all** | {_spell(_add(faults))} | {share:.0%} | {_spell(_add(honest))} |"
     yield ""
-    yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}."
+    yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}. S16 is not counted here: see the blind sample below."
     yield ""
     yield "All readings by reason code, with the cases that come from the embedded author:"
     yield ""
@@ -102,6 +105,10 @@ def list_lines() -> Iterator[str]:
         told = [len([1 for side, _ in found if side is planted]) for planted in (True, False)]
         yes = [len([1 for side, one in found if side is planted and one == "confirmed"]) for planted in (True, False)]
         yield f"| {code} | {told[0]} | {yes[0]} | {told[1]} | {yes[1]} |"
+    yield ""
+    yield "## A blind reader"
+    yield ""
+    yield from list_sample_lines(decisions, {name: planted.texts for name, (planted, _) in sides.items()}, TARGET)
 
 
 def _spell(one: Count) -> str:
@@ -135,7 +142,7 @@ async def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
-            write_planted(list_texts_once([one async for one in list_recorded(Means(sandbox))]))
+            write_planted(list_texts_once([one async for one in list_recorded(GateContext(sandbox))]))
     PAGE.write_text(write_page(read_faults(), read_caught()), encoding="utf-8")
 
 

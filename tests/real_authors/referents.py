@@ -2,23 +2,24 @@
 
 import random
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from envmill.agents.attackers.stock import Stock
+from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates import s15, s17
-from envmill.gates.base import Finding, Means, Posed
-from envmill.gates.sources import list_leaves
+from envmill.gates.base import Finding, GateContext, ScenarioCase
+from envmill.gates.exploring.trials import Trials
+from envmill.gates.reading.known_values import list_leaves, read_day
 from schemas.base import Json, is_object
 from schemas.scenario import Scenario
 from tests.real_authors.texts import Text, reword, says_other, tidy
 
 
-async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
+async def list_rows(posed: ScenarioCase, means: GateContext, dice: random.Random) -> AsyncIterator[Text]:
     targets = {(one.collection, one.key): one for one in s15.list_targets(posed)}
-    stock = Stock.of(posed.scenario.initial_state)
+    stock = StateIndex.of(posed.scenario.initial_state)
     for (collection, key), target in targets.items():
         own = {value for name, value in target.said if "." not in name and not _is_shared(value, collection, key, stock)}
         if not own:
@@ -27,15 +28,15 @@ async def list_rows(posed: Posed, means: Means, dice: random.Random) -> AsyncIte
         vague = reword(posed, unnamed)
         if not says_other(posed, unnamed):
             continue
-        for text in _list_sides("a row unnamed", posed, vague, await s15.look(vague, means), key):
+        for text in _list_sides("a row unnamed", posed, vague, await s15.check(vague, means), key):
             yield text
         for changes in islice(_list_other_names(target, own, stock, dice), 4):
             other = reword(posed, changes)
-            for text in _list_sides("another row's name", posed, other, await s15.look(other, means), f"than {key}"):
+            for text in _list_sides("another row's name", posed, other, await s15.check(other, means), f"than {key}"):
                 yield text
 
 
-def _list_sides(operator: str, posed: Posed, faulty: Posed, found: Finding, word: str) -> Iterator[Text]:
+def _list_sides(operator: str, posed: ScenarioCase, faulty: ScenarioCase, found: Finding, word: str) -> Iterator[Text]:
     """The fault, and the text as it was written with the same questions."""
     findings = tuple(one for one in found.spread() if one.reason in ("ambiguous_referent", "wrong_referent") and word in one.question)
     yield Text(operator, faulty, findings, planted=True)
@@ -43,9 +44,12 @@ def _list_sides(operator: str, posed: Posed, faulty: Posed, found: Finding, word
         yield Text(operator, posed, findings, planted=False)
 
 
-async def list_twins(posed: Posed, means: Means) -> AsyncIterator[Text]:
-    """A second row that is called as the target is; of the honest look-alike a letter more is said."""
-    stock = Stock.of(posed.scenario.initial_state)
+async def list_twins(posed: ScenarioCase, means: GateContext) -> AsyncIterator[Text]:
+    """A second row that is called as the target is; of the honest look-alike a letter more is said.
+
+    A look-alike is spoilt where the second row makes the whole request another one.
+    """
+    stock = StateIndex.of(posed.scenario.initial_state)
     for target in {(one.collection, one.key): one for one in s15.list_targets(posed)}.values():
         row: Any = stock.rows[target.collection][target.key]
         names = [name for name, value in target.said if "." not in name and _is_name(row.get(name)) and row[name] != target.key]
@@ -58,9 +62,33 @@ async def list_twins(posed: Posed, means: Means) -> AsyncIterator[Text]:
             held: Any = posed.scenario.initial_state[target.collection]
             state = posed.scenario.initial_state | {target.collection: {**held, key: copy}}
             text = reword(posed, {}, initial_state=state)
-            finding = s15.suspect([s15.Rival(target, key, better=False)], Stock.of(text.scenario.initial_state))
-            found = [one for one in (await s15.look(text, means)).spread() if one.reason == "ambiguous_referent" and key in one.question]
-            yield Text("a twin row", text, tuple(found[:1]) if planted else (finding,), planted=planted)
+            finding = s15.suspect([s15.Rival(target, key, better=False)], StateIndex.of(text.scenario.initial_state))
+            found = [one for one in (await s15.check(text, means)).spread() if one.reason == "ambiguous_referent" and key in one.question]
+            if planted:
+                yield Text("a twin row", text, tuple(found[:1]), planted=True)
+            else:
+                yield Text("a twin row", text, (finding,), planted=False, spoilt=await _find_flaw(text, target, names, means))
+
+
+async def _find_flaw(text: ScenarioCase, target: s15.Target, names: Sequence[str], means: GateContext) -> str:
+    """Why the second row leaves more than its own name to be told apart; empty where it does not."""
+    stock = StateIndex.of(text.scenario.initial_state)
+    if any(read_day(stock.rows[target.collection][target.key][name]) for name in names):
+        return "its day is respelt and may be read as another day"
+    if (await Trials.of(text, means).oracle())[0].verdict.outcome != "pass":
+        return "beside it the reference path is not paid"
+    said = f"{text.scenario.request} {' '.join(map(str, text.scenario.user.facts.values()))}"
+    for call in text.scenario.oracle:
+        for name, value in ((name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)):
+            home = stock.find_home(value, name)
+            if home == target.collection and not _is_named(home, str(value), said, stock):
+                return "the request describes a row of this table, and the second row may fit the description"
+    return ""
+
+
+def _is_named(collection: str, key: str, said: str, stock: StateIndex) -> bool:
+    row: Any = stock.rows[collection][key]
+    return any(str(one) in said and not _is_shared(str(one), collection, key, stock) for one in row.values() if _is_name(one))
 
 
 def _is_name(value: Json) -> bool:
@@ -74,11 +102,11 @@ def _respell(name: str) -> str:
     return f"{name}s" if not name.endswith("s") else f"{name[:-1]}"
 
 
-def _is_shared(value: str, collection: str, key: str, stock: Stock) -> bool:
+def _is_shared(value: str, collection: str, key: str, stock: StateIndex) -> bool:
     return any(value in map(str, row.values()) for other, row in stock.rows[collection].items() if other != key and is_object(row))
 
 
-def _list_other_names(target: s15.Target, own: set[str], stock: Stock, dice: random.Random) -> Iterator[dict[str, str]]:
+def _list_other_names(target: s15.Target, own: set[str], stock: StateIndex, dice: random.Random) -> Iterator[dict[str, str]]:
     mine: Any = stock.rows[target.collection][target.key]
     others: list[Any] = [row for key, row in stock.rows[target.collection].items() if key != target.key]
     dice.shuffle(others)
@@ -98,9 +126,9 @@ _HOLDING = (
 )
 
 
-async def list_openings(posed: Posed) -> AsyncIterator[Text]:
+async def list_openings(posed: ScenarioCase) -> AsyncIterator[Text]:
     """Facts that name a row which a change is about, each put in other words in the first message."""
-    user, stock = posed.scenario.user, Stock.of(posed.scenario.initial_state)
+    user, stock = posed.scenario.user, StateIndex.of(posed.scenario.initial_state)
     targets = {(one.collection, one.key) for one in s15.list_targets(posed)}
     for name, value in user.facts.items():
         homes = [home for home, key in targets if value in list(list_leaves(stock.rows[home][key]))]

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from envmill.gates import GATES
-from envmill.gates.calibrations import SHIPPED, read_cases
-from envmill.gates.suspicions import LEAST_CASES
+from envmill.gates.reading.calibrations import SHIPPED, read_cases
+from envmill.gates.reading.suspicions import LEAST_CASES
 from schemas.base import is_array
 from schemas.suspicion import SuspicionCase
 from tests.real_authors.cases import choose
@@ -51,9 +51,12 @@ def test_as_many_planted_cases_are_chosen_as_honest_ones(planted: int, honest: i
     assert sum(case.planted for case in chosen) * 2 == kept
 
 
-def test_an_item_shows_the_tools_of_its_path() -> None:
+def test_an_item_shows_the_tools_of_its_path_and_of_its_question() -> None:
     for case in CASES:
         path = case.item.path
         assert isinstance(path, dict)
         assert is_array(path["calls"])
-        assert {call["name"] for call in path["calls"]} == {tool.name for tool in case.item.tools}
+        called = {call["name"] for call in path["calls"]}
+        shown = {tool.name for tool in case.item.tools}
+        assert called <= shown
+        assert all(name in case.question for name in shown - called)

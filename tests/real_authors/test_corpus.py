@@ -68,6 +68,17 @@ def test_the_list_names_everything(item: Item) -> None:
         assert expected != "sent back" or end.startswith("sent back"), f"{version} was rightly sent back, and stands today"
 
 
+@pytest.mark.parametrize("item", TABLES, ids=by_id)
+def test_judged_all_is_clean_and_what_goes_back_goes_back_rightly(item: Item) -> None:
+    """The ambiguous requests are sent back, and whatever else is has its reason in the list; what stands in the end has no finding."""
+    today = read_today()[item.id]
+    assert {part: against for part, against in today["judged"].items() if against} == {}
+    back = {stem.partition(".")[2] for stem in today["sent_back"]}
+    for number in today["judged"].keys() - {"environment"}:
+        expected = EXPECTED["scenarios"][f"{item.id}/{number}"]
+        assert (number in back) is (expected["wanted"] == "sent back" or "back" in expected), expected["why"]
+
+
 def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
     recorded = {attempt.id: attempt for attempt in list_attempts()}
     assert set(recorded) == set(EXPECTED["attempts"])

@@ -2,7 +2,7 @@
 
 import json
 
-from envmill.gates.calibrations import SHIPPED, read_cases
+from envmill.gates.reading.calibrations import SHIPPED, read_cases
 from tests.real_authors.planted import READINGS, Count, count, count_side, estimate_share, name_case, read_decisions, read_planted
 
 LEAST = 60

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from envmill.agents.attackers.stock import Stock
+from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates import s8, s9, s10
-from envmill.gates.answers import Answer
-from envmill.gates.base import Finding, Means, Posed
-from envmill.gates.exhibits import describe
-from envmill.gates.sources import list_leaves, read_day
-from envmill.verifiers.dates import read_date
+from envmill.gates.base import Finding, GateContext, ScenarioCase
+from envmill.gates.reading.answers import FactCheck
+from envmill.gates.reading.evidence import describe
+from envmill.gates.reading.known_values import list_leaves, read_day
+from envmill.language.dates import read_date
 from schemas.base import Json, canonical_json, is_object
 from schemas.scenario import Fact, Scenario
 from schemas.suspicion import SuspicionCase, SuspicionItem
@@ -38,7 +38,7 @@ _LONGEST = 6000
 """Characters of an item, about: what does not belong to the path is left out."""
 
 
-def reword(posed: Posed, changes: Mapping[str, str], more: str = "", **fields: Any) -> Posed:
+def reword(posed: ScenarioCase, changes: Mapping[str, str], more: str = "", **fields: Any) -> ScenarioCase:
     """The scenario with words replaced in all that the person says; more is added to the request and the first message."""
     scenario = posed.scenario
     names = "|".join(map(re.escape, sorted(changes, key=len, reverse=True)))
@@ -54,7 +54,7 @@ def reword(posed: Posed, changes: Mapping[str, str], more: str = "", **fields: A
     return replace(posed, scenario=Scenario.model_validate(scenario.model_dump() | told | fields))
 
 
-def says_other(posed: Posed, changes: Mapping[str, str]) -> bool:
+def says_other(posed: ScenarioCase, changes: Mapping[str, str]) -> bool:
     """Whether the request itself is another one with these words: a fault of what is told later only is none of the request."""
     return reword(posed, changes).scenario.request != tidy(posed.scenario.request)
 
@@ -79,21 +79,23 @@ class Text:
     """A scenario with other words: a planted fault or an honest look-alike, and what the gate asks of it."""
 
     operator: str
-    posed: Posed
+    posed: ScenarioCase
     findings: tuple[Finding, ...]
     """None where the gate does not notice a planted fault. A look-alike has the question that it is asked."""
     planted: bool
+    spoilt: str = ""
+    """Why a look-alike is not honest as a whole, although its question is; empty where it is."""
 
     def list_cases(self) -> list[SuspicionCase]:
         return [make_case(self.posed, one, planted=self.planted) for one in self.findings]
 
 
-def make_case(posed: Posed, finding: Finding, *, planted: bool) -> SuspicionCase:
+def make_case(posed: ScenarioCase, finding: Finding, *, planted: bool) -> SuspicionCase:
     item = shorten(describe(posed, finding), posed, finding.question, all_rows=finding.reason == "wrong_answer")
     return SuspicionCase(gate=finding.gate, reason=finding.reason, planted=planted, item=item, question=finding.question)
 
 
-def shorten(item: SuspicionItem, posed: Posed, question: str, *, all_rows: bool) -> SuspicionItem:
+def shorten(item: SuspicionItem, posed: ScenarioCase, question: str, *, all_rows: bool) -> SuspicionItem:
     """The tools of the path, and as many rows as there is room for: those first that the path or the texts speak of.
 
     An answer may be a count or an extreme, for which all rows are needed.
@@ -106,7 +108,7 @@ def shorten(item: SuspicionItem, posed: Posed, question: str, *, all_rows: bool)
     room = _LONGEST - len(canonical_json(item.model_copy(update={"rows": []}).model_dump(mode="json")))
     said = f"{item.request} {item.told} {canonical_json(item.path)} {question}".casefold()
     rows = [(table, key, row) for table, held in (item.rows.items() if is_object(item.rows) else ()) for key, row in held.items()]
-    ranked = sorted(range(len(rows)), key=lambda place: -_count_said(*rows[place][1:], said))
+    ranked = sorted(range(len(rows)), key=lambda place: -count_said(*rows[place][1:], said))
     kept: set[int] = set()
     for place in ranked:
         room -= len(canonical_json(rows[place][2])) + 40
@@ -125,7 +127,7 @@ def say_parameters(schema: Json) -> Json:
     return {name: one.get("description") or one.get("type", "") for name, one in properties.items()}
 
 
-def _count_said(key: str, row: Json, said: str) -> int:
+def count_said(key: str, row: Json, said: str) -> int:
     return 5 * (key in said) + sum(str(value).casefold() in said for value in row.values() if len(str(value)) > 2) if is_object(row) else 0
 
 
@@ -137,24 +139,24 @@ def pick_finding(found: Finding, gate: str, reason: str, word: str = "") -> Find
 # Values: the request says a date, an amount or a reference that the path does not have.
 
 
-async def list_values(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
+async def list_values(posed: ScenarioCase, means: GateContext, dice: random.Random) -> AsyncIterator[Text]:
     changed = (*_list_dates(posed), *_list_amounts(posed, dice), *_list_amounts(posed, dice), *_list_references(posed, dice))
     for changes, word, honest in changed:
         chatter = dice.choice(("", dice.choice(_CHATTER).format(n=dice.randint(4, 19))))
         faulty = reword(posed, changes, chatter)
         if not says_other(posed, changes):
             continue
-        finding = pick_finding(await s10.look(faulty, means), "S10", "unmatched_value", word)
+        finding = pick_finding(await s10.check(faulty, means), "S10", "unmatched_value", word)
         yield Text("another value", faulty, (finding,) if finding else (), planted=True)
         if finding and honest:
             yield Text("another value", posed, (replace(finding, question=honest),), planted=False)
     for number, template in zip(dice.sample(range(4, 20), len(_CHATTER)), _CHATTER, strict=True):
         harmless = reword(posed, {}, template.format(n=number))
-        if finding := pick_finding(await s10.look(harmless, means), "S10", "unmatched_value", str(number)):
+        if finding := pick_finding(await s10.check(harmless, means), "S10", "unmatched_value", str(number)):
             yield Text("another value", harmless, (finding,), planted=False)
     for words, word in _list_harmless(dice):
         harmless = reword(posed, {}, words)
-        if finding := pick_finding(await s10.look(harmless, means), "S10", "unmatched_value", word):
+        if finding := pick_finding(await s10.check(harmless, means), "S10", "unmatched_value", word):
             yield Text("another value", harmless, (finding,), planted=False)
 
 
@@ -165,7 +167,7 @@ def _list_harmless(dice: random.Random) -> Iterator[tuple[str, str]]:
     yield f"You reach me in office {code}.", code
 
 
-def _list_dates(posed: Posed) -> Iterator[tuple[dict[str, str], str, str]]:
+def _list_dates(posed: ScenarioCase) -> Iterator[tuple[dict[str, str], str, str]]:
     """Another day of the month, with the weekday that belongs to it."""
     year = posed.scenario.clock[:4]
     for found in _DATE.finditer(posed.scenario.request):
@@ -181,7 +183,7 @@ def _list_dates(posed: Posed) -> Iterator[tuple[dict[str, str], str, str]]:
             yield {old: new, honest.isoformat(): said.isoformat()}, said.isoformat(), s10.ask_date(honest.isoformat())
 
 
-def _list_amounts(posed: Posed, dice: random.Random) -> Iterator[tuple[dict[str, str], str, str]]:
+def _list_amounts(posed: ScenarioCase, dice: random.Random) -> Iterator[tuple[dict[str, str], str, str]]:
     request = _DATE.sub(lambda found: "x" * len(found[0]), posed.scenario.request)
     given = {Decimal(str(leaf)) for call in posed.scenario.oracle for leaf in list_leaves(call.arguments) if s10.is_amount(leaf)}
     said = dict.fromkeys(found[0] for found in _NUMBER.finditer(request) if int(found[0]) > 1)
@@ -192,7 +194,7 @@ def _list_amounts(posed: Posed, dice: random.Random) -> Iterator[tuple[dict[str,
         yield {number: other}, other, s10.ask_amount(Decimal(number), instead) if instead else ""
 
 
-def _list_references(posed: Posed, dice: random.Random) -> Iterator[tuple[dict[str, str], str, str]]:
+def _list_references(posed: ScenarioCase, dice: random.Random) -> Iterator[tuple[dict[str, str], str, str]]:
     for old in [*dict.fromkeys(_REFERENCE.findall(posed.scenario.request))] * 2:
         head, _, digits = old.partition("-")
         new = f"{head}-{int(digits) + dice.randint(400, 500)}"
@@ -202,7 +204,7 @@ def _list_references(posed: Posed, dice: random.Random) -> Iterator[tuple[dict[s
 # Arguments: nobody says what the path uses.
 
 
-async def list_arguments(posed: Posed, means: Means) -> AsyncIterator[Text]:
+async def list_arguments(posed: ScenarioCase, means: GateContext) -> AsyncIterator[Text]:
     """A value is taken out of all that the person says; the same question about the words as they were written is the honest case."""
     tools = {tool.name: tool for tool in posed.environment.tools}
     for argument in await s8.trace(posed, means):
@@ -216,11 +218,11 @@ async def list_arguments(posed: Posed, means: Means) -> AsyncIterator[Text]:
         yield Text("an argument unsaid", posed, (honest,), planted=False)
         vague = _forget(posed, changes)
         if vague.scenario.request != posed.scenario.request:
-            found = [one for one in (await s8.look(vague, means)).spread() if one.question == question]
+            found = [one for one in (await s8.check(vague, means)).spread() if one.question == question]
             yield Text("an argument unsaid", vague, tuple(found[:1]), planted=True)
 
 
-def _forget(posed: Posed, changes: Mapping[str, str]) -> Posed:
+def _forget(posed: ScenarioCase, changes: Mapping[str, str]) -> ScenarioCase:
     """Reworded, and without the facts that hold what was taken out."""
     user = posed.scenario.user
     kept = {name: value for name, value in user.facts.items() if not any(one in str(value) for one in changes)}
@@ -231,15 +233,15 @@ def _forget(posed: Posed, changes: Mapping[str, str]) -> Posed:
     return reword(replace(posed, scenario=scenario), changes)
 
 
-def _is_fixed(argument: s8.Argument, posed: Posed) -> bool:
+def _is_fixed(argument: s8.Argument, posed: ScenarioCase) -> bool:
     """Whether the request fixes the value: a number, a day, a name or words that it quotes; a reason may be told in other words."""
     value, quoted = argument.value, posed.scenario.request
     if not isinstance(value, str) or read_day(value):
-        return not Stock.of(posed.scenario.initial_state).find_home(value, argument.name)
+        return not StateIndex.of(posed.scenario.initial_state).find_home(value, argument.name)
     return value[:1].isupper() and value in quoted and argument.name not in ("reason", "note", "comment")
 
 
-def spell(value: Json, posed: Posed) -> list[str]:
+def spell(value: Json, posed: ScenarioCase) -> list[str]:
     """Spellings under which the request may say a value."""
     spelt = [str(value)]
     if isinstance(value, float) and value == int(value):
@@ -270,7 +272,7 @@ def _say_vaguely(value: Json) -> str:
 # Answers: what is to be told is not so.
 
 
-async def list_answers(posed: Posed, means: Means, dice: random.Random) -> AsyncIterator[Text]:
+async def list_answers(posed: ScenarioCase, means: GateContext, dice: random.Random) -> AsyncIterator[Text]:
     scenario = posed.scenario
     facts = scenario.verifier.facts
     for place, fact in enumerate(facts):
@@ -280,12 +282,12 @@ async def list_answers(posed: Posed, means: Means, dice: random.Random) -> Async
             verifier = scenario.verifier.model_copy(update={"facts": [*facts[:place], wrong, *facts[place + 1 :]]})
             told = {"verifier": verifier.model_dump(), "say": scenario.say.replace(str(fact.value), str(rival))}
             faulty = reword(posed, {}, **told)
-            found = [one for one in (await s8.look(faulty, means)).spread() if one.reason == "wrong_answer" and fact.name in one.question]
+            found = [one for one in (await s8.check(faulty, means)).spread() if one.reason == "wrong_answer" and fact.name in one.question]
             yield Text("another answer", faulty, tuple(found[:1]), planted=True)
             for finding in found[:1]:
                 question = _swap(finding.question, repr(fact.value), repr(rival))
                 if "rather than" not in question:
-                    question = Answer(fact, "underivable", "").ask()
+                    question = FactCheck(fact, "underivable", "").ask()
                 yield Text("another answer", posed, (replace(finding, question=question),), planted=False)
 
 
@@ -295,7 +297,7 @@ def _swap(text: str, one: str, other: str) -> str:
 
 def _list_rivals(fact: Fact, scenario: Scenario) -> list[Json]:
     """Other values of the fields that hold the right one."""
-    stock = Stock.of(scenario.initial_state)
+    stock = StateIndex.of(scenario.initial_state)
     if fact.kind == "pattern":
         return []
     found = [one for values in stock.fields.values() if fact.value in values for one in values if one != fact.value]
@@ -303,7 +305,7 @@ def _list_rivals(fact: Fact, scenario: Scenario) -> list[Json]:
     return list(dict.fromkeys(one for one in found if isinstance(one, kind) and str(one) not in scenario.say and one != ""))
 
 
-async def list_told_answers(posed: Posed) -> AsyncIterator[Text]:
+async def list_told_answers(posed: ScenarioCase) -> AsyncIterator[Text]:
     """The request tells the answer itself; or it holds it among others, and leaves open which it is."""
     for fact in posed.scenario.verifier.facts:
         rivals = [str(one) for one in _list_rivals(fact, posed.scenario)][:2]
@@ -320,5 +322,5 @@ async def list_told_answers(posed: Posed) -> AsyncIterator[Text]:
             (f"The {name} was {rivals[0]} once and {right} at another time; I do not know what it is now.", False),
         ):
             text = reword(posed, {}, words)
-            leaks = [s9.tell_leak(*leak, None) for leak in s9.list_leaks(text) if leak == ("answer", right)]
+            leaks = [s9.describe_leak(*leak, None) for leak in s9.list_leaks(text) if leak == ("answer", right)]
             yield Text("the answer told", text, tuple(leaks[:1]), planted=planted)

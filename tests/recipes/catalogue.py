@@ -6,13 +6,14 @@ place ──turn──► (prompt, kind) ──planted in every version──►
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envmill import author
-from envmill.author.faults import KINDS, Fault
-from envmill.author.witness import find_witness
+import offline as author
 from envmill.lake.lake import Lake
 from envmill.models.offline import Author
-from envmill.opening import open_walk
+from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
+from flows.opening import open_walk
+from offline.faults import KINDS, PlantedFault
+from offline.witness import find_witness
 from schemas.base import Json
 from schemas.ledger import Attrition
 from schemas.run import RunConfig
@@ -39,8 +40,8 @@ class Ending:
 
 async def follow(settings: Settings, count: int, turn: int, seed: int, planted: Sequence[tuple[str, str]] = PLANTED) -> list[Ending]:
     """So many places, each with the fault whose turn it is. What has no room for its fault is left out."""
-    found: dict[str, tuple[str, str, Fault]] = {}
-    names = [name for name, _ in author.themes()]
+    found: dict[str, tuple[str, str, PlantedFault]] = {}
+    names = [name for name, _ in read_themes()]
 
     def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
         brief: Json = inputs.get("brief") or {}

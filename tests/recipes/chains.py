@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from envmill.drafting.enacting import read_reply
-from envmill.drafting.rechecking import WRITTEN, Seen, weave_seen
 from envmill.lake.lake import Lake
+from envmill.recipes.drafting.rechecking import WRITTEN, PlayedChain, weave_seen
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import Settings
+from envmill.toolgraph.chain_player import read_reply
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.validity import Fault, find_faults
+from envmill.toolgraph.validity import ChainFault, find_faults
 from schemas.chain import Chain, Reason
 from schemas.environment import Environment
 from schemas.scenario import Draft, Scenario
@@ -22,7 +22,7 @@ class Rechecked:
     draft: Draft
     chain: Chain
     graph: ToolGraph
-    faults: list[Fault]
+    faults: list[ChainFault]
 
 
 async def recheck_kept(settings: Settings, sandbox: Sandbox, run: str = "r1") -> AsyncIterator[Rechecked]:
@@ -42,7 +42,7 @@ async def weave_again(draft: Draft, environment: Environment, sandbox: Sandbox) 
     _, *seen, end = await sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
     words = "\n".join([draft.request, draft.user.opening, *map(str, draft.user.facts.values())])
     replies = [read_reply(one) for one in seen]
-    return await weave_seen(environment, Seen(draft.oracle, replies, (draft.initial_state, end.state or {}), words))
+    return await weave_seen(environment, PlayedChain(draft.oracle, replies, (draft.initial_state, end.state or {}), words))
 
 
 def list_without(chain: Chain) -> Iterator[tuple[str, Chain]]:
@@ -57,5 +57,5 @@ def find_underivable(one: Rechecked) -> Sequence[str]:
     return [name for name, rest in list_without(one.chain) if not _blames(find_faults(one.graph, rest, WRITTEN), name)]
 
 
-def _blames(faults: Sequence[Fault], name: str) -> bool:
+def _blames(faults: Sequence[ChainFault], name: str) -> bool:
     return any(fault.code in ("not_there_yet", "unknown_node") and name in fault.detail.split() for fault in faults)

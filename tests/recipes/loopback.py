@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from envmill import author
+import offline as author
 from envmill.models.prompt import Prompt
 from schemas.base import Contract, Json
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Completion, Request, Role
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.prompt import Prompt
 from envmill.models.recording import write_recording
 from envmill.models.redaction import Redactor
@@ -52,7 +52,7 @@ async def keep(folder: Path, recording: Path) -> int:
     """All replies of one reader through the door, into a recording; how many calls that took: more than one a reply is a repair."""
     with TemporaryDirectory() as home:
         journal = Journal(Path(home))
-        door = Door(Reader(folder), journal, {}, 0)
+        door = Gateway(Reader(folder), journal, {}, 0)
         for path in sorted(folder.glob("*.txt")):
             step, prompt, inputs = fill(path.stem)
             assert prompt.gives

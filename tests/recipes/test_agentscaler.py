@@ -9,31 +9,32 @@ from typing import Any, cast
 
 import pytest
 
-from envmill import author
-from envmill.author.database import list_touches
-from envmill.author.dice import make_dice
-from envmill.author.documents import compose_outline
-from envmill.author.domain import GONE
-from envmill.author.population import begin
-from envmill.author.truth import find_truth
-from envmill.drafting.plan import find_plan_faults
-from envmill.drafting.repair import FIRST
+import offline as author
 from envmill.errors import SettingsError
-from envmill.importers.tools import read_sources
+from envmill.interop.importers.tools import read_sources
+from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.plan import find_plan_faults
 from envmill.lake.lake import Lake
-from envmill.models.door import Account
-from envmill.recipes.agentscaler import AgentScaler
+from envmill.models.gateway import ModelSession
+from envmill.recipes import agentscaler
+from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from offline.database import list_touches
+from offline.dice import make_dice
+from offline.documents import compose_outline
+from offline.domain import GONE
+from offline.population import begin
+from offline.truth import find_truth
 from schemas.document_prompts import Found
 from schemas.environment import Blueprint, Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Seed
-from tests.bundles.five import check_five
+from tests.interop.bundles.five import check_five
+from tests.pipeline.test_runner import ask
 from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
-from tests.test_walk import ask
 
 SEED = 7
 SERVICES = "botocore:sns,botocore:ecs,botocore:cognito-idp"
@@ -53,10 +54,10 @@ class Answering:
 
 
 async def grow(documents: str = "", environments: int = 2) -> tuple[list[Found], list[Seed], Answering]:
-    recipe, account = AgentScaler(author.themes()), Answering()
+    recipe, account = agentscaler.make(read_themes()), Answering()
     config = RunConfig(recipe="agentscaler", environments=environments, documents=documents, seed=SEED)
     (text,) = recipe.pick_texts(config)
-    found = [one for one in await recipe.grow(text, cast(Account, account)) if isinstance(one, Found)]
+    found = [one for one in await recipe.grow(text, cast(ModelSession, account)) if isinstance(one, Found)]
     return found, [recipe.make_seed(one, "unknown", "text", config) for one in found], account
 
 
@@ -132,7 +133,7 @@ async def test_no_first_row_refers_to_one_that_was_deleted() -> None:
 
 async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
     _, (seed, *_), account = await grow()
-    plan = await AgentScaler(author.themes()).think_up(seed, FIRST, cast(Account, account))
+    plan = await agentscaler.make(read_themes()).think_up(seed, FIRST, cast(ModelSession, account))
     assert find_plan_faults(plan) == []
     assert plan.brief.outline is not None
     assert plan.brief.outline.left_out["upload_attachments"]

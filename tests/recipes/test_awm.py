@@ -8,24 +8,25 @@ from typing import Any, cast
 
 import pytest
 
-from envmill import author
-from envmill.drafting.complaint import Complaint
-from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT, find_database_faults
-from envmill.drafting.repair import Repair
+import offline as author
+from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.authoring.repair import Repair
+from envmill.kinds.sql.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT, find_database_faults
 from envmill.lake.lake import Lake
-from envmill.models.door import Account
-from envmill.recipes.awm import Awm
+from envmill.models.gateway import ModelSession
+from envmill.recipes import awm
+from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from schemas.environment import Blueprint, Environment, Test
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed
-from tests.bundles.five import check_five
-from tests.bundles.openers import ask_bare
+from tests.interop.bundles.five import check_five
+from tests.interop.bundles.openers import ask_bare
+from tests.pipeline.test_runner import ask, settings_in
 from tests.recipes.catalogue import PLANTED, Ending, follow
 from tests.recipes.walks import check_walk, walk_recipe
 from tests.soak import count
-from tests.test_walk import ask, settings_in
 
 SEED = 7
 THEME = "pharmacy_stock"
@@ -60,9 +61,9 @@ def complain(*faults: str) -> Repair:
 
 
 async def think_up(account: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
-    brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
-    recipe = Awm(author.themes())
-    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), complain(*faults), cast(Account, account), before)
+    brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
+    recipe = awm.make(read_themes())
+    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, account), before)
 
 
 async def test_a_clean_plan_opens_and_fills(jail: Sandbox) -> None:
@@ -111,7 +112,7 @@ def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None
 
 
 def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]) -> None:
-    lake, asked = Lake(finished[0].lake), {one.name: one.hash for prompts in Awm([]).prompts.values() for one in prompts}
+    lake, asked = Lake(finished[0].lake), {one.name: one.hash for prompts in awm.make([]).prompts.values() for one in prompts}
     for record, prompt in ((Environment, "code"), (Test, "trials"), (Scenario, "scenario")):
         assert {(one.origin.prompt, one.origin.prompt_hash) for one in lake.read(record, "r1")} == {(prompt, asked[prompt])}
 

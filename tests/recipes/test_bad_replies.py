@@ -10,8 +10,8 @@ import pytest
 
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.opening import open_walk
 from envmill.settings import Settings
+from flows.opening import open_walk
 from schemas.base import Json, is_array, is_object
 from schemas.run import RunConfig
 from tests.recipes.loopback import Known, Spoil, serve

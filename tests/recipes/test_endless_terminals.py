@@ -10,40 +10,42 @@ from typing import Any, cast
 
 import pytest
 
-from envmill import author
-from envmill.author.errands import MISTAKES, WRITERS, answer, compose_job
-from envmill.author.errands.base import load_deeds
-from envmill.author.errands.compose import Job, choose_deeds
-from envmill.author.errands.worlds import WORLDS
-from envmill.build import build_environment, build_scenario
-from envmill.drafting.breaking.systems import load_system
-from envmill.drafting.complaint import Complaint
-from envmill.drafting.errands import outfitting
-from envmill.drafting.errands.images import read_image
-from envmill.drafting.errands.outfitting import outfit, read_errand
-from envmill.drafting.errands.space import load_space
-from envmill.drafting.errands.trying import Trial, try_machine, try_solution
-from envmill.drafting.errands.wishes import find_errand_faults
-from envmill.drafting.repair import FIRST
+import offline as author
 from envmill.errors import BuildError, SandboxError
 from envmill.gates import GATES
-from envmill.gates.base import Built, Means, Posed
-from envmill.gates.terminals import LOOKS
+from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.gates.w10 import find_duplicates
-from envmill.generate import generate_draft
+from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.terminal.breaking.systems import load_system
+from envmill.kinds.terminal.errands import outfitting
+from envmill.kinds.terminal.errands.images import read_image
+from envmill.kinds.terminal.errands.outfitting import outfit, read_errand
+from envmill.kinds.terminal.errands.space import load_space
+from envmill.kinds.terminal.errands.trying import ErrandTrial, try_machine, try_solution
+from envmill.kinds.terminal.errands.wishes import find_errand_faults
+from envmill.kinds.terminal.gates import LOOKS
+from envmill.kinds.terminal.lending import lend_container
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.line import STEP, STEPS
-from envmill.mill import Mill, Place, Placed, Subject
 from envmill.models.lint import SLOT
-from envmill.opening import open_walk
-from envmill.recipes.endless_terminals import EndlessTerminals
+from envmill.pipeline.line import STEP, STEPS
+from envmill.recipes import endless_terminals
+from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
 from envmill.sandbox.machines.machine import check_health
 from envmill.settings import Settings
+from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.context import PlacedScenario, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_draft
+from flows.opening import open_walk
+from offline.errands import MISTAKES, WRITERS, answer, compose_job
+from offline.errands.base import load_deeds
+from offline.errands.compose import Job, choose_deeds
+from offline.errands.worlds import WORLDS
 from schemas.base import is_object
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Errand, Image
@@ -56,7 +58,7 @@ from tests.soak import count
 __all__ = ["terminals"]
 
 SEED = 3
-RECIPE = EndlessTerminals(author.themes())
+RECIPE = endless_terminals.make(read_themes())
 EVERY = count(15, 210)
 CAUGHT: dict[str, str] = {
     "looks_ahead": "not_as_told",
@@ -108,9 +110,9 @@ async def plan(seed: Seed) -> Blueprint:
     return await RECIPE.think_up(seed, FIRST, cast(Any, Asked()))
 
 
-def make_mill(sandbox: Any, rehearse: bool = False) -> Mill:
-    config = RunConfig(recipe="endless_terminals", seed=SEED, rehearse=rehearse)
-    return Mill("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox, cast(Any, None))
+def make_mill(sandbox: Any, rehearse: bool = False) -> RunContext:
+    config = RunConfig(recipe="endless_terminals", seed=SEED, rehearse=rehearse, suspicions="keep")
+    return RunContext("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox, cast(Any, None))
 
 
 def test_the_least_filled_cells_come_first() -> None:
@@ -118,9 +120,7 @@ def test_the_least_filled_cells_come_first() -> None:
     cells = [seed.brief.cell for seed in seeds if seed.brief.cell]
     for counts in (Counter(each.category for each in cells), Counter(each.persona for each in cells)):
         assert max(counts.values()) - min(counts.values()) <= 1
-    assert set(Counter((each.category, each.complexity) for each in cells)) == {
-        (a, b) for a in space.categories for b in space.complexities
-    }
+    assert {(each.category, each.complexity) for each in cells} == {(a, b) for a in space.categories for b in space.complexities}
     assert len({seed.id for seed in seeds}) == len(seeds)
     assert [seed.id for seed in pick(120)] == [seed.id for seed in seeds]
     assert len(space.categories) >= 12
@@ -218,15 +218,15 @@ def test_an_image_is_files_and_what_finishes_them() -> None:
 
 async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     blueprint, asking = await plan(of("archives")), Asked()
-    machine = iter([Trial("does_not_build", "line 3: RUN false ended with 1", "image"), Trial()])
+    machine = iter([ErrandTrial("does_not_build", "line 3: RUN false ended with 1", "image"), ErrandTrial()])
     exam = iter(
-        [Trial("oracle_fails", "test_sums: not there", "solution"), Trial("oracle_fails", "again", "final_test"), Trial(goals=("t",))]
+        [ErrandTrial("oracle_fails", "gone", "solution"), ErrandTrial("oracle_fails", "again", "final_test"), ErrandTrial(goals=("t",))]
     )
 
-    async def machine_next(*_: Any) -> Trial:
+    async def machine_next(*_: Any) -> ErrandTrial:
         return next(machine)
 
-    async def exam_next(*_: Any) -> Trial:
+    async def exam_next(*_: Any) -> ErrandTrial:
         return next(exam)
 
     monkeypatch.setattr(outfitting, "try_machine", machine_next)
@@ -234,7 +234,7 @@ async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkey
     made = await outfit(blueprint, RECIPE, cast(Any, None), cast(Any, asking))
     names = [name for name, _ in asking.questions]
     assert names == ["initial_test", "image", "image", "final_test", "solution", "solution", "final_test"]
-    seen = ["line 3: RUN false ended with 1", "test_sums: not there", "again"]
+    seen = ["line 3: RUN false ended with 1", "gone", "again"]
     assert all(f"\n1. {words}\n" in told for told, words in zip(asking.told, seen, strict=True))
     assert [(each.repair, each.outcome, each.fault) for each in made.builds] == [
         (0, "failed", "state"), (1, "built", "none"), (2, "failed", "code"), (3, "failed", "test"), (4, "built", "none"),
@@ -243,8 +243,8 @@ async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkey
 
 
 async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def hold(*_: Any) -> Trial:
-        return Trial(goals=("t",))
+    async def hold(*_: Any) -> ErrandTrial:
+        return ErrandTrial(goals=("t",))
 
     found = iter([[Complaint("S4", "mutant_survives", "emptied")], [Complaint("S3", "survives_without", "step 2")], []])
 
@@ -267,8 +267,8 @@ async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(monkeyp
 
 
 async def test_an_errand_that_never_holds_is_given_up_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refuse(*_: Any) -> Trial:
-        return Trial("does_not_build", "no", "image")
+    async def refuse(*_: Any) -> ErrandTrial:
+        return ErrandTrial("does_not_build", "no", "image")
 
     monkeypatch.setattr(outfitting, "try_machine", refuse)
     blueprint = await plan(of("archives"))
@@ -289,7 +289,7 @@ async def sit(container: Container, source: str) -> dict[str, str]:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
-    async with terminals.container() as container:
+    async with lend_container(terminals) as container:
         said = await sit(container, "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert tmp_path.is_dir()\n")
         assert "assert 1 == 2" in said["test_a"]
         assert ("no" in said["test_a"], said["test_b"]) == (True, "")
@@ -304,19 +304,19 @@ async def test_an_errand_is_outfitted_posed_and_judged(terminals: Sandbox) -> No
     built = await build_environment(Subject(blueprint.id, "", "", blueprint), mill, cast(Any, Asked()))
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
-    place = Place(environment, 0)
+    place = ScenarioSlot(environment, 0)
     draft = (await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Asked()))).records[0]
     assert isinstance(draft, Draft)
     assert find_duplicates([environment])[environment.id].outcome == "kept"
     assert [path for path in environment.files if "test_" in path] == [INITIAL, FINAL]
     if not count(0, 1):
         return
-    made = await build_scenario(Subject(draft.id, environment.id, "", Placed(draft, environment)), mill, cast(Any, Asked()))
+    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), mill, cast(Any, Asked()))
     scenario = made.records[0]
     assert isinstance(scenario, Scenario), made.findings
     for name in LOOKS:
-        subject = Posed(scenario, environment) if name[0] == "S" else Built(environment, ())
-        finding = await GATES[name].look(cast(Any, subject), Means(terminals))
+        subject = ScenarioCase(scenario, environment) if name[0] == "S" else EnvironmentCase(environment, ())
+        finding = await GATES[name].check(cast(Any, subject), GateContext(terminals))
         assert finding.outcome in ("kept", "not_applicable"), finding
 
 
@@ -345,10 +345,10 @@ async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(term
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     assert "emptied" in asking.told[0]
-    place = Place(environment, 0)
+    place = ScenarioSlot(environment, 0)
     draft = (await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Asked()))).records[0]
     assert isinstance(draft, Draft)
-    made = await build_scenario(Subject(draft.id, environment.id, "", Placed(draft, environment)), mill, cast(Any, Asked()))
+    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), mill, cast(Any, Asked()))
     (told,) = built.findings
     assert is_object(told.evidence)
     # Verify finds what was judged here by its content.
@@ -368,11 +368,11 @@ async def test_mistakes_are_caught_when_parts_are_tried(terminals: Sandbox, cate
             assert not CAUGHT[name] or trial.reason in CAUGHT[name].split(), (name, trial)
 
 
-async def try_job(job: Job, sandbox: Sandbox) -> Trial:
+async def try_job(job: Job, sandbox: Sandbox) -> ErrandTrial:
     try:
         healthy = read_image(job.image, "n", "about", "Apache-2.0")
     except BuildError as error:
-        return Trial("bad_image", error.message)
+        return ErrandTrial("bad_image", error.message)
     healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
     trial = await try_machine(healthy, job.errand.answers, sandbox, False)
     return trial if trial.reason else await try_solution(healthy, job.errand, job.commands, sandbox, False)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
@@ -9,27 +10,27 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
-from envmill import author
 from envmill.agents.transcript import list_tools as show_tools
-from envmill.agents.trial import try_calls
 from envmill.agents.users.doing import bid, list_deeds, needs_user
-from envmill.build import assemble_environment, store_tests
-from envmill.bundles.envrun.bundle import Bundle
-from envmill.drafting.database import find_database_faults
-from envmill.drafting.repair import FIRST
 from envmill.errors import BuildError
 from envmill.gates.base import Finding
 from envmill.gates.w3 import find_untyped, play_tests
-from envmill.generate import generate_draft
+from envmill.interop.bundles.envrun.bundle import Bundle
+from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.sql.database import find_database_faults
+from envmill.kinds.trial import try_calls
 from envmill.lake.lake import Lake
-from envmill.mill import Mill, Place, Result, Subject
-from envmill.models.door import Account
-from envmill.recipes.envfactory import EnvFactory
-from envmill.rehearsing import LOOP
+from envmill.models.gateway import ModelSession
+from envmill.recipes import envfactory
+from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from envmill.stages.build import assemble_environment, store_tests
+from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_draft
+from envmill.stages.rehearsal import LOOP
 from envmill.toolgraph.topology import draw_for, find_chain_fault, judge_chain, weave_environment
-from schemas.chain import Chain, FromUser, Reason, Source, Step
+from schemas.chain import Chain, ChainStep, FromUser, Reason, Source
 from schemas.environment import Blueprint, Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
@@ -37,25 +38,25 @@ from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator
-from tests.bundles.five import check_five
+from tests.interop.bundles.five import check_five
+from tests.pipeline.test_runner import ask
 from tests.recipes.test_awm import Scripted
 from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
-from tests.test_walk import ask
 
 SEED = 7
 THEME = "pharmacy_stock"
-RECIPE = EnvFactory(author.themes())
+RECIPE = envfactory.make(read_themes())
 ALL = RECIPE.operators
 
 
 async def think_up(account: Scripted) -> Blueprint:
-    brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
-    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(Account, account))
+    brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
+    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, account))
 
 
 async def build(account: Scripted) -> Environment:
-    plan, asked = await think_up(account), cast(Account, account)
+    plan, asked = await think_up(account), cast(ModelSession, account)
     return assemble_environment(plan, await RECIPE.write_program(plan, None, FIRST, asked), asked)
 
 
@@ -77,18 +78,18 @@ async def test_it_starts_from_known_places_from_a_corpus_or_from_documents() -> 
     config = RunConfig(recipe="envfactory", environments=2, seed=SEED)
     assert RECIPE.pick_texts(config) == []
     assert {seed.recipe for seed in RECIPE.pick_seeds(config)} == {"envfactory"}
-    assert (await RECIPE.find_theme("Lend the ladder to Maya.", cast(Account, Scripted()))).reason
+    assert (await RECIPE.find_theme("Lend the ladder to Maya.", cast(ModelSession, Scripted()))).reason
     (text,) = RECIPE.pick_texts(config.model_copy(update={"documents": "openapi:data/seeds/documents/helpdesk.json"}))
-    found, *_ = await RECIPE.grow(text, cast(Account, Scripted()))
+    found, *_ = await RECIPE.grow(text, cast(ModelSession, Scripted()))
     seed = RECIPE.make_seed(found, "unknown", "text", config)
-    plan = await RECIPE.think_up(seed, FIRST, cast(Account, Scripted()))
+    plan = await RECIPE.think_up(seed, FIRST, cast(ModelSession, Scripted()))
     assert plan.brief.outline is not None
     assert {tool.name for tool in plan.brief.outline.tools} <= plan.signatures.keys() | plan.brief.outline.left_out.keys()
 
 
 async def find_untyped_replies(environment: Environment, jail: Sandbox) -> list[str]:
     plan = await think_up(Scripted())
-    tests = store_tests(environment, await RECIPE.write_tests(environment, None, FIRST, cast(Account, Scripted()), plan.rows))
+    tests = store_tests(environment, await RECIPE.write_tests(environment, None, FIRST, cast(ModelSession, Scripted()), plan.rows))
     return find_untyped(environment, await play_tests(environment, tests, jail))
 
 
@@ -115,7 +116,7 @@ async def test_chains_are_sampled_from_types_and_each_holds(built: Environment) 
 async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built: Environment) -> None:
     graph, shared = await weave_environment(built), 0
     for number in range(6):
-        reply = await RECIPE.pose(built, number, "achieve", FIRST, cast(Account, Scripted()))
+        reply = await RECIPE.pose(built, number, "achieve", FIRST, cast(ModelSession, Scripted()))
         assert isinstance(reply, ChainReply)
         assert await judge_chain(built, reply.chain) is None
         drawn = draw_for(built, graph, number)
@@ -129,7 +130,7 @@ async def test_lookups_that_only_the_forbidden_call_would_tie_may_stand_apart(bu
     lookups = [place for place, tool in enumerate(graph.tools) if tool.name.startswith("find_")]
     tools = next(pair for pair in combinations(lookups, 2) if not graph.is_bound(*pair) and not graph.is_bound(*pair[::-1]))
     said: dict[str, Source] = {"query": FromUser()}
-    chain = Chain(sampler="author", nodes=[Step(id=f"s{tool}", tool=graph.tools[tool].name, arguments=said) for tool in tools])
+    chain = Chain(sampler="author", nodes=[ChainStep(id=f"s{tool}", tool=graph.tools[tool].name, arguments=said) for tool in tools])
     assert (fault := find_chain_fault(graph, chain)) is not None
     assert fault.code == "adrift"
     assert find_chain_fault(graph, chain, "answer") is not None
@@ -137,11 +138,11 @@ async def test_lookups_that_only_the_forbidden_call_would_tie_may_stand_apart(bu
 
 
 def list_tools(chain: Chain) -> set[str]:
-    return {node.tool for node in chain.nodes if isinstance(node, Step)}
+    return {node.tool for node in chain.nodes if isinstance(node, ChainStep)}
 
 
 async def test_without_a_reasoning_node_its_argument_is_underivable(built: Environment) -> None:
-    reply = await RECIPE.pose(built, 1, "achieve", FIRST, cast(Account, Scripted()))
+    reply = await RECIPE.pose(built, 1, "achieve", FIRST, cast(ModelSession, Scripted()))
     assert isinstance(reply, ChainReply)
     reasons = [node for node in reply.chain.nodes if isinstance(node, Reason)]
     assert reasons
@@ -160,11 +161,10 @@ async def test_a_chain_that_does_not_hold_is_never_carried_out(built: Environmen
 
 async def pose(jail: Sandbox, environment: Environment, account: Scripted, operators: Sequence[Operator] = (), number: int = 0) -> Result:
     nothing: Any = None
-    recipe = EnvFactory(author.themes())
-    recipe.operators = tuple(operators)
+    recipe = replace(RECIPE, operators=tuple(operators))
     config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    mill = Mill("r", config, nothing, cast(Any, recipe), nothing, jail, nothing)
-    return await generate_draft(Subject("x", "y", THEME, Place(environment, number)), mill, cast(Account, account))
+    mill = RunContext("r", config, nothing, recipe, nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), mill, cast(ModelSession, account))
 
 
 def read(result: Result) -> tuple[Draft, Sequence[Finding]]:
@@ -264,10 +264,10 @@ def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_s
 
 async def test_a_plan_that_wants_one_is_not_built_without(jail: Sandbox) -> None:
     plan = await think_up(Scripted())
-    reply = await RECIPE.write_program(plan, None, FIRST, cast(Account, Scripted()))
+    reply = await RECIPE.write_program(plan, None, FIRST, cast(ModelSession, Scripted()))
     wanting = plan.model_copy(update={"brief": plan.brief.model_copy(update={"user_side": True})})
     with pytest.raises(BuildError, match="user's alone"):
-        assemble_environment(wanting, reply, cast(Account, Scripted()))
+        assemble_environment(wanting, reply, cast(ModelSession, Scripted()))
 
 
 async def test_the_agent_cannot_do_what_is_the_users(finished: Settings, jail: Sandbox) -> None:

@@ -5,20 +5,20 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.build import build_environment, build_scenario
-from envmill.drafting.perturbing import Posed as Refused
-from envmill.drafting.perturbing import list_machines
 from envmill.errors import SandboxError
-from envmill.export import export_bundles, pack_cargo
-from envmill.exporters.base import Cargo
 from envmill.gates import GATES
-from envmill.gates.base import Means, Posed
+from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.w10 import find_duplicates
-from envmill.generate import generate_blueprint, generate_draft
-from envmill.mill import Load, Mill, Place, Placed, Subject
-from envmill.recipes.perturb import Perturb
+from envmill.interop.exporters.base import ExportSet
+from envmill.kinds.base import Composition
+from envmill.kinds.terminal.perturbing import list_machines
+from envmill.recipes import perturb
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.context import ExportInput, PlacedScenario, RunContext, ScenarioSlot, Subject
+from envmill.stages.export import export_bundles, pack_cargo
+from envmill.stages.generate import generate_blueprint, generate_draft
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
@@ -43,12 +43,12 @@ class Nobody:
         return self
 
 
-def make_mill(sandbox: Any, **config: Any) -> Mill:
+def make_mill(sandbox: Any, **config: Any) -> RunContext:
     config = {"recipe": "perturb", "seed": 3, **config}
-    return Mill("r", RunConfig(**config), cast(Any, None), Perturb([]), cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox, cast(Any, None))
 
 
-async def make_environments(mill: Mill) -> list[Environment]:
+async def make_environments(mill: RunContext) -> list[Environment]:
     """Of each seed, in the order of seeds."""
     found: list[Environment] = []
     for seed in mill.recipe.pick_seeds(mill.config):
@@ -73,7 +73,7 @@ async def test_each_system_is_an_environment_of_its_own_and_a_variation_is_a_dup
 
 
 def test_there_are_as_many_seeds_as_machines() -> None:
-    seeds = Perturb([]).pick_seeds(RunConfig(recipe="perturb", environments=1000))
+    seeds = perturb.make([]).pick_seeds(RunConfig(recipe="perturb", environments=1000))
     assert len(seeds) == len({seed.id for seed in seeds}) == len(list_machines())
     assert {seed.licence for seed in seeds} == {"Apache-2.0"}
 
@@ -83,17 +83,19 @@ async def test_a_machine_is_broken_posed_and_judged(terminals: Sandbox) -> None:
     mill = make_mill(terminals, environments=SYSTEMS)
     for environment in await make_environments(mill):
         for number in range(SCENARIOS):
-            place = Place(environment, number)
+            place = ScenarioSlot(environment, number)
             result = await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Nobody()))
             draft = result.records[0]
             assert isinstance(draft, Draft), result.findings
             assert len(draft.oracle) == 1 + number % 3
-            built = await build_scenario(Subject(draft.id, environment.id, "", Placed(draft, environment)), mill, cast(Any, Nobody()))
+            built = await build_scenario(
+                Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), mill, cast(Any, Nobody())
+            )
             (scenario,) = built.records
             assert isinstance(scenario, Scenario), built.findings
             assert (scenario.oracle_reward, scenario.do_nothing_reward) == (1.0, 0.0)
             assert not scenario.verifier.partial
-            finding = await GATES["S1"].look(Posed(scenario, environment), Means(terminals)) if count(0, 1) else None
+            finding = await GATES["S1"].check(ScenarioCase(scenario, environment), GateContext(terminals)) if count(0, 1) else None
             assert finding is None or finding.outcome == "kept", finding
 
 
@@ -105,9 +107,9 @@ async def test_a_composition_that_does_not_hold_is_drawn_anew_and_every_one_is_t
         turns.append(arguments[3])
         return refused
 
-    refused = Refused(ScenarioReply(initial_state={}, request="", oracle=[]), "silent", "the check sees nothing")
-    monkeypatch.setattr("envmill.generate.perturb", refuse)
-    result = await generate_draft(Subject("p", environment.id, "", Place(environment, 0)), make_mill(None), cast(Any, Nobody()))
+    refused = Composition(ScenarioReply(initial_state={}, request="", oracle=[]), "silent", "the check sees nothing")
+    monkeypatch.setattr("envmill.kinds.terminal.kind.perturb", refuse)
+    result = await generate_draft(Subject("p", environment.id, "", ScenarioSlot(environment, 0)), make_mill(None), cast(Any, Nobody()))
     assert turns == list(range(len(turns)))
     assert len(turns) > 1
     assert (result.findings[0].outcome, result.findings[0].reason) == ("dropped", "silent")
@@ -120,17 +122,17 @@ async def test_an_outage_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     async def break_down(*_: Any, **__: Any) -> None:
         raise SandboxError("No engine of containers works here.")
 
-    monkeypatch.setattr("envmill.drafting.perturbing.prove", break_down)
+    monkeypatch.setattr("envmill.kinds.terminal.perturbing.prove", break_down)
     with pytest.raises(SandboxError):
-        await generate_draft(Subject("p", environment.id, "", Place(environment, 0)), make_mill(None), cast(Any, Nobody()))
+        await generate_draft(Subject("p", environment.id, "", ScenarioSlot(environment, 0)), make_mill(None), cast(Any, Nobody()))
 
 
 async def test_what_needs_the_vendored_jail_is_not_made_of_machines() -> None:
     (environment,) = await make_environments(make_mill(None, environments=1))
     scenario = make_scenario(environment, break_system("backup", "wrong_path"), {"archive"})
-    cargo = Cargo((environment,), (), (scenario,), ())
+    cargo = ExportSet((environment,), (), (scenario,), ())
     assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {"rl", "dataset"}
-    load = Load(cargo)
+    load = ExportInput(cargo)
     config = {"exporters": ["bundle", "rl"], "provisional": True}
     mill = replace(make_mill(None, **config), settings=Settings.read({}))
     result = await export_bundles(Subject("export", "", "", load), mill, cast(Any, Nobody()))

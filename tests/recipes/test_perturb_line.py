@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from envmill.opening import open_walk
 from envmill.settings import Settings
+from flows.opening import open_walk
 from schemas.run import RunConfig
+from tests.pipeline.test_runner import ask
 from tests.soak import count
-from tests.test_walk import ask
 
 CONFIG = RunConfig(recipe="perturb", environments=14, scenarios=4, attempts=1, seed=7, polarities={"achieve": 1}, exporters=("dataset",))
 

@@ -4,19 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from envmill import author
-from envmill.drafting.assembly import Parts, strip_tools
 from envmill.kinds import KINDS
 from envmill.models.lint import lint
 from envmill.models.prompt import Prompt
 from envmill.models.showing import show_request
 from envmill.recipes import RECIPES
+from envmill.recipes.drafting.assembly import ProgramParts, strip_tools
+from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import ROOT
 from tests.recipes.reading import fill
 
 FOLDER = ROOT / "envmill/recipes/prompts"
-SHARED = "envscaler"
-RECIPE = {name: make(author.themes()) for name, make in RECIPES.items()}
+RECIPE = {name: make(read_themes()) for name, make in RECIPES.items()}
 PROMPTS = [pytest.param(one, id=f"{name}/{one.name}") for name, made in RECIPE.items() for asked in made.prompts.values() for one in asked]
 
 
@@ -46,6 +45,19 @@ def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
     assert {path.name.removesuffix(".example.json") for path in folder.glob("*.example.json")} <= asked
 
 
+@pytest.mark.parametrize("folder", ["shared", "documents"])
+def test_what_is_shared_is_asked_by_several_recipes(folder: str) -> None:
+    """What one recipe alone asks lies in its own folder."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (FOLDER / folder).glob("*.md")}
+    asking = {
+        name: [recipe for recipe, made in RECIPE.items() if any(one.text == text for asked in made.prompts.values() for one in asked)]
+        for name, text in texts.items()
+    }
+    assert texts
+    assert {name: recipes for name, recipes in asking.items() if len(recipes) < 2} == {}
+    assert {path.parent.name for path in FOLDER.rglob("*.md")} <= {*RECIPES, "shared", "documents"}
+
+
 def test_the_examples_tell_one_world() -> None:
     """Whoever reads two of them must not find that they contradict each other."""
     told = {
@@ -54,7 +66,7 @@ def test_the_examples_tell_one_world() -> None:
     program, tests = told["program"], told["tests"]
     effects = {tool["name"]: tool["effect"] for tool in program["tools"]}
     derived = [tool.model_dump() for tool in KINDS["stateful"].derive_tools(tests["source"], "ToolShed", effects)]
-    assert Parts.read(tests["source"], [tool["name"] for tool in program["tools"]]) is not None
+    assert ProgramParts.read(tests["source"], [tool["name"] for tool in program["tools"]]) is not None
     assert told["methods"]["skeleton"] == strip_tools(tests["source"], "ToolShed")
     for name, one in told.items():
         assert (one["brief"], one["rules"]) == (program["brief"], program["rules"])

@@ -12,31 +12,34 @@ reply ─► door ─► record ─┬─ theme:     a world that is named, and 
 import re
 from collections.abc import AsyncGenerator, Sequence
 from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import pytest_asyncio
 
-from envmill import author
-from envmill.build import build_environment, build_scenario
-from envmill.drafting.assembly import Parts, assemble, split_methods
-from envmill.drafting.repair import FIRST
 from envmill.gates.review import Plan, play
 from envmill.gates.w3 import find_failures
-from envmill.generate import generate_draft
+from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.start import CLOCK
 from envmill.lake.journal import Journal
-from envmill.mill import Mill, Place, Placed, Subject
-from envmill.models.door import Account, Door
 from envmill.models.embed import Embeddings
+from envmill.models.gateway import Gateway, ModelSession
 from envmill.models.recording import read_recording
 from envmill.models.replay import open_playback
-from envmill.recipes.envscaler import EnvScaler
+from envmill.recipes import envscaler
+from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.assembly import ProgramParts, assemble, split_methods
+from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import Settings
-from envmill.verifiers.court import hear, sort_checks
+from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.context import PlacedScenario, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_draft
+from envmill.verifiers.court import run_checks, sort_checks
 from envmill.verifiers.diff import apply_changes, diff_states
 from envmill.verifiers.ending import Ending
 from schemas.base import Json
@@ -67,7 +70,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RECORDINGS = {path.stem: read_recording(path) for path in sorted(READERS.glob("*.jsonl"))}
 REPLIES = sorted({(name, call.subject) for name, calls in RECORDINGS.items() for call in calls})
-RECIPE = EnvScaler(author.themes())
+RECIPE = envscaler.make(read_themes())
 ORIGIN = Origin(recipe="envscaler", seed="", provider="", model="", prompt="", prompt_hash="")
 
 
@@ -90,10 +93,10 @@ class Playback:
     def __init__(self, reader: str, subject: str, folder: Path) -> None:
         providers = open_playback(RECORDINGS[reader], (), by_order=True)
         self._journal = Journal(folder)
-        self.door = Door(providers["author"], self._journal, {}, 0, others=providers)
+        self.door = Gateway(providers["author"], self._journal, {}, 0, others=providers)
         self.subject = subject
         self.step, self.prompt, self.inputs = fill(subject)
-        self.account: Account = self.door.account(self.step, subject)
+        self.account: ModelSession = self.door.account(self.step, subject)
 
     async def ask(self) -> Any:
         """The reply as its record; BadReply where the text is none."""
@@ -101,8 +104,10 @@ class Playback:
         role = ROLES.get(self.prompt.name, "author")
         return await self.account.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
-    def mill(self, jail: Sandbox, recipe: EnvScaler = RECIPE, **config: Any) -> Mill:
-        return Mill("r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None))
+    def mill(self, jail: Sandbox, recipe: Recipe = RECIPE, **config: Any) -> RunContext:
+        return RunContext(
+            "r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None)
+        )
 
 
 @pytest.fixture
@@ -166,34 +171,25 @@ def find_bad_attributes(blueprint: Blueprint) -> list[str]:
 # Program
 
 
-class KnowsEdges(EnvScaler):
+async def know_edges(environment: Environment, *_: Any) -> TestsReply:
     """Whoever wrote the program chose the parameters of its searches: only what the names force is tried."""
-
-    async def write_tests(self, environment: Environment, before: Any, repair: Any, account: Account, rows: Any = None) -> TestsReply:
-        tests = [
-            PlannedTest(name=name, setup=setup, call=call, expect="success" if right else "rejection")
-            for name, (setup, call, right) in EDGES.items()
-        ]
-        return TestsReply(initial_state=STATE, tests=[*tests, *search_tests(environment)])
+    tests = [
+        PlannedTest(name=name, setup=setup, call=call, expect="success" if right else "rejection")
+        for name, (setup, call, right) in EDGES.items()
+    ]
+    return TestsReply(initial_state=STATE, tests=[*tests, *search_tests(environment)])
 
 
-class KnowsRest(KnowsEdges):
+async def know_rest(part: ProgramReply | MethodsReply, *_: Any) -> ProgramReply:
     """A reader wrote a part of the program; what others would have written is that of the example."""
-
-    def __init__(self, part: ProgramReply | MethodsReply) -> None:
-        super().__init__(author.themes())
-        self._part = part
-
-    async def write_program(self, blueprint: Blueprint, before: Any, repair: Any, account: Account) -> ProgramReply:
-        asked: MethodsInput = example("methods")
-        rest = Parts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
-        assert rest
-        if isinstance(self._part, ProgramReply):
-            source = assemble(self._part.source, self._part.class_name, [*rest.methods.values()])
-            return ProgramReply(source=source, class_name=self._part.class_name)
-        assert sorted(split_methods(self._part.source)) == sorted(asked.wanted)
-        others = [text for name, text in rest.methods.items() if name not in asked.wanted]
-        return ProgramReply(source=assemble(asked.skeleton, asked.class_name, [self._part.source, *others]), class_name=asked.class_name)
+    asked: MethodsInput = example("methods")
+    rest = ProgramParts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
+    assert rest
+    if isinstance(part, ProgramReply):
+        return ProgramReply(source=assemble(part.source, part.class_name, [*rest.methods.values()]), class_name=part.class_name)
+    assert sorted(split_methods(part.source)) == sorted(asked.wanted)
+    others = [text for name, text in rest.methods.items() if name not in asked.wanted]
+    return ProgramReply(source=assemble(asked.skeleton, asked.class_name, [part.source, *others]), class_name=asked.class_name)
 
 
 @of("program", "skeleton", "methods")
@@ -201,7 +197,9 @@ async def test_a_program_is_built_and_right_at_every_edge(playback: Playback, ja
     asked = cast(ProgramInput, example("program"))
     known = asked.model_dump(include={"brief", "name", "summary", "collections", "rules", "tools"})
     blueprint = Blueprint.model_validate(known | {"kind": "stateful", "policy_document": "", "licence": "", "origin": ORIGIN})
-    recipe = KnowsEdges(author.themes()) if playback.subject == "program" else KnowsRest(await playback.ask())
+    recipe = replace(RECIPE, write_tests=know_edges)
+    if playback.subject != "program":
+        recipe = replace(recipe, write_program=partial(know_rest, await playback.ask()))
     result = await build_environment(Subject("x", "y", "t", blueprint), playback.mill(jail, recipe), playback.account)
     builds = [record for record in result.records if record.table == "builds"]
     assert [build.failure for build in builds] == [""], "it was right the first time"  # type: ignore[attr-defined]
@@ -270,13 +268,13 @@ async def test_a_scenario_is_drafted_and_built(playback: Playback, jail: Sandbox
     polarity: Polarity = example(playback.subject).polarity
     mill = playback.mill(jail, polarities={polarity: 1})
     shed = make_shed()
-    drafted = await generate_draft(Subject("x", "y", "t", Place(shed, 1)), mill, playback.account)
+    drafted = await generate_draft(Subject("x", "y", "t", ScenarioSlot(shed, 1)), mill, playback.account)
     assert drafted.findings == ()
     (draft,) = drafted.records
     assert isinstance(draft, Draft)
     assert draft.polarity == polarity
     assert find_strays(draft.initial_state) == []
-    built = await build_scenario(Subject("x", "y", "t", Placed(draft, shed)), mill, playback.account)
+    built = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, shed)), mill, playback.account)
     assert built.findings == ()
     (scenario,) = built.records
     assert isinstance(scenario, Scenario)
@@ -305,7 +303,7 @@ async def test_checks_hold_of_the_right_end_alone(playback: Playback, jail: Sand
     assert len(goals) >= 2
     assert len(guards) == 1
     for name, final in ends_of(asked).items():
-        heard = await hear(jail, checks, Ending(asked.initial_state, final), CLOCK)
+        heard = await run_checks(jail, checks, Ending(asked.initial_state, final), CLOCK)
         said = [one.holds for one in heard]
         assert None not in said, (name, heard)
         assert all(said) is name.startswith("right"), (name, list(zip([one.name for one in checks], said, strict=True)))
@@ -370,6 +368,6 @@ async def test_a_checker_sees_what_was_forgotten(playback: Playback) -> None:
 
 
 async def test_three_readers_answered_every_prompt() -> None:
-    asked = [prompt.name for prompts in EnvScaler(author.themes()).prompts.values() for prompt in prompts]
+    asked = [prompt.name for prompts in RECIPE.prompts.values() for prompt in prompts]
     for name in asked:
         assert sum(any(call.prompt == name for call in calls) for calls in RECORDINGS.values()) >= 3, name

@@ -5,13 +5,13 @@ from itertools import combinations
 
 import pytest
 
-from envmill.author.errands.base import load_deeds, tell
-from envmill.author.errands.compose import Job, compose_deeds, list_asked
-from envmill.author.errands.worlds import WORLDS
-from envmill.drafting.errands.images import read_image
-from envmill.drafting.errands.trying import Trial, try_solution
+from envmill.kinds.terminal.errands.images import read_image
+from envmill.kinds.terminal.errands.trying import ErrandTrial, try_solution
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.files import FINAL, INITIAL
+from offline.errands.base import load_deeds, tell
+from offline.errands.compose import Job, compose_deeds, list_asked
+from offline.errands.worlds import WORLDS
 from tests.kinds.conftest import terminals
 from tests.recipes.roads import ROADS, Road
 from tests.recipes.test_endless_terminals import SEED, of
@@ -61,12 +61,12 @@ async def test_every_deed_holds_alone_and_with_all_others(terminals: Sandbox, ca
         assert (trial.reason, bool(trial.goals)) == ("", True), ([each.name for each in chosen], trial)
 
 
-async def walk(road: Road, sandbox: Sandbox) -> Trial:
+async def walk(road: Road, sandbox: Sandbox) -> ErrandTrial:
     job = compose_deeds(of(road.category).brief, SEED, [each for each in load_deeds(road.category) if each.name in road.deeds])
     return await try_commands(job, [tell(road.command, job.world.values)], sandbox)
 
 
-async def try_commands(job: Job, commands: Sequence[str], sandbox: Sandbox) -> Trial:
+async def try_commands(job: Job, commands: Sequence[str], sandbox: Sandbox) -> ErrandTrial:
     healthy = read_image(job.image, "errand", "about", "Apache-2.0")
     healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
     return await try_solution(healthy, job.errand, commands, sandbox, doubted=False)

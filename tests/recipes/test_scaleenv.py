@@ -10,41 +10,43 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
-from envmill import author
-from envmill.build import assemble_environment, store_tests
-from envmill.drafting.database import ROWS_FAULT, TOOLS_FAULT, find_database_faults
-from envmill.drafting.mending import mend, take_test
-from envmill.drafting.repair import FIRST
 from envmill.gates.w3 import judge_test, play_tests
-from envmill.generate import generate_draft
+from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.sql.database import ROWS_FAULT, TOOLS_FAULT, find_database_faults
 from envmill.lake.lake import Lake
-from envmill.mill import Mill, Place, Result, Subject
-from envmill.models.door import Account
-from envmill.recipes.scaleenv import ScaleEnv
+from envmill.models.gateway import ModelSession
+from envmill.recipes import scaleenv
+from envmill.recipes.drafting.mending import mend, take_test
+from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from envmill.stages.build import assemble_environment, store_tests
+from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_draft
 from schemas.base import Json, canonical_json
-from schemas.chain import FromNode, Step
+from schemas.chain import ChainStep, FromNode
 from schemas.environment import Blueprint, Build, Environment
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Brief, Seed
-from schemas.tool_prompts import ChainReply, DebugReply, MatchedTests, RedTest, Verdict
-from tests.bundles.five import check_five
+from schemas.tool_prompts import BlameVerdict, ChainReply, DebugReply, MatchedTests, RedTest
+from tests.interop.bundles.five import check_five
 from tests.recipes.test_awm import Scripted, complain
 from tests.recipes.walks import check_chains, check_walk, walk_recipe
 from tests.soak import count
 
 SEED = 7
 THEME = "pharmacy_stock"
-RECIPE = ScaleEnv(author.themes())
+RECIPE = scaleenv.make(read_themes())
 Built = tuple[Environment, ProgramReply, MatchedTests]
 
 
 async def think_up(account: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
-    brief = Brief(theme=THEME, text=dict(author.themes())[THEME], number=0)
-    return await RECIPE.think_up(Seed(recipe="scaleenv", brief=brief, licence="MIT"), complain(*faults), cast(Account, account), before)
+    brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
+    return await RECIPE.think_up(
+        Seed(recipe="scaleenv", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, account), before
+    )
 
 
 async def test_tables_follow_from_tools_and_open_and_fill(jail: Sandbox) -> None:
@@ -85,7 +87,7 @@ async def test_a_mistake_is_blamed_on_tools_or_rows_and_only_these_are_asked_aga
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def built(jail: Sandbox) -> Built:
     """An environment with its tests, all green."""
-    account = cast(Account, Scripted())
+    account = cast(ModelSession, Scripted())
     plan = await think_up(Scripted())
     program = await RECIPE.write_program(plan, None, FIRST, account)
     environment = assemble_environment(plan, program, account)
@@ -116,7 +118,7 @@ async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(built:
     sick = environment.model_copy(update={"id": "", "files": {**environment.files, "program.py": broken}})
     red = await run(sick, tests, jail)
     account = Scripted()
-    mended = await RECIPE.debug(sick, spoilt, tests, red, FIRST, cast(Account, account))
+    mended = await RECIPE.debug(sick, spoilt, tests, red, FIRST, cast(ModelSession, account))
     assert account.asked == ["debug"], "one tool is red, one is asked about"
     assert mended is not None
     assert mended.fault == "code"
@@ -133,7 +135,7 @@ async def test_a_wrong_instance_is_blamed_and_the_method_stays(built: Built, jai
     red = await run(environment, wrong, jail)
     assert list(red) == [place]
     account = Scripted()
-    mended = await RECIPE.debug(environment, program, wrong, red, FIRST, cast(Account, account))
+    mended = await RECIPE.debug(environment, program, wrong, red, FIRST, cast(ModelSession, account))
     assert account.asked == ["debug"]
     assert mended is not None
     assert mended.fault == "state"
@@ -145,9 +147,9 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
     _, program, tests = built
     one = RedTest(number=0, test=take_test(tests, 0), seen="")
     two = RedTest(number=1, test=take_test(tests, 1), seen="")
-    other = Verdict(number=1, blame="instance", reason="", mended=take_test(tests, 2))
-    stray = Verdict(number=9, blame="instance", reason="", mended=take_test(tests, 2))
-    reply = DebugReply(verdicts=[Verdict(number=0, blame="tool", reason=""), other, stray], source="def x(self) -> None:\n    pass\n")
+    other = BlameVerdict(number=1, blame="instance", reason="", mended=take_test(tests, 2))
+    stray = BlameVerdict(number=9, blame="instance", reason="", mended=take_test(tests, 2))
+    reply = DebugReply(verdicts=[BlameVerdict(number=0, blame="tool", reason=""), other, stray], source="def x(self) -> None:\n    pass\n")
     mended = mend(program, tests, [([one, two], reply)])
     assert mended.fault == "unknown"
     assert [place for place in range(len(tests.tests)) if take_test(mended.plan, place) != take_test(tests, place)] == [1]
@@ -155,22 +157,24 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
 
 async def pose(jail: Sandbox, environment: Environment, account: Scripted, number: int = 0) -> Result:
     nothing: Any = None
-    config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1})
-    mill = Mill("r", config, nothing, cast(Any, RECIPE), nothing, jail, nothing)
-    return await generate_draft(Subject("x", "y", THEME, Place(environment, number)), mill, cast(Account, account))
+    config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
+    mill = RunContext("r", config, nothing, RECIPE, nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), mill, cast(ModelSession, account))
 
 
 async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built: Built, jail: Sandbox) -> None:
     environment, *_ = built
-    reply = await RECIPE.pose(environment, 1, "achieve", FIRST, cast(Account, Scripted()))
+    reply = await RECIPE.pose(environment, 1, "achieve", FIRST, cast(ModelSession, Scripted()))
     assert isinstance(reply, ChainReply)
     assert reply.oracle == []
     assert 0 < reply.core < len(reply.chain.nodes), "it was expanded"
     (draft, *_) = (await pose(jail, environment, Scripted(), 1)).records
     assert isinstance(draft, Draft)
-    taken = [one for node in reply.chain.nodes if isinstance(node, Step) for one in node.arguments.values() if isinstance(one, FromNode)]
+    taken = [
+        one for node in reply.chain.nodes if isinstance(node, ChainStep) for one in node.arguments.values() if isinstance(one, FromNode)
+    ]
     assert taken, "values flow from call to call"
-    assert [call.name for call in draft.oracle] == [node.tool for node in reply.chain.nodes if isinstance(node, Step)]
+    assert [call.name for call in draft.oracle] == [node.tool for node in reply.chain.nodes if isinstance(node, ChainStep)]
     assert draft.changes
 
 

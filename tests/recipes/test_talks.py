@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from envmill import author
-from envmill.build import assemble_environment
-from envmill.drafting.complaint import Complaint
-from envmill.drafting.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT
-from envmill.drafting.repair import FIRST, Repair
+import offline as author
+from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.authoring.repair import FIRST, Repair
+from envmill.kinds.sql.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT
 from envmill.lake.journal import Journal
-from envmill.models.account import Account
 from envmill.models.base import Completion, Request
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.offline import Offline
+from envmill.models.session import ModelSession
 from envmill.recipes import RECIPES
 from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.themes import read_themes
+from envmill.stages.build import assemble_environment
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
 from schemas.run import RecipeName, RunConfig
@@ -66,7 +67,7 @@ class Talk:
 
     def __init__(self, journal: Journal) -> None:
         self.author = Listening()
-        self.account: Account = Door(self.author, journal, {}, SEED).account("s", "a").afresh(0)
+        self.account: ModelSession = Gateway(self.author, journal, {}, SEED).account("s", "a").afresh(0)
 
     def take(self) -> list[tuple[Request, str]]:
         """What was asked since, and forget it."""
@@ -98,11 +99,11 @@ def check(first: Sequence[tuple[Request, str]], again: Sequence[tuple[Request, s
 
 
 def open_recipe(name: RecipeName) -> Recipe:
-    return RECIPES[name](author.themes())
+    return RECIPES[name](read_themes())
 
 
 async def think(recipe: Recipe, talk: Talk) -> tuple[Any, Blueprint]:
-    seed = (await grow())[1][0] if recipe.name == "agentscaler" else recipe.pick_seeds(RunConfig(recipe=recipe.name, environments=2))[1]  # type: ignore[arg-type]
+    seed = (await grow())[1][0] if recipe.name == "agentscaler" else recipe.pick_seeds(RunConfig(recipe=recipe.name, environments=2))[1]
     return seed, await recipe.think_up(seed, FIRST, talk.account)
 
 
@@ -142,7 +143,7 @@ async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(
 
 
 async def test_of_a_program_in_parts_only_the_part_at_fault_is_asked_again(talk: Talk) -> None:
-    recipe = type(open_recipe("envscaler"))(author.themes(), whole=0)  # type: ignore[call-arg]
+    recipe = RECIPES["envscaler"](read_themes(), 0)
     plan, environment, program = await build(recipe, talk)
     first, tool = talk.take(), plan.tools[-1].name
     again = await recipe.write_program(plan, program, complain("It was rejected.", tool), talk.account)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from envmill.lake.lake import Lake
-from envmill.opening import open_walk
 from envmill.sandbox import Sandbox
+from flows.opening import open_walk
 from schemas.environment import Environment
 from schemas.run import RecipeName, RunConfig
+from tests.pipeline.test_runner import settings_in
 from tests.recipes.walks import SEED, WALKS, check_chains, check_walk, tell, walk_recipe
 from tests.soak import count
-from tests.test_walk import settings_in
 
 pytestmark = pytest.mark.skipif(not count(0, 1), reason="under `make test` each recipe's own file walks it")
 TOOLS, TABLES = 60, 20

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envmill.lake.lake import Lake
-from envmill.opening import open_walk
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
+from flows.opening import open_walk
 from schemas.environment import Environment
 from schemas.run import RecipeName, RunConfig
+from tests.pipeline.test_runner import ask, settings_in
 from tests.recipes.chains import find_underivable, recheck_kept
 from tests.soak import count
-from tests.test_walk import ask, settings_in
 
 SEED = 7
 SCENARIOS = 5

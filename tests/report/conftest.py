@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from envmill.lake.lake import Lake
-from envmill.report.folder import Written, write_report
+from envmill.report.folder import WrittenReport, write_report
 from tests.e2e.conftest import CHROMIUM, QUIET
 from tests.lake.views.example import fill
 from tests.report.crowd import RUN
@@ -29,7 +29,7 @@ class Told:
     folder: Path
 
 
-def write(lake: Lake, run: str, folder: Path, attempts: int | None = None) -> Written:
+def write(lake: Lake, run: str, folder: Path, attempts: int | None = None) -> WrittenReport:
     """In a thread: where a browser is open, this one has a loop already."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(write_report(lake, run, folder, attempts))).result()

@@ -11,7 +11,7 @@ from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.report import shards
-from envmill.report.shards import Fragment, Parts
+from envmill.report.shards import Fragment, RecordShards
 from envmill.report.terrain import draw_map
 from tests.lake.test_set_aside import set_aside
 from tests.lake.views.example import EASY, FIRST, SHED, fill
@@ -107,7 +107,7 @@ def test_records_are_put_together_whatever_is_held_back(tmp_path: Path, monkeypa
         Fragment(f"id_{one}", "ledger", f"row_{row}", try_, [one, row, try_]) for one in range(9) for row in range(3) for try_ in (1, 2)
     ]
     random.Random(held).shuffle(fragments)
-    parts = Parts(tmp_path, 4)
+    parts = RecordShards(tmp_path, 4)
     for fragment in fragments:
         parts.add(fragment)
     assert parts.write() == 9

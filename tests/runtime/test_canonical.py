@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.runtime.canonical import MAX_DEPTH, NotJson, fingerprint, plain, spell
+from envmill.runtime.canonical import MAX_DEPTH, NotJson, fingerprint, plain, render
 from schemas.base import canonical_json, digest
 
 
@@ -24,8 +24,8 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES)
 def test_agrees_with_the_records_spelling_and_hash(value: Any) -> None:
-    assert spell(plain(value)).decode() == canonical_json(value)
-    assert fingerprint(spell(plain(value))) == digest(value, 32)
+    assert render(plain(value)).decode() == canonical_json(value)
+    assert fingerprint(render(plain(value))) == digest(value, 32)
 
 
 def test_subclasses_and_tuples_become_exact_types() -> None:
@@ -71,8 +71,8 @@ def test_depth_just_allowed() -> None:
 
 
 def test_size_and_surrogates_are_refused() -> None:
-    assert spell("x" * 8, 10) == b'"xxxxxxxx"'
+    assert render("x" * 8, 10) == b'"xxxxxxxx"'
     with pytest.raises(NotJson, match="more than the 10 allowed"):
-        spell("x" * 9, 10)
+        render("x" * 9, 10)
     with pytest.raises(NotJson, match="surrogate"):
-        spell("\ud800")
+        render("\ud800")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from envmill.runtime.program import MAX_SOURCE, ProgramFault, Source
+from envmill.runtime.program import MAX_SOURCE, ProgramFault, ProgramImporter
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ from envmill.runtime.program import MAX_SOURCE, ProgramFault, Source
 )
 def test_faults(files: dict[str, str], entry: str, words: str) -> None:
     with pytest.raises(ProgramFault, match=words):
-        Source(files, entry)
+        ProgramImporter(files, entry)
 
 
 def test_several_files_compile() -> None:
-    assert set(Source({"shop.py": "", "parts/rules.py": "", "notes.md": "# no code"}, "shop:C").codes) == {"shop", "parts.rules"}
+    assert set(ProgramImporter({"shop.py": "", "parts/rules.py": "", "notes.md": "# no code"}, "shop:C").codes) == {"shop", "parts.rules"}

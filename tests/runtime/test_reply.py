@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from envmill.runtime.blob import Cabinet
-from envmill.runtime.canonical import MAX_REPLY, NotJson, spell
+from envmill.runtime.blob import BlobStore
+from envmill.runtime.canonical import MAX_REPLY, NotJson, render
 from envmill.runtime.reply import WIDEST, parts_of
 
 
@@ -14,7 +14,7 @@ from envmill.runtime.reply import WIDEST, parts_of
     "value", ["ü" * 100, "\ue000", [0xED] * 20, {"k": ["x" * (MAX_REPLY - 100)]}, "x" * (MAX_REPLY - 2), "\x01" * (MAX_REPLY // 6 - 1)]
 )
 def test_what_can_be_sent_is_a_part(value: Any) -> None:
-    (part,) = parts_of(value, Cabinet())
+    (part,) = parts_of(value, BlobStore())
     assert part.get("text", part.get("value")) == value
 
 
@@ -35,9 +35,9 @@ def test_what_can_be_sent_is_a_part(value: Any) -> None:
 )
 def test_what_cannot_be_sent_is_refused(value: Any) -> None:
     with pytest.raises(NotJson):
-        parts_of(value, Cabinet())
+        parts_of(value, BlobStore())
 
 
 @pytest.mark.parametrize("value", ["\x01" * 99, [None] * 99, [False] * 99, [-(10**18)] * 99, [5e-324] * 99, {"\x01": -0.0}, [[]] * 99])
 def test_json_is_at_most_six_times_as_wide(value: Any) -> None:
-    assert len(spell(value)) <= WIDEST * len(marshal.dumps(value, 2))
+    assert len(render(value)) <= WIDEST * len(marshal.dumps(value, 2))

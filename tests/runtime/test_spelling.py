@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.runtime.canonical import MAX_DEPTH, MAX_STATE, NotJson, fingerprint, plain, spell
+from envmill.runtime.canonical import MAX_DEPTH, MAX_STATE, NotJson, fingerprint, plain, render
 from envmill.runtime.spelling import Speller
 from tests.soak import count
 
@@ -43,7 +43,7 @@ def test_piecewise_is_whole() -> None:
     hashes: set[str] = set()
     for _ in range(count(3_000, 100_000)):
         mutate(state, dice)
-        whole = spell(plain(state))
+        whole = render(plain(state))
         assert speller.spell(state) == whole
         assert speller.fingerprint(state) == fingerprint(whole)
         hashes.add(fingerprint(whole))
@@ -84,7 +84,7 @@ def test_depth_is_counted_from_the_root(rows: int) -> None:
             value = [value]
         return {"rows": {str(number): value for number in range(rows)}}
 
-    assert Speller().spell(build(MAX_DEPTH)) == spell(plain(build(MAX_DEPTH)))
+    assert Speller().spell(build(MAX_DEPTH)) == render(plain(build(MAX_DEPTH)))
     for attempt in (Speller().spell, plain):
         with pytest.raises(NotJson, match="nested deeper"):
             attempt(build(MAX_DEPTH + 1))

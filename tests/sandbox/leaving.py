@@ -111,6 +111,27 @@ LATE = {
         "b'\\xff'.decode('ascii', 'own')",
     ),
     "classes of a session before": ("json", "self._own = type('Own', (ValueError,), {})", "len(ValueError.__subclasses__())"),
+    "largest exponent of decimals": ("decimal", "decimal.getcontext().Emax = 9", "decimal.getcontext().Emax"),
+    "context of decimals for all": ("decimal", "decimal.DefaultContext.prec = 4", "decimal.DefaultContext.prec"),
+    "schemes of addresses": ("urllib.parse", "urllib.parse.uses_netloc.append('own')", "len(urllib.parse.uses_netloc)"),
+    "table of copies": ("copy", "copy._deepcopy_dispatch[slice] = lambda value, memo: value", "slice in copy._deepcopy_dispatch"),
+    "overloads": ("typing", "typing.overload(lambda value: value)", "len(typing._overload_registry)"),
+    "abstract class": ("numbers", "numbers.Number.register(str)", "isinstance('', numbers.Number)"),
+    "what an object does when it goes": (
+        "string",
+        "self.own = type('Own', (), {'__del__': lambda own: setattr(string, 'stash', 1)})()",
+        "[hasattr(string, 'stash'), hasattr(self, 'own')]",
+    ),
+    "what a suspended generator does at its end": (
+        "string",
+        "exec('def own():\\n    try: yield\\n    finally: string.stash = 1', globals()); self.own = own(); next(self.own)",
+        "[hasattr(string, 'stash'), hasattr(self, 'own')]",
+    ),
+    "finalizer": (
+        "string, weakref",
+        "self.own = type('Own', (), {})(); weakref.finalize(self.own, setattr, string, 'stash', 1)",
+        "[hasattr(string, 'stash'), hasattr(self, 'own')]",
+    ),
     "import by name": ("json", "__import__('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
     "module out of reach of the eye": ("json", "eval('__import__')('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
 }

@@ -12,10 +12,10 @@ import time
 import pytest
 
 from envmill.errors import SandboxError
-from envmill.runtime.jail.inmate import Inmate, connect
-from envmill.runtime.jail.ladder import Standing
 from envmill.runtime.jail.layers import KERNEL_LAYERS, probe
 from envmill.runtime.jail.loop import HARD
+from envmill.runtime.jail.process import JailedProcess, connect
+from envmill.runtime.jail.reset_policy import ResetPolicy
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Channel, encode
 from envmill.sandbox import Observation, Sandbox
@@ -87,7 +87,7 @@ def test_a_machine_that_stalls_for_seconds_is_waited_for() -> None:
         theirs.sendall(encode({"fault": ""}))
 
     with subprocess.Popen(["sleep", "20"]) as process, ours, theirs:
-        template = Template(Inmate(process.pid, Channel(ours.fileno()), ours.close), ours, Standing(""))
+        template = Template(JailedProcess(process.pid, Channel(ours.fileno()), ours.close), ours, ResetPolicy(""))
         threading.Thread(target=enter_late).start()
         template.compile({"op": "compile"})
         template.close()

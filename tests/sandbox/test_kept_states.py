@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.runtime.jail.stock import PLACES
+from envmill.runtime.jail.state_cache import PLACES
 from envmill.sandbox import Changes, Look, Reset, Sandbox, Snapshot, Step
 from envmill.settings import Settings
 from tests.sandbox.programs import CLOCK, invoke, make_counter, make_program

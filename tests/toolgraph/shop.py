@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envmill.toolgraph.evidence.conditions import Conditions
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.conditions import ConditionEvidence
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.weaving import weave
 from schemas.sketch import ToolSketch
@@ -99,4 +99,4 @@ SHOP = [
 
 
 async def weave_shop() -> ToolGraph:
-    return await weave(SHOP, [Naming(), Tables(), Conditions()])
+    return await weave(SHOP, [NameEvidence(), TableEvidence(), ConditionEvidence()])

@@ -13,19 +13,19 @@ import pytest
 
 from envmill.errors import Outage, SettingsError
 from envmill.lake.journal import Journal
-from envmill.models.account import Account
-from envmill.models.door import Discipline, Door
 from envmill.models.embed import Embeddings
 from envmill.models.embedders.lexical import Lexical
+from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.offline import Author, Offline
 from envmill.models.retries import Retries
+from envmill.models.session import ModelSession
 from envmill.settings import ROOT
 from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.evidence import EVIDENCE
-from envmill.toolgraph.evidence.base import CROWD, Bond, Link, Scene, Silence
-from envmill.toolgraph.evidence.label import PROMPT, Labels
-from envmill.toolgraph.evidence.likeness import Likeness
-from envmill.toolgraph.evidence.naming import Naming
+from envmill.toolgraph.evidence.base import CROWD, EvidenceInput, MissingEvidence, ToolBond, ValueLink
+from envmill.toolgraph.evidence.label import PROMPT, LabelEvidence
+from envmill.toolgraph.evidence.likeness import SimilarityEvidence
+from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import Parameters
 from envmill.toolgraph.partition import find_domains
@@ -62,8 +62,8 @@ class Claims:
 
     name = "claims"
 
-    async def find(self, scene: Scene) -> list[Link]:
-        return [Link(one.index, other.index, 1.0, "claims") for one in scene.parameters.all for other in scene.parameters.all]
+    async def find(self, scene: EvidenceInput) -> list[ValueLink]:
+        return [ValueLink(one.index, other.index, 1.0, "claims") for one in scene.parameters.all for other in scene.parameters.all]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,8 @@ async def test_some_links_are_refused_whatever_evidence_says(output: Any, input:
 async def test_a_crowd_is_thinned_and_counted() -> None:
     stock = [give(f"get_order_{number}", outputs=shape(order_id=TEXT), service="far") for number in range(CROWD + 5)]
     graph = await weave(
-        [*stock, give("list_orders", outputs=shape(orders=many(shape(id=TEXT)))), give("cancel_order", shape(order_id=TEXT))], [Naming()]
+        [*stock, give("list_orders", outputs=shape(orders=many(shape(id=TEXT)))), give("cancel_order", shape(order_id=TEXT))],
+        [NameEvidence()],
     )
     (found,) = graph.links.values()
     assert (len(found), graph.refused["crowded"]) == (CROWD, 6)
@@ -107,13 +108,13 @@ async def test_two_tools_of_one_name_are_refused() -> None:
 
 async def test_a_parameter_may_be_said_of_something_else() -> None:
     lines = give("list_lines", shape(id=TEXT), shape(lines=many(shape(id=TEXT))), about={"id": "order"})
-    found = links(await weave([give("get_order", outputs=shape(id=TEXT)), lines, give("get_line", shape(id=TEXT))], [Naming()]))
+    found = links(await weave([give("get_order", outputs=shape(id=TEXT)), lines, give("get_line", shape(id=TEXT))], [NameEvidence()]))
     assert found == {"get_order.id>list_lines.id", "list_lines.lines[].id>get_line.id"}
 
 
 async def test_records_supply_what_tools_do_not() -> None:
     table = Table(name="parcels", key=["id"], columns=[Column(name="id", type="TEXT"), Column(name="order_id", references="orders.id")])
-    graph = await weave(SHOP, [Naming()], [table])
+    graph = await weave(SHOP, [NameEvidence()], [table])
     assert "parcels.id>track_parcel.parcel_id" in links(graph)
     assert "parcels.order_id>get_order.order_id" in links(graph)
     assert audit_graph(graph).unsuppliable == ()
@@ -128,10 +129,10 @@ def test_the_audit_names_what_nobody_can_supply(shop: ToolGraph) -> None:
 async def test_the_audit_sees_circles_and_is_mended_by_telling() -> None:
     egg = give("get_egg", shape(hen_id=TEXT), shape(egg_id=TEXT))
     hen = give("get_hen", shape(egg_id=TEXT), shape(hen_id=TEXT))
-    audit = audit_graph(await weave([egg, hen], [Naming()]))
+    audit = audit_graph(await weave([egg, hen], [NameEvidence()]))
     assert (audit.unsuppliable, audit.out_of_reach) == ((), ("get_egg", "get_hen"))
     told = hen.model_copy(update={"told": {"egg_id": True}})
-    assert audit_graph(await weave([egg, told], [Naming()])).out_of_reach == ()
+    assert audit_graph(await weave([egg, told], [NameEvidence()])).out_of_reach == ()
 
 
 async def test_likeness_finds_what_is_worded_alike() -> None:
@@ -140,19 +141,19 @@ async def test_likeness_finds_what_is_worded_alike() -> None:
         give("plan_parcel", outputs=shape(shipping_day={**TEXT, "description": words})),
         give("book_van", shape(parcel_shipping_day={**TEXT, "description": words})),
     ]
-    assert links(await weave(tools, [Naming()])) == set()
-    graph = await weave(tools, [Likeness(Embeddings(Lexical()))])
+    assert links(await weave(tools, [NameEvidence()])) == set()
+    graph = await weave(tools, [SimilarityEvidence(Embeddings(Lexical()))])
     assert links(graph) == {"plan_parcel.shipping_day>book_van.parcel_shipping_day"}
     assert [link.evidence for found in graph.links.values() for link in found] == ["likeness (lexical/1)"]
 
 
 @asynccontextmanager
-async def open_account(author: Author, folder: Path) -> AsyncGenerator[Account]:
+async def open_account(author: Author, folder: Path) -> AsyncGenerator[ModelSession]:
     """An account behind the one door, as a run has it."""
     journal = Journal(folder / "journal")
     try:
-        yield Account(
-            Door(Offline(author, 0.0), journal, {}, 0, discipline=Discipline(retries=Retries(()))), "environments-generate", "graph"
+        yield ModelSession(
+            Gateway(Offline(author, 0.0), journal, {}, 0, discipline=CallPolicy(retries=Retries(()))), "environments-generate", "graph"
         )
     finally:
         await journal.close()
@@ -161,7 +162,7 @@ async def open_account(author: Author, folder: Path) -> AsyncGenerator[Account]:
 async def hear(reply: Any, folder: Path) -> list[Any]:
     tools = SHOP[:2]
     async with open_account(lambda *_: reply if isinstance(reply, str) else json.dumps(reply), folder) as account:
-        return list(await Labels(account).find(Scene(tools, Parameters(tools))))
+        return list(await LabelEvidence(account).find(EvidenceInput(tools, Parameters(tools))))
 
 
 async def test_a_label_stands_above_the_graphs_own(tmp_path: Path) -> None:
@@ -171,28 +172,28 @@ async def test_a_label_stands_above_the_graphs_own(tmp_path: Path) -> None:
         {"other": "nobody", "label": "weak"},
     ]
     found = await hear({"relations": relations}, tmp_path)
-    assert Bond(0, 1, 1.0, "label", "strong") in found
-    assert found.count(Silence("label", "names nobody, which was not asked about")) == 2
+    assert ToolBond(0, 1, 1.0, "label", "strong") in found
+    assert found.count(MissingEvidence("label", "names nobody, which was not asked about")) == 2
 
     class Heard:
         name = "label"
 
-        async def find(self, scene: Scene) -> list[Any]:
+        async def find(self, scene: EvidenceInput) -> list[Any]:
             return found
 
-    graph = await weave(SHOP[:2], [Naming(), Heard()])
+    graph = await weave(SHOP[:2], [NameEvidence(), Heard()])
     assert (graph.labels, graph.refused["label: names nobody, which was not asked about"]) == ({(0, 1): "strong"}, 2)
 
 
 async def test_a_judge_without_a_usable_reply_is_counted_and_one_that_is_away_is_not_an_answer(tmp_path: Path) -> None:
-    assert await hear("never mind", tmp_path) == [Silence("label", "no usable reply")] * 2
+    assert await hear("never mind", tmp_path) == [MissingEvidence("label", "no usable reply")] * 2
 
     def away(*_: Any) -> str:
         raise Outage("nobody is there")
 
     async with open_account(away, tmp_path / "away") as account:
         with pytest.raises(Outage):
-            await Labels(account).find(Scene(SHOP[:2], Parameters(SHOP[:2])))
+            await LabelEvidence(account).find(EvidenceInput(SHOP[:2], Parameters(SHOP[:2])))
 
 
 def test_the_prompt_shows_its_example() -> None:

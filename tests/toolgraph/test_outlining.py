@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from envmill.toolgraph.outlining import Part, Size, add_walks, is_plain, outline_proposal
+from envmill.toolgraph.outlining import OutlinePart, Size, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
 from schemas.proposal import Proposal
 from schemas.sketch import ToolSketch
@@ -17,7 +17,7 @@ def shop() -> Proposal:
     return found
 
 
-def tell_all(parts: list[Part]) -> set[str]:
+def tell_all(parts: list[OutlinePart]) -> set[str]:
     return {tool.name for part in parts for tool in part.outline.tools} | {name for part in parts for name in part.outline.left_out}
 
 

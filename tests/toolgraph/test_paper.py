@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from envmill.importers.tools import TOOL_LISTS
+from envmill.interop.importers.tools import TOOL_LISTS
 from envmill.settings import ROOT
 from envmill.toolgraph.evidence import EVIDENCE
 from envmill.toolgraph.samplers import SAMPLERS

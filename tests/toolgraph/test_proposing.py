@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.parameters import Parameters
 from envmill.toolgraph.proposing import propose_domains
 from envmill.toolgraph.tabling import name_table, propose_tables
@@ -57,7 +57,7 @@ def test_a_domain_is_proposed_whole() -> None:
     assert len(proposal.tools) >= 6
     assert all({*tool.reads, *tool.writes} <= names for tool in proposal.tools)
     assert all(bool(tool.writes) == (tool.effect != "query") for tool in proposal.tools)
-    graph = asyncio.run(weave([*proposal.tools], [Naming(), Tables()], proposal.tables))
+    graph = asyncio.run(weave([*proposal.tools], [NameEvidence(), TableEvidence()], proposal.tables))
     assert len(proposal.walks) >= 10
     assert not [fault for chain in proposal.walks for fault in find_faults(graph, chain)]
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from envmill.toolgraph.drawing import draw_chains
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.references import list_references, walk_nodes
 from envmill.toolgraph.samplers import SAMPLERS
-from envmill.toolgraph.validity import Limits, find_faults
+from envmill.toolgraph.validity import ChainLimits, find_faults
 from envmill.toolgraph.weaving import weave
-from schemas.chain import Branch, Chain, FromNode, Loop, Node, Reason, Step
+from schemas.chain import Branch, Chain, ChainStep, FromNode, Loop, Node, Reason
 from tests.bench.toolgraph import compose_tools
 from tests.soak import count
 
@@ -26,7 +26,7 @@ COUNT = count(60, 1_500)
 @pytest.fixture(scope="module")
 def graph() -> ToolGraph:
     """A hundred tools, each thing with two others that it refers to."""
-    return asyncio.run(weave(compose_tools(5 * PLACES), [Naming(), Tables()]))
+    return asyncio.run(weave(compose_tools(5 * PLACES), [NameEvidence(), TableEvidence()]))
 
 
 @pytest.mark.soak(area="sql")
@@ -86,7 +86,7 @@ def test_what_a_sampler_invents_is_refused_and_counted(shop: ToolGraph) -> None:
     class Careless:
         name = "careless"
 
-        def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+        def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
             chain = SAMPLERS["backward"].draw(graph, chance, limits)
             return chain if isinstance(chain, str) or chance.random() < 0.5 else _spoil(chain)
 
@@ -97,7 +97,7 @@ def test_what_a_sampler_invents_is_refused_and_counted(shop: ToolGraph) -> None:
 
 
 def _spoil(chain: Chain) -> Chain:
-    last = next(node for node in reversed(chain.nodes) if isinstance(node, Step))
+    last = next(node for node in reversed(chain.nodes) if isinstance(node, ChainStep))
     wrong = {path: FromNode(node="s1", path="nowhere") for path in last.arguments}
     spoiled = last.model_copy(update={"arguments": wrong})
     return chain.model_copy(update={"nodes": [spoiled if node is last else node for node in chain.nodes]})

@@ -7,8 +7,8 @@ import pytest
 from envmill.sandbox import Sandbox
 from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.drawing import draw_chains
-from envmill.toolgraph.evidence.naming import Naming
-from envmill.toolgraph.evidence.tables import Tables
+from envmill.toolgraph.evidence.naming import NameEvidence
+from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.sketching import infer_schema, sketch_environment
 from envmill.toolgraph.weaving import weave
@@ -24,7 +24,7 @@ async def test_a_sample_is_walked_by_what_it_was_seen_to_reply(jail: Sandbox) ->
             replies.setdefault(deed.call.name, []).extend(part["value"] for part in deed.parts if part["type"] == "json")
     sketches = sketch_environment(folder.environment, replies)
     assert any(sketch.outputs for sketch in sketches)
-    graph = await weave(sketches, [Naming(), Tables()], folder.environment.tables)
+    graph = await weave(sketches, [NameEvidence(), TableEvidence()], folder.environment.tables)
     assert audit_graph(graph).unsuppliable == ()
     assert any(graph.parameters.all[link.giver].side == "output" for found in graph.links.values() for link in found)
     assert len(draw_chains(graph, SAMPLERS["backward"], 20).chains) == 20
@@ -64,7 +64,7 @@ async def test_an_id_under_another_name_is_known_by_columns_or_by_the_only_table
         describe("hand_over", "owner_id", reads=("staff", "tasks")),
     ]
     environment = load("hotel").environment.model_copy(update={"tables": [staff, tasks], "tools": tools})
-    graph = await weave(sketch_environment(environment, {}), [Naming(), Tables()], environment.tables)
+    graph = await weave(sketch_environment(environment, {}), [NameEvidence(), TableEvidence()], environment.tables)
     meant = {f"{tools[one.owner].name}.{one.path}": one.words for side in graph.parameters.inputs for one in side}
     assert meant["review_task.reviewer_id"] == ("staff", "id")
     assert meant["stand_in.target_id"] == ("staff", "id")

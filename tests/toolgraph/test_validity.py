@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.validity import LIMITS, Limits, find_faults
-from schemas.chain import Branch, Chain, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Reason, Source, Step
+from envmill.toolgraph.validity import LIMITS, ChainLimits, find_faults
+from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Reason, Source
 
 SAY = FromUser()
 
@@ -15,8 +15,8 @@ def of(node: str, path: str = "") -> FromNode:
     return FromNode(node=node, path=path)
 
 
-def step(id: str, tool: str, **arguments: Source) -> Step:
-    return Step(id=id, tool=tool, arguments={path.replace("__", "."): source for path, source in arguments.items()})
+def step(id: str, tool: str, **arguments: Source) -> ChainStep:
+    return ChainStep(id=id, tool=tool, arguments={path.replace("__", "."): source for path, source in arguments.items()})
 
 
 FIND = step("a", "find_customer", email=SAY)
@@ -44,7 +44,7 @@ EACH = Loop(
 CONTROLLED: list[Node] = [FIND, LIST, EACH]
 
 
-def judge(graph: ToolGraph, nodes: list[Node], given: list[str] = OPEN, limits: Limits = LIMITS) -> set[str]:
+def judge(graph: ToolGraph, nodes: list[Node], given: list[str] = OPEN, limits: ChainLimits = LIMITS) -> set[str]:
     return {fault.code for fault in find_faults(graph, Chain(sampler="test", nodes=nodes, given=given), limits)}
 
 
@@ -164,5 +164,5 @@ def test_a_part_that_is_optional_is_whole_or_not_there(shop: ToolGraph) -> None:
 
 
 def test_limits_are_limits(shop: ToolGraph) -> None:
-    assert judge(shop, STRAIGHT, limits=Limits(most=3)) == {"too_long"}
-    assert judge(shop, [FIND, LIST], limits=Limits(least=2)) == set()
+    assert judge(shop, STRAIGHT, limits=ChainLimits(most=3)) == {"too_long"}
+    assert judge(shop, [FIND, LIST], limits=ChainLimits(least=2)) == set()

@@ -18,23 +18,23 @@ from dataclasses import dataclass, field
 
 from scipy.stats import beta
 
-from envmill import author
-from envmill.author.compose import compose_domain
-from envmill.author.faults import KINDS, Fault
-from envmill.author.operators import Mutant, draw_mutants, draw_traces
-from envmill.author.tests import try_operations
-from envmill.author.witness import Play, Version, find_witness
+import offline as author
 from envmill.errors import BuildError
 from envmill.gates import ENVIRONMENT_GATES
-from envmill.gates.base import Built, Finding, Means
+from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
 from envmill.settings import Settings
+from offline.compose import compose_domain
+from offline.faults import KINDS, PlantedFault
+from offline.operators import ProgramMutant, draw_mutants, draw_traces
+from offline.tests import try_operations
+from offline.witness import PlannedProgram, Play, find_witness
 from schemas.environment import Effect, Environment, Test
 from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
 from schemas.seed import Brief
-from tests.author.questions import THEMES, pose
 from tests.gates.specimens import ORIGIN
+from tests.offline.questions import THEMES, pose
 from tests.trust.readers import open_readers
 
 MUTANTS = 4
@@ -109,7 +109,7 @@ async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) 
     """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by environment."""
     review, kinds = REVIEW in kinds, [kind for kind in kinds if kind != REVIEW]
     async with Sandbox.open(Settings.read({})) as sandbox, open_readers(seed) as readers:
-        means = Means(sandbox, readers if review else None, seed)
+        means = GateContext(sandbox, readers if review else None, seed)
         for place in _list_places(count, seed):
             where = f"{place[0]}/{place[1]}"
             if _is_wanted("none", kinds):
@@ -134,29 +134,29 @@ def _list_places(count: int, seed: int) -> Iterator[Place]:
         yield themes[(number + seed) % len(themes)], number // len(themes)
 
 
-async def _follow_mutants(place: Place, seed: int, means: Means) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
+async def _follow_mutants(place: Place, seed: int, means: GateContext) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
     reply = ProgramReply.model_validate_json(_answer("program", *place, seed))
     built = _build(*place, seed)
-    assert isinstance(built, Built)
+    assert isinstance(built, EnvironmentCase)
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in built.environment.tools}
     domain = compose_domain(Brief(theme=place[0], text="", number=place[1]), seed)
     tried = try_operations(domain, seed)
-    clean = Version(reply.source, reply.class_name, effects)
+    clean = PlannedProgram(reply.source, reply.class_name, effects)
     for mutant in draw_mutants(reply.source, MUTANTS, random.Random(f"{place}/{seed}")):
-        faulty = Version(mutant.source, reply.class_name, effects)
+        faulty = PlannedProgram(mutant.source, reply.class_name, effects)
         traces = draw_traces(tried, seed, mutant.function)
         shows = await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), means.sandbox)
         told = f"{place[0]}/{place[1]}: {mutant.operator} in {mutant.function}"
         yield f"ast {mutant.operator}", told, await _judge(_swap(built, mutant), means) if shows else None
 
 
-def _swap(built: Built, mutant: Mutant) -> Built:
+def _swap(built: EnvironmentCase, mutant: ProgramMutant) -> EnvironmentCase:
     environment = built.environment.model_copy(update={"files": {"program.py": mutant.source}})
     environment = Environment.model_validate(environment.model_dump(exclude={"id"}))
-    return Built(environment, built.tests)
+    return EnvironmentCase(environment, built.tests)
 
 
-async def _judge(built: Built | str, means: Means) -> list[Finding]:
+async def _judge(built: EnvironmentCase | str, means: GateContext) -> list[Finding]:
     """Every gate that drops or errs, not only the first; what cannot be built is dropped before."""
     if isinstance(built, str):
         return [Finding("build", "dropped", "", built)]
@@ -164,20 +164,25 @@ async def _judge(built: Built | str, means: Means) -> list[Finding]:
         await means.sandbox.inspect(Program.of(built.environment))
     except BuildError as error:
         return [Finding("build", "dropped", "does_not_load", error.message)]
-    found = [await gate.look(built, means) for gate in ENVIRONMENT_GATES if means.account or gate.name not in UNASKED]
+    found = [await gate.check(built, means) for gate in ENVIRONMENT_GATES if means.account or gate.name not in UNASKED]
     return [one for one in found if one.outcome in ("dropped", "error")]
 
 
-def build_sized(theme: str, tools: int) -> Built:
+def build_sized(theme: str, tools: int) -> EnvironmentCase:
     """An honest environment of so many tools."""
     built = _build(theme, 0, 0, size={"tools": tools})
-    assert isinstance(built, Built), built
+    assert isinstance(built, EnvironmentCase), built
     return built
 
 
 def _build(
-    theme: str, number: int, seed: int, program: Fault | None = None, tests: Fault | None = None, size: Mapping[str, int] = UNSIZED
-) -> Built | str:
+    theme: str,
+    number: int,
+    seed: int,
+    program: PlantedFault | None = None,
+    tests: PlantedFault | None = None,
+    size: Mapping[str, int] = UNSIZED,
+) -> EnvironmentCase | str:
     """The environment as the factory makes it of the replies; text says why it cannot."""
     plan = BlueprintReply.model_validate_json(_answer("blueprint", theme, number, seed, size))
     try:
@@ -200,7 +205,7 @@ def _build(
         licence="Apache-2.0",
         origin=ORIGIN,
     )
-    return Built(environment, tuple(_store(environment, tested)))
+    return EnvironmentCase(environment, tuple(_store(environment, tested)))
 
 
 def _answer(prompt: str, theme: str, number: int, seed: int, size: Mapping[str, int] = UNSIZED) -> str:

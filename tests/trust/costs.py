@@ -9,7 +9,7 @@ import time
 from statistics import median
 
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import Built, Means, Posed
+from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from tests.trust.confusion import UNASKED, build_sized
@@ -43,27 +43,27 @@ def measure_scenario_gates() -> tuple[float, float]:
 async def _measure_scenarios() -> tuple[float, float]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         posed = [await pose_at(spot, "", sandbox) for polarity in ANYTHING for spot in pick(EACH, 3, polarity)]
-    found = [one for one in posed if isinstance(one, Posed)]
+    found = [one for one in posed if isinstance(one, ScenarioCase)]
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        await _pass(found[0], Means(sandbox, seed=1))  # both jails' own start is paid once a run
+        await _pass(found[0], GateContext(sandbox, seed=1))  # both jails' own start is paid once a run
         here, there = time.process_time(), read_children()
         for one in found:
-            await _pass(one, Means(sandbox))
+            await _pass(one, GateContext(sandbox))
         here, there = time.process_time() - here, read_children() - there
     return (here + there) * 1e3 / len(found), there * 1e3 / len(found)
 
 
-async def _pass(posed: Posed, means: Means) -> None:
+async def _pass(posed: ScenarioCase, means: GateContext) -> None:
     for gate in SCENARIO_GATES:
         if gate.name != "S13":
-            await gate.look(posed, means)
+            await gate.check(posed, means)
 
 
-async def _spend(built: Built, sandbox: Sandbox) -> tuple[float, float]:
+async def _spend(built: EnvironmentCase, sandbox: Sandbox) -> tuple[float, float]:
     here, there = time.process_time(), read_children()
     for gate in ENVIRONMENT_GATES:
         if gate.name not in UNASKED:
-            await gate.look(built, Means(sandbox))
+            await gate.check(built, GateContext(sandbox))
     return (time.process_time() - here) * 1e3, (read_children() - there) * 1e3
 
 

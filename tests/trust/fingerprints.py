@@ -15,8 +15,8 @@ _ENVIRONMENTS = ("tests.trust.making", *(f"envmill.gates.w{number}" for number i
 _SCENARIOS = (
     "tests.trust.posing",
     "tests.trust.kept",
-    "envmill.author.truth",
-    "envmill.gates.ends",
+    "offline.truth",
+    "envmill.gates.exploring.ends",
     *(f"envmill.gates.s{number}" for number in range(1, 16)),
 )
 ROOTS: dict[Part, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ def _reach(part: Part) -> set[str]:
 
 @cache
 def _read() -> Imports:
-    return read_imports(ROOT, ("envmill", "schemas", "tests"))
+    return read_imports(ROOT, ("envmill", "offline", "schemas", "tests"))
 
 
 def _find_path(module: str) -> Path:

@@ -9,20 +9,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from envmill.author.faults import KINDS
-from envmill.author.truth import find_truth
 from envmill.errors import EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
-from envmill.gates.base import Built, Finding, Gate, Means, Posed
-from envmill.gates.calibrations import read_calibrations
-from envmill.gates.ends import list_ends
-from envmill.gates.suspicions import rule_on_suspicions
-from envmill.passing import settle
+from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext, ScenarioCase
+from envmill.gates.exploring.ends import list_ends
+from envmill.gates.reading.calibrations import read_calibrations
+from envmill.gates.reading.suspicions import rule_on_suspicions
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT
+from envmill.stages.passing import settle
+from offline.faults import KINDS
+from offline.truth import find_truth
 from schemas.base import Contract
 from schemas.run import RecipeName
-from tests.author.questions import SEED
+from tests.offline.questions import SEED
 from tests.trust import tabled
 from tests.trust.expected import is_right
 from tests.trust.fingerprints import Part
@@ -171,12 +171,12 @@ async def do(job: Job, sandbox: Sandbox) -> Outcome:
 
 
 async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
-    means, named = Means(sandbox, seed=SEED), job
+    means, named = GateContext(sandbox, seed=SEED), job
     if job.is_scenario:
         made = await _pose(job, sandbox)
-        if isinstance(made, Posed) and again:
+        if isinstance(made, ScenarioCase) and again:
             # Gates keep what they played of a scenario: another try begins anew.
-            made = Posed(
+            made = ScenarioCase(
                 made.scenario.model_copy(update={"features": {**made.scenario.features, "again": again}}), made.environment, made.siblings
             )
     elif job.kind == MUTANT:
@@ -189,19 +189,19 @@ async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
     if isinstance(made, str):
         step, (reason, _, words) = "draft" if job.is_scenario else "build", made.partition(": ")
         return outcome.model_copy(update={"drops": ((step, reason, words[:300]),)})
-    if isinstance(made, Built):
+    if isinstance(made, EnvironmentCase):
         return await _judge_environment(job, outcome, made, means)
     return await _judge_scenario(job, outcome, made, means) if made else outcome
 
 
-async def _pose(job: Job, sandbox: Sandbox) -> Posed | str | None:
+async def _pose(job: Job, sandbox: Sandbox) -> ScenarioCase | str | None:
     spot, kind = Spot(job.theme, job.number, job.place, job.polarity), "" if job.kind in ANYTHING else job.kind
     if job.recipe == "envscaler":
         return await pose_at(spot, kind, sandbox)
     return await tabled.pose_at(job.recipe, spot, job.prompt, kind.removeprefix("checks") if kind == "checks" else kind, sandbox)
 
 
-async def _make(job: Job, sandbox: Sandbox) -> Built | str | None:
+async def _make(job: Job, sandbox: Sandbox) -> EnvironmentCase | str | None:
     if job.recipe != "envscaler":
         if job.is_clean:
             return await tabled.make(job.recipe, job.theme, job.number, tabled.Planted(), sandbox)
@@ -211,20 +211,20 @@ async def _make(job: Job, sandbox: Sandbox) -> Built | str | None:
     return await make_faulty(job.theme, job.number, job.prompt, job.kind, sandbox)
 
 
-async def _mutate(job: Job, sandbox: Sandbox) -> tuple[str, Built | None] | None:
+async def _mutate(job: Job, sandbox: Sandbox) -> tuple[str, EnvironmentCase | None] | None:
     if job.recipe == "envscaler":
         return await make_mutant(job.theme, job.number, job.place, sandbox)
     return await tabled.make_mutant(job.recipe, job.theme, job.number, job.place, sandbox)
 
 
-async def _judge_environment(job: Job, outcome: Outcome, built: Built, means: Means) -> Outcome:
+async def _judge_environment(job: Job, outcome: Outcome, built: EnvironmentCase, means: GateContext) -> Outcome:
     if not job.is_reviewed:
         return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means)
     async with open_readers(means.seed) as account:
         return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, account=account))
 
 
-async def _judge_scenario(job: Job, outcome: Outcome, posed: Posed, means: Means) -> Outcome:
+async def _judge_scenario(job: Job, outcome: Outcome, posed: ScenarioCase, means: GateContext) -> Outcome:
     """The search attacker looks at a sample of clean work; what is kept is attacked by outsiders."""
     searched = job.is_clean and (job.number * 7 + job.place + len(job.theme)) % SEARCHED == 0
     gates = [gate for gate in SCENARIO_GATES if gate.name != "S13" or searched]
@@ -242,7 +242,7 @@ async def _judge_scenario(job: Job, outcome: Outcome, posed: Posed, means: Means
     return outcome.model_copy(update=told | await _measure_truth(posed, means))
 
 
-async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int]]:
+async def _measure_truth(posed: ScenarioCase, means: GateContext) -> dict[str, tuple[int, int]]:
     """Ends by what the domain's truth says of them, where it says anything, with the verifier's errors."""
     truth = find_truth(posed.scenario, posed.environment, means.seed)
     if isinstance(truth, str) or any(check.op == "generated" for check in posed.scenario.verifier.goals):
@@ -252,12 +252,12 @@ async def _measure_truth(posed: Posed, means: Means) -> dict[str, tuple[int, int
     return {"wrong": (len(wrong), sum(wrong)), "right": (len(right), len(right) - sum(right))}
 
 
-async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: Means) -> Outcome:
+async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: GateContext) -> Outcome:
     """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
     drops, unmeasured, suspected = list[tuple[str, str, str]](), list[str](), list[Finding]()
     known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:
-        look: Callable[[Any, Means], Awaitable[Finding]] = gate.look
+        look: Callable[[Any, GateContext], Awaitable[Finding]] = gate.check
         found = [settle(gate, one) for one in (await look(subject, means)).spread()]
         for finding in found:
             if finding.outcome == "error" and not drops:
@@ -276,7 +276,7 @@ async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, mea
     return outcome.model_copy(update=told)
 
 
-async def _count_confirmed(suspected: Sequence[Finding], subject: Any, means: Means) -> int:
+async def _count_confirmed(suspected: Sequence[Finding], subject: Any, means: GateContext) -> int:
     """How many of them the embedded judge confirms."""
     if not suspected:
         return 0

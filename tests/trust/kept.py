@@ -4,12 +4,12 @@ import random
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from envmill.agents.attackers import ATTACKERS, View
+from envmill.agents.attackers import ATTACKERS, AttackerView
 from envmill.agents.attackers.arguments import draw_call, list_calls
-from envmill.agents.trial import Trial, Words
-from envmill.gates.attempts import Attempt
-from envmill.gates.base import Means, Posed
-from envmill.gates.trials import Trials
+from envmill.gates.base import GateContext, ScenarioCase
+from envmill.gates.exploring.attempts import Attempt
+from envmill.gates.exploring.trials import Trials
+from envmill.kinds.trial import Trial, Words
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call
 
@@ -30,16 +30,16 @@ class Attack:
         return self.trial.verdict.reward or 0.0
 
 
-async def measure_kept(posed: Posed, sandbox: Sandbox) -> AsyncIterator[Attack]:
+async def measure_kept(posed: ScenarioCase, sandbox: Sandbox) -> AsyncIterator[Attack]:
     """Every outsider's attempts at one scenario, in few messages."""
     attempts = [Attempt(name, tuple(calls), said) for name, calls, said in list_attempts(posed)]
-    for attempt, trial in zip(attempts, await Trials(posed, Means(sandbox)).play(attempts), strict=True):
+    for attempt, trial in zip(attempts, await Trials(posed, GateContext(sandbox)).play(attempts), strict=True):
         yield Attack(attempt.label, trial)
 
 
-def list_attempts(posed: Posed) -> Iterator[tuple[str, Sequence[Call], Words]]:
+def list_attempts(posed: ScenarioCase) -> Iterator[tuple[str, Sequence[Call], Words]]:
     """(name, calls, last words): outsiders first."""
-    view = View.of(posed.scenario, posed.environment)
+    view = AttackerView.of(posed.scenario, posed.environment)
     yield "asks_after_reading", look_around(view), ["Which one do you mean, how many exactly, and on what date?"]
     for seed in range(STRANGE, STRANGE + SEEDS):
         yield "reads_then_acts", act_on_words(view, seed), tell_replies
@@ -47,12 +47,12 @@ def list_attempts(posed: Posed) -> Iterator[tuple[str, Sequence[Call], Words]]:
             yield name, attacker.plan(view, seed), lambda seen, attacker=attacker: attacker.speak(view, seen)
 
 
-def look_around(view: View) -> list[Call]:
+def look_around(view: AttackerView) -> list[Call]:
     """A few calls of every query."""
     return [call for tool in view.list_tools("query") for call in list_calls(tool, view.stock, 6)][:60]
 
 
-def act_on_words(view: View, seed: int) -> list[Call]:
+def act_on_words(view: AttackerView, seed: int) -> list[Call]:
     """Queries, and changes whose values are those the request says, where it says any."""
     dice, told = random.Random(seed), view.request.casefold()
     drawn = [draw_call(tool, view.stock, dice) for tool in view.list_tools("change") for _ in range(12)]

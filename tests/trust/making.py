@@ -4,61 +4,63 @@ import json
 import random
 from collections.abc import Iterator
 
-from envmill import author
-from envmill.author.compose import compose_domain
-from envmill.author.faults import Fault
-from envmill.author.operators import Mutant, draw_mutants, draw_traces
-from envmill.author.tests import try_operations
-from envmill.author.witness import Play, Version, find_witness
+import offline as author
 from envmill.errors import BuildError
-from envmill.gates.base import Built
+from envmill.gates.base import EnvironmentCase
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
+from offline.compose import compose_domain
+from offline.faults import PlantedFault
+from offline.operators import ProgramMutant, draw_mutants, draw_traces
+from offline.tests import try_operations
+from offline.witness import PlannedProgram, Play, find_witness
 from schemas.environment import Effect, Environment, Test
 from schemas.origin import Origin
 from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
 from schemas.seed import Brief
-from tests.author.questions import SEED, THEMES, pose
+from tests.offline.questions import SEED, THEMES, pose
 
 ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="program", prompt_hash="h")
 MUTANTS = 4
 """Operators' mutants drawn of one program; each place tries one of them."""
 
 
-async def make_clean(theme: str, number: int, sandbox: Sandbox) -> Built | str:
+async def make_clean(theme: str, number: int, sandbox: Sandbox) -> EnvironmentCase | str:
     """The environment; text says which step could not make it, and why."""
     return await _build(theme, number, "", sandbox)
 
 
-async def make_faulty(theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox) -> Built | str | None:
+async def make_faulty(theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox) -> EnvironmentCase | str | None:
     """The same with a fault; None where it has no place, or shows nowhere."""
-    fault: Fault | None = author.plant(prompt, kind, pose(prompt, theme, number), SEED, 0)
+    fault: PlantedFault | None = author.plant(prompt, kind, pose(prompt, theme, number), SEED, 0)
     if fault is None or not (fault.words or await find_witness(fault.pairs, sandbox)):
         return None
     return await _build(theme, number, fault.text if prompt == "program" else "", sandbox, fault.text if prompt == "tests" else "")
 
 
-async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> tuple[str, Built | None] | None:
+async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> tuple[str, EnvironmentCase | None] | None:
     """(operator, environment) of one mutant of the code; no environment where nothing shows it."""
     built = await make_clean(theme, number, sandbox)
-    mutants: list[Mutant] = (
-        draw_mutants(built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}")) if isinstance(built, Built) else []
+    mutants: list[ProgramMutant] = (
+        draw_mutants(built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
+        if isinstance(built, EnvironmentCase)
+        else []
     )
-    if not isinstance(built, Built) or which >= len(mutants):
+    if not isinstance(built, EnvironmentCase) or which >= len(mutants):
         return None
     mutant, environment = mutants[which], built.environment
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
     class_name = environment.entry.partition(":")[2]
     domain = compose_domain(Brief(theme=theme, text="", number=number), SEED)
     traces = draw_traces(try_operations(domain, SEED), SEED, mutant.function)
-    clean, faulty = (Version(source, class_name, effects) for source in (environment.files["program.py"], mutant.source))
+    clean, faulty = (PlannedProgram(source, class_name, effects) for source in (environment.files["program.py"], mutant.source))
     if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
         return mutant.operator, None
     spoilt = environment.model_copy(update={"files": {"program.py": mutant.source}})
-    return mutant.operator, Built(Environment.model_validate(spoilt.model_dump(exclude={"id"})), built.tests)
+    return mutant.operator, EnvironmentCase(Environment.model_validate(spoilt.model_dump(exclude={"id"})), built.tests)
 
 
-async def _build(theme: str, number: int, program: str, sandbox: Sandbox, tests: str = "") -> Built | str:
+async def _build(theme: str, number: int, program: str, sandbox: Sandbox, tests: str = "") -> EnvironmentCase | str:
     plan = BlueprintReply.model_validate_json(_answer("blueprint", theme, number))
     try:
         written = ProgramReply.model_validate_json(program or _answer("program", theme, number))
@@ -86,7 +88,7 @@ async def _build(theme: str, number: int, program: str, sandbox: Sandbox, tests:
         await sandbox.inspect(Program.of(environment))
     except BuildError as error:
         return f"does_not_load: {error.message}"
-    return Built(environment, tuple(_store(environment, tested)))
+    return EnvironmentCase(environment, tuple(_store(environment, tested)))
 
 
 def _answer(prompt: str, theme: str, number: int) -> str:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from envmill.author.faults import KINDS
 from envmill.verifiers.bounds import limit_share
+from offline.faults import KINDS
 from tests.trust.jobs import CLEAN, MUTANT, READERS, REVIEWED, Outcome
 from tests.trust.posing import ANYTHING
 

@@ -10,23 +10,23 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from envmill import author
-from envmill.author.faults import KINDS, Fault, leaving
-from envmill.author.witness import find_witness
-from envmill.build import build_scenario
+import offline as author
 from envmill.errors import BuildError
-from envmill.gates.base import Posed
-from envmill.generate import generate_draft
-from envmill.mill import Mill, Place, Placed, Result, Subject
+from envmill.gates.base import ScenarioCase
 from envmill.sandbox import Sandbox
+from envmill.stages.build import build_scenario
+from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_draft
 from envmill.verifiers.court import sort_checks
+from offline.faults import KINDS, PlantedFault, leaving
+from offline.witness import find_witness
 from schemas.environment import Effect, Environment
 from schemas.origin import Origin
 from schemas.prompts import ChecksReply, ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import Check, Draft, Polarity, Scenario, Verifier
 from schemas.seed import Brief
-from tests.author.questions import SEED, THEMES, ask_blueprint, ask_program, pose, pose_checks, read_tools
+from tests.offline.questions import SEED, THEMES, ask_blueprint, ask_program, pose, pose_checks, read_tools
 
 ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="scenario", prompt_hash="h")
 NEGATIVE: tuple[Polarity, ...] = ("answer", "refuse", "escalate", "clarify")
@@ -96,12 +96,12 @@ def make_environment(theme: str, number: int) -> Environment:
 async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox) -> Scenario | str:
     """The scenario, or `reason: words` of the step that stopped it."""
     environment, script = make_environment(spot.theme, spot.number), cast(Any, Script(reply))
-    mill = Mill("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox, cast(Any, None))
-    generated = await generate_draft(Subject("x", "y", spot.theme, Place(environment, spot.place)), mill, script)
+    mill = RunContext("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox, cast(Any, None))
+    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), mill, script)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:
         return _tell(generated)
-    built = await build_scenario(Subject("x", "y", spot.theme, Placed(draft, environment)), mill, script)
+    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), mill, script)
     scenario = next((one for one in built.records if isinstance(one, Scenario)), None)
     return scenario or _tell(built)
 
@@ -166,7 +166,7 @@ async def judge_by_checks(clean: Scenario, asked: dict[str, Any], kind: str, san
     return clean.model_copy(update={"verifier": verifier})
 
 
-async def counts(fault: Fault, sandbox: Sandbox) -> bool:
+async def counts(fault: PlantedFault, sandbox: Sandbox) -> bool:
     """Whether a fault is one: where a run can show it, a run has to."""
     return bool(fault.words) or await find_witness(fault.pairs, sandbox) is not None
 
@@ -182,7 +182,7 @@ async def list_siblings(spot: Spot, sandbox: Sandbox) -> Sequence[Scenario]:
     return [one for one in built if isinstance(one, Scenario)]
 
 
-async def pose_at(spot: Spot, kind: str, sandbox: Sandbox) -> Posed | str | None:
+async def pose_at(spot: Spot, kind: str, sandbox: Sandbox) -> ScenarioCase | str | None:
     """What the gates are shown; text says why it came to no scenario."""
     if kind in KINDS["checks"] or kind == "checks":
         made = await plant_checks(spot, kind.removeprefix("checks") if kind == "checks" else kind, sandbox)
@@ -190,7 +190,7 @@ async def pose_at(spot: Spot, kind: str, sandbox: Sandbox) -> Posed | str | None
         made = await (plant(spot, kind, sandbox) if kind else find_clean(spot, sandbox))
     if not isinstance(made, Scenario):
         return made
-    return Posed(made, make_environment(spot.theme, spot.number), tuple(await list_siblings(spot, sandbox)))
+    return ScenarioCase(made, make_environment(spot.theme, spot.number), tuple(await list_siblings(spot, sandbox)))
 
 
 def choose_polarities(kind: str) -> tuple[Polarity, ...]:

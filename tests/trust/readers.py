@@ -5,19 +5,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from envmill import author
+import offline as author
 from envmill.lake.journal import Journal
-from envmill.models.account import Account
-from envmill.models.door import Door
+from envmill.models.gateway import Gateway
 from envmill.models.offline import Offline
+from envmill.models.session import ModelSession
 
 
 @asynccontextmanager
-async def open_readers(seed: int) -> AsyncGenerator[Account]:
+async def open_readers(seed: int) -> AsyncGenerator[ModelSession]:
     with TemporaryDirectory() as folder:
         provider, journal = Offline(author.answer, 0.0), Journal(Path(folder))
         try:
-            yield Account(Door(provider, journal, {}, seed), "environments-verify", "env_x")
+            yield ModelSession(Gateway(provider, journal, {}, seed), "environments-verify", "env_x")
         finally:
             await provider.close()
             await journal.close()

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from scipy.stats import beta
 
-from envmill.author.faults import KINDS
 from envmill.gates import SCENARIO_GATES
-from envmill.gates.base import Means, Posed
-from envmill.passing import settle
+from envmill.gates.base import GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from tests.author.questions import THEMES
+from envmill.stages.passing import settle
+from offline.faults import KINDS
+from tests.offline.questions import THEMES
 from tests.trust.posing import ANYTHING, Spot, choose_polarities, pose_at
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -41,7 +41,7 @@ class Row:
     detail: str = ""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """Gate → seconds in this process."""
-    posed: Posed | None = None
+    posed: ScenarioCase | None = None
     """What the gates saw."""
 
     @property
@@ -67,7 +67,7 @@ async def judge(row: Row, sandbox: Sandbox, *, every: bool) -> Row:
     assert row.posed
     for gate in (one for one in SCENARIO_GATES if one.name != "S13"):
         start = time.process_time()
-        finding = await gate.look(row.posed, Means(sandbox))
+        finding = await gate.check(row.posed, GateContext(sandbox))
         row.seconds[gate.name] = time.process_time() - start
         row.findings[gate.name] = finding.reason if finding.outcome in ("dropped", "error") else finding.outcome
         finding = settle(gate, finding)

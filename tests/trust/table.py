@@ -20,9 +20,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from envmill.author.faults import KINDS
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
+from offline.faults import KINDS
 from schemas.run import RecipeName
 from tests.trust.fingerprints import ROOTS, Part, take_fingerprint
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, SCENARIO_PROMPTS, Job, Outcome, do

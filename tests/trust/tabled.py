@@ -15,39 +15,36 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from envmill import author
-from envmill.author.chaining import write_chain
-from envmill.author.compose import compose_domain
-from envmill.author.domain import Domain
-from envmill.author.faults import ALIKE, KINDS, Fault
-from envmill.author.operators import draw_mutants, draw_traces
-from envmill.author.tests import try_brief
-from envmill.author.witness import Play, Version, find_witness
-from envmill.build import assemble_environment, build_scenario, store_tests
-from envmill.drafting.database import find_database_faults
-from envmill.drafting.plan import find_plan_faults
-from envmill.drafting.repair import FIRST
+import offline as author
 from envmill.errors import BuildError
-from envmill.gates.base import Built, Posed
-from envmill.generate import generate_draft
-from envmill.mill import Mill, Place, Placed, Result, Subject
-from envmill.models.door import Account
-from envmill.recipes.agentscaler import AgentScaler
-from envmill.recipes.awm import Awm
-from envmill.recipes.envfactory import EnvFactory
-from envmill.recipes.envscaler import EnvScaler
-from envmill.recipes.scaleenv import ScaleEnv
+from envmill.gates.base import EnvironmentCase, ScenarioCase
+from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.plan import find_plan_faults
+from envmill.kinds.sql.database import find_database_faults
+from envmill.models.gateway import ModelSession
+from envmill.recipes import RECIPES
+from envmill.recipes.drafting.themes import read_themes
 from envmill.runtime.program import SCHEMA
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
+from envmill.stages.build import assemble_environment, build_scenario, store_tests
+from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.generate import generate_draft
 from envmill.toolgraph.outlining import CHANGES
 from envmill.verifiers.diff import diff_states
+from offline.chaining import write_chain
+from offline.compose import compose_domain
+from offline.domain import Domain
+from offline.faults import ALIKE, KINDS, PlantedFault
+from offline.operators import draw_mutants, draw_traces
+from offline.tests import try_brief
+from offline.witness import PlannedProgram, Play, find_witness
 from schemas.base import Json, canonical_json
 from schemas.environment import Effect, Environment
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
 from schemas.scenario import Draft, Polarity, Scenario
 from schemas.seed import Brief, Seed
-from tests.author.questions import SEED, THEMES
+from tests.offline.questions import SEED, THEMES
 from tests.trust.posing import ANYTHING, SIBLINGS, Spot, counts, judge_by_checks
 
 MUTANTS = 4
@@ -59,7 +56,6 @@ _PARTS = 24
 class Line:
     """How a recipe is asked."""
 
-    recipe: type[EnvScaler]
     plans: tuple[str, ...]
     """Prompts whose replies make the blueprint."""
     tests: str
@@ -73,10 +69,10 @@ class Line:
 
 
 LINES: dict[RecipeName, Line] = {
-    "awm": Line(Awm, ("schema", "rows", "interface"), "trials", "scenario"),
-    "scaleenv": Line(ScaleEnv, ("toolset", "rows"), "cases", "chain"),
-    "agentscaler": Line(AgentScaler, ("schema", "rows", "interface"), "trials", "scenario"),
-    "envfactory": Line(EnvFactory, ("state", "rows", "metadata"), "trials", "topology"),
+    "awm": Line(("schema", "rows", "interface"), "trials", "scenario"),
+    "scaleenv": Line(("toolset", "rows"), "cases", "chain"),
+    "agentscaler": Line(("schema", "rows", "interface"), "trials", "scenario"),
+    "envfactory": Line(("state", "rows", "metadata"), "trials", "topology"),
 }
 """Recipe → its line; the one for classes has a table of its own. What a sketch gets wrong is a rule, or planned anew."""
 UNTOLD = {("toolset", "changed_limit")}
@@ -94,7 +90,7 @@ class Planted:
 
     prompt: str = ""
     kind: str = ""
-    fault: Fault | None = None
+    fault: PlantedFault | None = None
     provider: str = "offline"
     model: str = "offline"
     last_asked: Any = None
@@ -124,7 +120,7 @@ class Planted:
         self._spoilt[told] = self.fault.text
         return self.fault.text
 
-    def _find(self, prompt: str, asked: Json) -> Fault | None:
+    def _find(self, prompt: str, asked: Json) -> PlantedFault | None:
         if prompt == self.prompt:
             return author.plant(prompt, self.kind, asked, SEED, 0)
         if self.prompt != "scenario" or prompt not in ("chain", "topology", "walk"):
@@ -159,10 +155,10 @@ def _grow() -> Mapping[str, Seed]:
 
 
 async def _part_documents() -> dict[str, Seed]:
-    recipe = AgentScaler(author.themes())
+    recipe = RECIPES["agentscaler"](read_themes())
     config = RunConfig(recipe="agentscaler", environments=_PARTS, documents=_DOCUMENTS, seed=SEED)
     (text,) = recipe.pick_texts(config)
-    found = await recipe.grow(text, cast(Account, Planted()))
+    found = await recipe.grow(text, cast(ModelSession, Planted()))
     seeds = {one.theme: recipe.make_seed(one, "unknown", "", config) for one in found if one.usefulness > 1}
     return {theme: seed for theme, seed in seeds.items() if _is_writable(compose_domain(seed.brief, SEED))}
 
@@ -181,9 +177,9 @@ def _find_seed(recipe: RecipeName, theme: str, number: int) -> Seed:
     return Seed(recipe=recipe, brief=Brief(theme=theme, text=THEMES[theme], number=number), licence="Apache-2.0")
 
 
-async def make(recipe: RecipeName, theme: str, number: int, account: Planted, sandbox: Sandbox) -> Built | str:
+async def make(recipe: RecipeName, theme: str, number: int, account: Planted, sandbox: Sandbox) -> EnvironmentCase | str:
     """The environment; text says which step could not make it, and why."""
-    line, asking = LINES[recipe].recipe(author.themes()), cast(Account, account)
+    line, asking = RECIPES[recipe](read_themes()), cast(ModelSession, account)
     try:
         plan = await line.think_up(_find_seed(recipe, theme, number), FIRST, asking)
         if faults := [*find_plan_faults(plan), *await find_database_faults(plan, sandbox)]:
@@ -193,20 +189,24 @@ async def make(recipe: RecipeName, theme: str, number: int, account: Planted, sa
         await sandbox.inspect(Program.of(environment))
     except (BuildError, ValueError) as error:
         return f"does_not_load: {error}"
-    return Built(environment, store_tests(environment, tests))
+    return EnvironmentCase(environment, store_tests(environment, tests))
 
 
-async def make_faulty(recipe: RecipeName, theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox) -> Built | str | None:
+async def make_faulty(
+    recipe: RecipeName, theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox
+) -> EnvironmentCase | str | None:
     """None where the fault has no place, or shows nowhere."""
     account = Planted(prompt, kind)
     made = await make(recipe, theme, number, account, sandbox)
     return made if account.fault and await counts(account.fault, sandbox) else None
 
 
-async def make_mutant(recipe: RecipeName, theme: str, number: int, which: int, sandbox: Sandbox) -> tuple[str, Built | None] | None:
+async def make_mutant(
+    recipe: RecipeName, theme: str, number: int, which: int, sandbox: Sandbox
+) -> tuple[str, EnvironmentCase | None] | None:
     """(operator, environment) of one mutant of the code; no environment where nothing shows it."""
     built = await make(recipe, theme, number, Planted(), sandbox)
-    if not isinstance(built, Built):
+    if not isinstance(built, EnvironmentCase):
         return None
     environment = built.environment
     mutants = draw_mutants(environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
@@ -215,16 +215,16 @@ async def make_mutant(recipe: RecipeName, theme: str, number: int, which: int, s
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
     class_name, schema = environment.entry.partition(":")[2], environment.files[SCHEMA]
     sources = (environment.files["program.py"], mutants[which].source)
-    clean, faulty = (Version(source, class_name, effects, schema) for source in sources)
+    clean, faulty = (PlannedProgram(source, class_name, effects, schema) for source in sources)
     traces = draw_traces(try_brief(environment.brief, SEED), SEED, mutants[which].function)
     if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
         return mutants[which].operator, None
     spoilt = environment.model_copy(update={"files": {**environment.files, "program.py": mutants[which].source}})
     spoilt = Environment.model_validate(spoilt.model_dump(exclude={"id"}))
-    return mutants[which].operator, Built(spoilt, built.tests)
+    return mutants[which].operator, EnvironmentCase(spoilt, built.tests)
 
 
-async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbox: Sandbox) -> Posed | str | None:
+async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbox: Sandbox) -> ScenarioCase | str | None:
     """What the gates are shown; text says why it came to no scenario. A kind of `` leaves it right."""
     environment = await _find_environment(recipe, spot.theme, spot.number, sandbox)
     if isinstance(environment, str):
@@ -237,24 +237,28 @@ async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbo
         made = made if account.fault and await counts(account.fault, sandbox) else None
     else:
         made = await _find_clean(recipe, spot, environment, sandbox)
-    return Posed(made, environment, tuple(await _list_siblings(recipe, spot, environment, sandbox))) if isinstance(made, Scenario) else made
+    return (
+        ScenarioCase(made, environment, tuple(await _list_siblings(recipe, spot, environment, sandbox)))
+        if isinstance(made, Scenario)
+        else made
+    )
 
 
 async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, account: Planted, sandbox: Sandbox) -> Scenario | str | None:
     """As the line's stages do it. None where the author makes another polarity of it."""
     nothing: Any = None
-    line = LINES[recipe].recipe(author.themes())
+    line = RECIPES[recipe](read_themes())
     if account.kind:
-        line.operators = ()  # whoever finds other words for what was spoilt says it rightly
+        line = replace(line, operators=())  # whoever finds other words for what was spoilt says it rightly
     config = RunConfig(recipe=recipe, seed=SEED, polarities={spot.polarity: 1})
-    mill, asking = Mill("r", config, nothing, cast(Any, line), nothing, sandbox, nothing), cast(Account, account)
-    generated = await generate_draft(Subject("x", "y", spot.theme, Place(environment, spot.place)), mill, asking)
+    mill, asking = RunContext("r", config, nothing, line, nothing, sandbox, nothing), cast(ModelSession, account)
+    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), mill, asking)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:
         return _tell(generated)
     if draft.polarity != spot.polarity and not account.fault:
         return None
-    built = await build_scenario(Subject("x", "y", spot.theme, Placed(draft, environment)), mill, asking)
+    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), mill, asking)
     return next((one for one in built.records if isinstance(one, Scenario)), None) or _tell(built)
 
 

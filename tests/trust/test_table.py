@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from envmill.author.faults import KINDS
 from envmill.errors import SandboxError
 from envmill.sandbox import Sandbox
 from envmill.settings import ROOT
 from envmill.verifiers.bounds import limit_share
-from tests.author.questions import SAMPLE
+from offline.faults import KINDS
+from tests.offline.questions import SAMPLE
 from tests.soak import count
 from tests.trust.expected import is_right, read_expected
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Job, Outcome, do

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from envmill.author.truth import find_truth
 from envmill.gates import w3, w5, w12
-from envmill.gates.base import Built, Finding, Means, Posed
+from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import ROOT
+from offline.truth import find_truth
 from schemas.environment import Test
 from schemas.run import RecipeName
-from tests.author.questions import SAMPLE, SEED
+from tests.offline.questions import SAMPLE, SEED
 from tests.soak import count
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Outcome
 from tests.trust.posing import ANYTHING, Spot
@@ -72,19 +72,19 @@ def check_caught(planted: Sequence[Outcome], promised: float) -> None:
 @pytest.mark.parametrize(
     ("kind", "theme", "look", "reason"),
     [
-        ("missing_where", "hotel_booking", w12.look, "every_row_changed"),
-        ("missing_where", "funeral_services", w12.look, "every_row_changed"),
-        ("missing_where", "court_calendars", w12.look, "every_row_changed"),
-        ("beginnings_only", "beekeeping_cooperative", w12.look, "whole_words_only"),
-        ("random_order", "fleet_maintenance", w5.look, "draws_lots"),
+        ("missing_where", "hotel_booking", w12.check, "every_row_changed"),
+        ("missing_where", "funeral_services", w12.check, "every_row_changed"),
+        ("missing_where", "court_calendars", w12.check, "every_row_changed"),
+        ("beginnings_only", "beekeeping_cooperative", w12.check, "whole_words_only"),
+        ("random_order", "fleet_maintenance", w5.check, "draws_lots"),
     ],
 )
 async def test_what_only_sql_gets_wrong_is_seen(
-    kind: str, theme: str, look: Callable[[Built, Means], Awaitable[Finding]], reason: str, jail: Sandbox
+    kind: str, theme: str, look: Callable[[EnvironmentCase, GateContext], Awaitable[Finding]], reason: str, jail: Sandbox
 ) -> None:
     built = await make_faulty("awm", theme, 0, "code", kind, jail)
-    assert isinstance(built, Built)
-    finding = await look(built, Means(jail, seed=SEED))
+    assert isinstance(built, EnvironmentCase)
+    finding = await look(built, GateContext(jail, seed=SEED))
     assert (finding.outcome, finding.reason) == ("dropped", reason)
 
 
@@ -96,12 +96,12 @@ async def test_what_ends_in_success_and_changes_something_else_is_seen_by_tests_
     kind: str, theme: str, jail: Sandbox
 ) -> None:
     built = await make_faulty("awm", theme, 0, "code", kind, jail)
-    assert isinstance(built, Built)
-    finding = await w3.look(built, Means(jail, seed=SEED))
+    assert isinstance(built, EnvironmentCase)
+    finding = await w3.check(built, GateContext(jail, seed=SEED))
     assert (finding.outcome, finding.reason) == ("dropped", "test_failed")
     assert "after/" in finding.detail
     ends_alone = tuple(Test.model_validate(test.model_dump() | {"id": "", "after": {}}) for test in built.tests)
-    assert (await w3.look(replace(built, tests=ends_alone), Means(jail, seed=SEED))).outcome == "kept"
+    assert (await w3.check(replace(built, tests=ends_alone), GateContext(jail, seed=SEED))).outcome == "kept"
 
 
 @pytest.mark.parametrize(("theme", "number", "place"), [("laboratory_samples", 4, 0), ("crop_planning", 7, 2)])
@@ -109,7 +109,7 @@ async def test_the_truth_knows_the_end_of_a_right_path_where_columns_spell_numbe
     theme: str, number: int, place: int, jail: Sandbox
 ) -> None:
     posed = await pose_at("awm", Spot(theme, number, place, "achieve"), "scenario", "", jail)
-    assert isinstance(posed, Posed)
+    assert isinstance(posed, ScenarioCase)
     scenario = posed.scenario
     reset = Reset(scenario.initial_state, scenario.clock, scenario.seed)
     *_, end = await jail.play(Program.of(posed.environment), [reset, *map(Invoke, scenario.oracle), Look()])

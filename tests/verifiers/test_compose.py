@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from envmill.errors import BuildError
-from envmill.verifiers.compose import Composed, Run, compose_verifier
+from envmill.verifiers.compose import ComposedVerifier, OracleRun, compose_verifier
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Draft, Fact, UserContract
@@ -22,8 +22,8 @@ POLITE = Fact(name="why not", kind="pattern", value=r"(?i)\b(free)")
 SHED = make_environment(policy_document="Nobody may hold more than 3 tools at a time.")
 
 
-def deed(name: str, value: Any, **arguments: Any) -> Deed:
-    return Deed(Call(name=name, arguments=arguments), "ok", "", [{"type": "json", "value": value}])
+def deed(name: str, value: Any, **arguments: Any) -> CompletedCall:
+    return CompletedCall(Call(name=name, arguments=arguments), "ok", "", [{"type": "json", "value": value}])
 
 
 LISTED = deed("list_tools", [dict(row, id=key) for key, row in START["tools"].items()])
@@ -41,18 +41,18 @@ def draft(**changes: Any) -> Draft:
     return Draft.model_validate(fields | changes)
 
 
-def compose(reads: Any = READS, again: Any = None, **changes: Any) -> Composed:
+def compose(reads: Any = READS, again: Any = None, **changes: Any) -> ComposedVerifier:
     made = changes.get("changes", [])
-    return compose_verifier(draft(**changes), SHED, Run(made, reads), Run(made, reads if again is None else again))
+    return compose_verifier(draft(**changes), SHED, OracleRun(made, reads), OracleRun(made, reads if again is None else again))
 
 
-def paid(composed: Composed, deeds: Any = (), said: Any = (), final: Any = START) -> tuple[str, float | None]:
+def paid(composed: ComposedVerifier, deeds: Any = (), said: Any = (), final: Any = START) -> tuple[str, float | None]:
     verdict = judge(composed.verifier, Ending(START, final, deeds, said))
     return verdict.outcome, verdict.reward
 
 
 SAY = ["It is due on 14 March 2026."]
-LEND = Deed(Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}), "ok")
+LEND = CompletedCall(Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}), "ok")
 OTHER_ROUTE = deed("get_loan", {"loan_id": "loan_1", "due": "2026-03-14"})
 SHORT_ROUTE = (deed("get_tool", {"id": "T3", "name": "axe"}), OTHER_ROUTE)
 
@@ -94,7 +94,7 @@ ASKED = Fact(name="which of them", kind="pattern", value=r"(?i)\bwhich one\b|\bd
 MISSING = Fact(name="on what day", kind="pattern", value=r"(?i)\b(which|what) day\b")
 
 
-def clarify(reads: Any = (FOUND, *STOCK), **changes: Any) -> Composed:
+def clarify(reads: Any = (FOUND, *STOCK), **changes: Any) -> ComposedVerifier:
     request = "Please put a new mainspring into my mantel clock."
     said = {"request": request, "say": WHICH, "tell": WOODS, "polarity": "clarify"}
     return compose(reads, initial_state=START | {"clocks": CLOCKS, "parts": PARTS}, **said | changes)
@@ -118,7 +118,7 @@ def test_a_clarification_asks_for_the_candidates_alone(tell: list[Fact], deeds: 
     assert judge(composed.verifier, Ending(final, final, deeds, [WHICH])).outcome == outcome
 
 
-def name_rows(composed: Composed) -> set[str]:
+def name_rows(composed: ComposedVerifier) -> set[str]:
     return {predicate.name.removesuffix(" was looked at") for predicate in composed.verifier.procedure}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.verifiers.ending import Deed
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.masking import mask_call
 from envmill.verifiers.procedure import is_meant
 from schemas.environment import Call, Tool
@@ -38,4 +38,4 @@ RIGHT: dict[str, Any] = {"words": "Road tube", "status": "open", "shelf": 3}
     ],
 )
 def test_a_masked_call(arguments: Any, meant: bool) -> None:
-    assert is_meant(MASKED, Deed(Call(name="find", arguments=arguments), "ok"), {}) is meant
+    assert is_meant(MASKED, CompletedCall(Call(name="find", arguments=arguments), "ok"), {}) is meant

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from envmill.verifiers.ending import Deed, Ending
+from envmill.language.told import ReplyValues
+from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.judge import judge
 from envmill.verifiers.procedure import find_breach, shows
-from envmill.verifiers.told import Told
 from envmill.verifiers.weights import balance, cap_weights
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Verifier
 from tests.verifiers.test_judge import GOLD, START, VERIFIER, with_change
 
 
-def deed(name: str, outcome: Any = "ok", actor: str = "agent", parts: Any = (), **arguments: Any) -> Deed:
-    return Deed(Call(name=name, arguments=arguments, actor=actor), outcome, "" if outcome == "ok" else "no", parts)
+def deed(name: str, outcome: Any = "ok", actor: str = "agent", parts: Any = (), **arguments: Any) -> CompletedCall:
+    return CompletedCall(Call(name=name, arguments=arguments, actor=actor), outcome, "" if outcome == "ok" else "no", parts)
 
 
 def json_part(value: Any) -> list[Any]:
@@ -69,7 +69,7 @@ ROW = {"id": "m1", "due": "2026-03-14", "count": 2, "open": True}
         (SEEN, [deed("get", actor="user", parts=json_part(ROW))], False),
     ],
 )
-def test_a_predicate_holds_of_what_happened(one: Predicate, deeds: list[Deed], holds: bool) -> None:
+def test_a_predicate_holds_of_what_happened(one: Predicate, deeds: list[CompletedCall], holds: bool) -> None:
     assert (find_breach(one, deeds, {}) is None) is holds
 
 
@@ -80,14 +80,14 @@ def test_a_row_that_was_found_may_be_an_argument() -> None:
 
 
 def test_a_row_is_shown_by_the_values_of_its_fields() -> None:
-    assert shows(Told(json_part({"member": "m1", "n": 2})), [{"id": "m1", "count": 2}])
-    assert not shows(Told(json_part({"id": "m1", "count": 3})), [{"id": "m1", "count": 2}])
-    assert not shows(Told(json_part({"id": "m1"})), [["m1"]])
+    assert shows(ReplyValues(json_part({"member": "m1", "n": 2})), [{"id": "m1", "count": 2}])
+    assert not shows(ReplyValues(json_part({"id": "m1", "count": 3})), [{"id": "m1", "count": 2}])
+    assert not shows(ReplyValues(json_part({"id": "m1"})), [["m1"]])
 
 
 def test_a_true_is_not_a_one_in_a_reply() -> None:
-    assert not shows(Told(json_part([1])), [True])
-    assert shows(Told(json_part([True])), [True])
+    assert not shows(ReplyValues(json_part([1])), [True])
+    assert shows(ReplyValues(json_part([True])), [True])
 
 
 TOLD = Fact(name="the day it is due", kind="date", value="2026-03-14")

@@ -10,20 +10,20 @@ import pytest
 from envmill.agents import find_policy
 from envmill.agents.attempts import require_reached
 from envmill.agents.base import Actor, Say
-from envmill.agents.ground import Ground
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_on
-from envmill.author.opinions import rule_on
+from envmill.agents.setup import RolloutSetup
 from envmill.errors import Outage
-from envmill.gates.base import Means
-from envmill.gates.calibration import find_objection, open_bench, tell
-from envmill.models.account import Account
+from envmill.gates.base import GateContext
+from envmill.gates.calibration import describe, find_objection, open_bench
 from envmill.models.base import Completion, Request, Spent
 from envmill.models.lint import lint
-from envmill.models.parse import Heard, hear
+from envmill.models.parse import ParsedCompletion, parse_completion
+from envmill.models.session import ModelSession
 from envmill.models.showing import show_request
 from envmill.sandbox import Observation, Sandbox
-from envmill.verifiers.ruling import CAP, PROMPT, Bench, weigh
+from envmill.verifiers.ruling import CAP, PROMPT, CalibratedJudge, weigh
+from offline.opinions import rule_on
 from schemas.rollout import Calibration, Rollout, Ruling, Verdict
 from schemas.ruling import RulingInput, RulingReply
 from schemas.scenario import Scenario
@@ -46,9 +46,9 @@ class Judge:
     def provider_of(self, role: str) -> Any:
         return SimpleNamespace(name="scripted", model=f"{role}-1")
 
-    async def complete(self, request: Request, spent: Spent) -> Heard:
+    async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:
         self.asked.append(request)
-        return hear(Completion(self._answer(RulingInput.model_validate(request.inputs))), RulingReply)
+        return parse_completion(Completion(self._answer(RulingInput.model_validate(request.inputs))), RulingReply)
 
 
 def say(outcome: str, reason: str = "so it looks") -> Callable[[RulingInput], str]:
@@ -63,8 +63,8 @@ def vanish(asked: RulingInput) -> str:
     raise Outage("nobody is there")
 
 
-def seat(judge: Judge, calibration: Calibration = GOOD) -> Bench:
-    return Bench(Account(judge, "scenarios-filter", STUDIO.scenario.id), (), calibration)
+def seat(judge: Judge, calibration: Calibration = GOOD) -> CalibratedJudge:
+    return CalibratedJudge(ModelSession(judge, "scenarios-filter", STUDIO.scenario.id), (), calibration)
 
 
 class Idle:
@@ -79,8 +79,8 @@ class Idle:
         return Say("All of it is done.")
 
 
-async def play(jail: Sandbox, bench: Bench | None, policy: Any = None) -> Rollout:
-    ground = Ground.of(STUDIO.scenario, STUDIO.environment)
+async def play(jail: Sandbox, bench: CalibratedJudge | None, policy: Any = None) -> Rollout:
+    ground = RolloutSetup.of(STUDIO.scenario, STUDIO.environment)
     return await play_on(ground, policy or find_policy("reference"), jail, "probe", 0, bench=bench)
 
 
@@ -148,12 +148,12 @@ def test_no_ruling_raises_anything(outcome: Any, verdict: Any, reward: float | N
 @in_one_loop
 async def test_who_tells_right_from_wrong_has_a_say(jail: Sandbox) -> None:
     judge = Judge(compare)
-    bench = await open_bench(STUDIO, Means(jail), Account(judge, "scenarios-filter", STUDIO.scenario.id))
+    bench = await open_bench(STUDIO, GateContext(jail), ModelSession(judge, "scenarios-filter", STUDIO.scenario.id))
     counted = bench.calibration
     assert (counted.false_accepts, counted.false_rejects, counted.told, bench.weight) == (0, 0, "", CAP)
     assert len(judge.asked) == counted.wrong + counted.right
     assert (counted.wrong >= 6, counted.right >= 3) == (True, True)
-    evidence = tell(bench).evidence
+    evidence = describe(bench).evidence
     assert (evidence["model"], evidence["weight"], evidence["wrong"]) == ("judge-1", CAP, counted.wrong)
     rollout = await play(jail, bench)
     assert (rollout.reward, rollout.components["judge"]) == (1.0, 1.0)
@@ -170,7 +170,7 @@ async def test_who_tells_right_from_wrong_has_a_say(jail: Sandbox) -> None:
 )
 async def test_who_does_not_has_none_and_is_not_asked(jail: Sandbox, answer: Any, why: str) -> None:
     judge = Judge(answer)
-    bench = await open_bench(STUDIO, Means(jail), Account(judge, "scenarios-filter", STUDIO.scenario.id))
+    bench = await open_bench(STUDIO, GateContext(jail), ModelSession(judge, "scenarios-filter", STUDIO.scenario.id))
     assert bench.weight == 0.0
     assert why in bench.calibration.told
     before, rollout = len(judge.asked), await play(jail, bench)
@@ -184,7 +184,7 @@ async def test_who_does_not_has_none_and_is_not_asked(jail: Sandbox, answer: Any
 @in_one_loop
 async def test_a_judge_out_of_reach_is_not_calibrated(jail: Sandbox) -> None:
     with pytest.raises(Outage, match="calibrated"):
-        await open_bench(STUDIO, Means(jail), Account(Judge(vanish), "scenarios-filter", STUDIO.scenario.id))
+        await open_bench(STUDIO, GateContext(jail), ModelSession(Judge(vanish), "scenarios-filter", STUDIO.scenario.id))
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_when_a_judge_has_no_say(wrong: int, accepts: int, right: int, rejects: 
 async def test_a_scenario_without_a_reference_path_has_no_judge(jail: Sandbox) -> None:
     posed = pose(oracle=[])
     judge = Judge(compare)
-    bench = await open_bench(posed, Means(jail), Account(judge, "scenarios-filter", posed.scenario.id))
+    bench = await open_bench(posed, GateContext(jail), ModelSession(judge, "scenarios-filter", posed.scenario.id))
     assert (bench.weight, bench.calibration.told, judge.asked) == (0.0, "near misses of this scenario are not known", [])

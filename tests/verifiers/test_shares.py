@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.verifiers.ending import Deed
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.shares import count_matched, list_free, share_steps
 from schemas.database import Column, Table
 from schemas.environment import Call, Environment, Tool
@@ -36,8 +36,8 @@ NOBODY = Verifier(goals=[], guards=[], frame=[])
 WHOLE = {"guards": 1.0, "frame": 1.0, "goals": 1.0}
 
 
-def do(*calls: tuple[str, str], outcome: Any = "ok") -> list[Deed]:
-    return [Deed(Call(name="write", arguments={"note_id": note, "words": words}), outcome) for note, words in calls]
+def do(*calls: tuple[str, str], outcome: Any = "ok") -> list[CompletedCall]:
+    return [CompletedCall(Call(name="write", arguments={"note_id": note, "words": words}), outcome) for note, words in calls]
 
 
 def test_a_text_that_goes_into_a_column_nobody_compares_is_free() -> None:
@@ -56,7 +56,7 @@ def test_a_text_that_goes_into_a_column_nobody_compares_is_free() -> None:
         pytest.param([], WHOLE | {"goals": 0.0}, 30, (0.0, 0.0, 0.0, 0.5, 0.0), id="never below nothing"),
     ],
 )
-def test_shares_of_a_rollout(deeds: list[Deed], components: dict[str, float], unread: int, told: tuple[float, ...]) -> None:
+def test_shares_of_a_rollout(deeds: list[CompletedCall], components: dict[str, float], unread: int, told: tuple[float, ...]) -> None:
     shares = share_steps(TASK, HOME, deeds, components, unread)
     assert tuple(shares.values()) == pytest.approx(told)  # pyright: ignore[reportUnknownMemberType]
     assert count_matched([], deeds) == 0

@@ -1,6 +1,6 @@
 """Attackers by name, those that do least first."""
 
-from envmill.agents.attackers.base import Attacker, View
+from envmill.agents.attackers.base import Attacker, AttackerView
 from envmill.agents.attackers.do_nothing import DoNothing
 from envmill.agents.attackers.empty_argument import EmptyArgument
 from envmill.agents.attackers.error_collector import ErrorCollector
@@ -12,7 +12,7 @@ from envmill.agents.attackers.read_everything import ReadEverything
 from envmill.agents.attackers.refuse import Refuse
 from envmill.agents.attackers.repeat_one import RepeatOne
 
-__all__ = ["ATTACKERS", "FOLLOWING", "Attacker", "View"]
+__all__ = ["ATTACKERS", "FOLLOWING", "Attacker", "AttackerView"]
 
 FOLLOWING = ("random_valid", "over_doer")
 """Those that go on with what they made: ids that replies tell are arguments, too."""

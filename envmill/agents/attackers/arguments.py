@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from envmill.agents.attackers.stock import Stock
+from envmill.agents.attackers.state_index import StateIndex
 from schemas.base import Json, is_array
 from schemas.environment import Call, Tool
 
@@ -16,9 +16,9 @@ _CHOICES = re.compile(r"\b(?:[Oo]ne of|[Ee]ither):? ([^.]+)")
 _RANGE = re.compile(r"\b(?:[Ff]rom|[Bb]etween) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)")
 
 
-def list_calls(tool: Tool, state: Mapping[str, Json] | Stock, most: int) -> list[Call]:
+def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) -> list[Call]:
     """A call for every value its first text parameter might take, likeliest first; a plain call when it has none."""
-    stock = state if isinstance(state, Stock) else Stock.of(state)
+    stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     base = draw_call(tool, stock, random.Random(0))
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     texts = [name for name, schema in schemas.items() if first_type(schema) == "string" and not list_choices(schema)]
@@ -28,9 +28,9 @@ def list_calls(tool: Tool, state: Mapping[str, Json] | Stock, most: int) -> list
     return [base.model_copy(update={"arguments": base.arguments | {texts[0]: value}}) for value in values] or [base]
 
 
-def draw_call(tool: Tool, state: Mapping[str, Json] | Stock, dice: random.Random) -> Call:
+def draw_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random.Random) -> Call:
     """A call that passes validation and names things that exist, as far as names, types and descriptions tell."""
-    stock = state if isinstance(state, Stock) else Stock.of(state)
+    stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     required = set(tool.parameters.get("required", []))
     chosen = {name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5}
@@ -38,7 +38,7 @@ def draw_call(tool: Tool, state: Mapping[str, Json] | Stock, dice: random.Random
     return Call(name=tool.name, arguments={name: draw_value(name, schema, stock, dice) for name, schema in chosen.items()}, actor=actor)
 
 
-def draw_value(name: str, schema: Schema, stock: Stock, dice: random.Random) -> Json:
+def draw_value(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
     """A value for one parameter."""
     if choices := list_choices(schema):
         return dice.choice(choices)
@@ -55,7 +55,7 @@ def draw_value(name: str, schema: Schema, stock: Stock, dice: random.Random) -> 
     return draw_number(name, schema, stock, dice) if kind in ("integer", "number") else None
 
 
-def draw_number(name: str, schema: Schema, stock: Stock, dice: random.Random) -> Json:
+def draw_number(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
     """A number in range; half of the time one that some field of this name has."""
     low, high = read_range(schema)
     whole = first_type(schema) == "integer"
@@ -92,7 +92,7 @@ def _read_choices(description: str) -> tuple[str, ...]:
     return tuple(part.strip(" '\"`") for part in parts if part.strip(" '\"`"))
 
 
-def _offer_texts(name: str, stock: Stock) -> list[Json]:
+def _offer_texts(name: str, stock: StateIndex) -> list[Json]:
     """Rows it points into, else values of the same name, else whatever rows are called, else any key."""
     if pointed := stock.find_pointed(name):
         return list(stock.rows[pointed])

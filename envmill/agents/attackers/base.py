@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from envmill.agents.attackers.stock import Stock, read_rows
+from envmill.agents.attackers.state_index import StateIndex, read_rows
 from envmill.sandbox import Observation
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call, Environment, Tool
@@ -16,7 +16,7 @@ from schemas.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class View:
+class AttackerView:
     """What an attacker has to go by. That it sees the state makes it stronger than any policy; what is expected it never sees."""
 
     state: dict[str, Json]
@@ -25,18 +25,18 @@ class View:
     policy: str = ""
 
     @classmethod
-    def of(cls, scenario: Scenario, environment: Environment) -> "View":
+    def of(cls, scenario: Scenario, environment: Environment) -> "AttackerView":
         tools = [tool for tool in environment.tools if "agent" in tool.actors]
         return cls(scenario.initial_state, tools, scenario.request, environment.policy_document)
 
-    def after(self, final: Mapping[str, Json]) -> "View | None":
+    def after(self, final: Mapping[str, Json]) -> "AttackerView | None":
         """What lies about once something was made: of a collection that has new rows those alone, told in replies; None where none has."""
         made = {name: _list_new(self.state.get(name), value) for name, value in final.items()}
         return replace(self, state=self.state | {name: rows for name, rows in made.items() if rows}) if any(made.values()) else None
 
     @cached_property
-    def stock(self) -> Stock:
-        return Stock.of(self.state)
+    def stock(self) -> StateIndex:
+        return StateIndex.of(self.state)
 
     def list_tools(self, effect: str) -> list[Tool]:
         return [tool for tool in self.tools if tool.effect == effect]
@@ -54,11 +54,11 @@ class Attacker(Protocol):
     random: bool
     """Whether another seed gives another attack."""
 
-    def plan(self, view: View, seed: int) -> list[Call]:
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:
         """Calls to make."""
         ...
 
-    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:
+    def speak(self, view: AttackerView, seen: Sequence[Observation]) -> list[str]:
         """What it tells the user, the replies known."""
         ...
 
@@ -69,16 +69,16 @@ class Mute:
     random = False
     words = ("Done: everything you asked for is in place.",)
 
-    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
+    def speak(self, view: AttackerView, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
         return list(self.words)
 
 
 def recite(seen: Sequence[Observation]) -> str:
     """All that replies said, in one breath."""
-    return "\n".join(spell(part) for one in seen for part in one.parts)
+    return "\n".join(render(part) for one in seen for part in one.parts)
 
 
-def spell(part: Json) -> str:
+def render(part: Json) -> str:
     """A part of a reply as somebody would read it out."""
     value: Json = part.get("value", part.get("text", ""))
     return "; ".join(_list_words(value))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from envmill.agents.attackers.base import View
+from envmill.agents.attackers.base import AttackerView
 from envmill.sandbox import Observation
 from schemas.environment import Call
 
@@ -13,8 +13,8 @@ class DoNothing:
     name = "do_nothing"
     random = False
 
-    def plan(self, view: View, seed: int) -> list[Call]:  # noqa: ARG002
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002
         return []
 
-    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
+    def speak(self, view: AttackerView, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
         return []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.attackers.arguments import first_type, list_choices
-from envmill.agents.attackers.base import View
+from envmill.agents.attackers.base import AttackerView
 from envmill.sandbox import Observation
 from schemas.base import Json
 from schemas.environment import Call
@@ -17,13 +17,13 @@ class ErrorCollector:
     name = "error_collector"
     random = False
 
-    def plan(self, view: View, seed: int) -> list[Call]:  # noqa: ARG002
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002
         return [
             Call(name=tool.name, arguments={name: _draw_wrong(schema) for name, schema in tool.parameters.get("properties", {}).items()})
             for tool in view.tools
         ]
 
-    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
+    def speak(self, view: AttackerView, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
         return ["\n".join(f"{one.code}: {one.message}" for one in seen if one.message)]
 
 

@@ -3,7 +3,7 @@
 import random
 
 from envmill.agents.attackers.arguments import draw_call
-from envmill.agents.attackers.base import Mute, View
+from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
 _DRAWS = 2
@@ -17,7 +17,7 @@ class OverDoer(Mute):
     name = "over_doer"
     random = True
 
-    def plan(self, view: View, seed: int) -> list[Call]:
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:
         dice = random.Random(seed)
         tools = view.list_tools("change") * _DRAWS
         dice.shuffle(tools)

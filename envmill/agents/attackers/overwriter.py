@@ -3,7 +3,7 @@
 import random
 
 from envmill.agents.attackers.arguments import draw_call
-from envmill.agents.attackers.base import Mute, View
+from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
 _MOST = 10
@@ -15,7 +15,7 @@ class Overwriter(Mute):
     name = "end_state_overwriter"
     random = True
 
-    def plan(self, view: View, seed: int) -> list[Call]:
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:
         dice = random.Random(seed)
         setters = view.list_tools("change")
         dice.shuffle(setters)

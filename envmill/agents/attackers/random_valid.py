@@ -3,7 +3,7 @@
 import random
 
 from envmill.agents.attackers.arguments import draw_call
-from envmill.agents.attackers.base import Mute, View
+from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
 _CALLS = 10
@@ -15,6 +15,6 @@ class RandomValid(Mute):
     name = "random_valid"
     random = True
 
-    def plan(self, view: View, seed: int) -> list[Call]:
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:
         dice = random.Random(seed)
         return [draw_call(dice.choice(view.tools), view.stock, dice) for _ in range(_CALLS)] if view.tools else []

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain, zip_longest
 
 from envmill.agents.attackers.arguments import list_calls
-from envmill.agents.attackers.base import View, recite
+from envmill.agents.attackers.base import AttackerView, recite
 from envmill.sandbox import Observation
 from schemas.environment import Call
 
@@ -18,10 +18,10 @@ class ReadEverything:
     name = "read_everything"
     random = False
 
-    def plan(self, view: View, seed: int) -> list[Call]:  # noqa: ARG002
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002
         lists = [list_calls(tool, view.stock, _EACH) for tool in view.list_tools("query")]
         in_turn = chain.from_iterable(zip_longest(*lists))
         return [call for call in in_turn if call][:_MOST]
 
-    def speak(self, view: View, seen: Sequence[Observation]) -> list[str]:
+    def speak(self, view: AttackerView, seen: Sequence[Observation]) -> list[str]:
         return [f"{recite(seen)}\n{view.request}\n{view.policy}"]

@@ -3,7 +3,7 @@
 import random
 
 from envmill.agents.attackers.arguments import draw_call
-from envmill.agents.attackers.base import Mute, View
+from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
 _TIMES = 3
@@ -15,7 +15,7 @@ class RepeatOne(Mute):
     name = "repeat_one_call"
     random = True
 
-    def plan(self, view: View, seed: int) -> list[Call]:
+    def plan(self, view: AttackerView, seed: int) -> list[Call]:
         tools = view.list_tools("change") or list(view.tools)
         dice = random.Random(seed)
         # Another tool with every seed: luck alone would leave some out.

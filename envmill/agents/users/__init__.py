@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Mapping
 
-from envmill.agents.users.base import Knowledge, Person
+from envmill.agents.users.base import Person, UserKnowledge
 from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser
 from envmill.errors import SettingsError
-from envmill.models.account import Account
+from envmill.models.session import ModelSession
 
-USERS: Mapping[str, Callable[[Knowledge, Account | None, int], Person]] = {
+USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]] = {
     "scripted": lambda knowledge, _account, _attempt: ScriptedUser(knowledge),
     "model": lambda knowledge, account, attempt: ModelUser(knowledge, _require(account), attempt),
 }
 
 
-def _require(account: Account | None) -> Account:
+def _require(account: ModelSession | None) -> ModelSession:
     if account is None:
         raise SettingsError("A model is to play the user, and there is nobody to ask: give play_scenario an account, or a scripted user.")
     return account

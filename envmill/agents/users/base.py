@@ -10,7 +10,7 @@ from schemas.scenario import Scenario, UserContract
 
 
 @dataclass(frozen=True)
-class Line:
+class Utterance:
     """One thing that was said."""
 
     who: Literal["agent", "user"]
@@ -18,7 +18,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Answer:
+class UserAnswer:
     """What the user says to it."""
 
     text: str
@@ -29,7 +29,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class UserKnowledge:
     """What a person may speak of."""
 
     contract: UserContract
@@ -39,7 +39,7 @@ class Knowledge:
     """What only they can do, by the name it is asked for with."""
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "Knowledge":
+    def of(cls, scenario: Scenario) -> "UserKnowledge":
         return cls(scenario.user, scenario.request, list_deeds(scenario.oracle))
 
 
@@ -49,6 +49,6 @@ class Person(Protocol):
     listens: bool
     """Whether an answer has to be awaited from elsewhere."""
 
-    async def answer(self, dialogue: Sequence[Line]) -> Answer:
+    async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
         """The answer to the last line; Outage when nobody can give it."""
         ...

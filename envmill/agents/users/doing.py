@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.agents.users.hearing import list_sentences
 from envmill.agents.users.naming import ORDINALS, hold_all, split_stems
-from envmill.verifiers.words import normalise
+from envmill.language.words import normalise
 from schemas.environment import Call
 from schemas.scenario import Scenario
 
@@ -53,12 +53,12 @@ def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
     return next((code for sentence in biddings for code in _list_codes(sentence) if code not in mine), "")
 
 
-def tell_outcome(name: str, did: bool, message: str) -> str:
+def describe_outcome(name: str, did: bool, message: str) -> str:
     """What the user says of it: the agent sees no reply to a call that is not its own."""
     return f"I have done it: {name}." if did else f"I tried ({name}), and it was refused: {message}"
 
 
-def tell_again(name: str) -> str:
+def describe_again(name: str) -> str:
     """What the user says when asked for what took effect before."""
     return f"I had done that already: {name}."
 

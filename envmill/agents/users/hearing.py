@@ -23,7 +23,7 @@ from envmill.agents.users.naming import (
     name_words,
     split_stems,
 )
-from envmill.verifiers.words import find_words, normalise
+from envmill.language.words import find_words, normalise
 from schemas.base import Json
 from schemas.scenario import UserContract
 
@@ -92,7 +92,7 @@ _PROMISES = re.compile(r"^(?:let me|i will|i'll|i am going to|i'm going to|one m
 
 
 @dataclass(frozen=True)
-class Heard:
+class ParsedMessage:
     """What one message asks."""
 
     facts: tuple[str, ...] = ()
@@ -139,12 +139,12 @@ class _Question:
         return asks and not self.opening and not _CHOICE.search(self.text)
 
 
-def understand(message: str, contract: UserContract) -> Heard:
+def understand(message: str, contract: UserContract) -> ParsedMessage:
     """Closing courtesies ask nothing. Each question is understood alone: a list may ask for several facts."""
     worded = {name: asked for name, asked in contract.wordings.items() if name in contract.facts and is_worded(message, asked)}
     questions, promise = _read(cut_worded(message, [one for asked in worded.values() for one in asked]))
     if not questions and not worded:
-        return Heard(promise=promise)
+        return ParsedMessage(promise=promise)
     plain = normalise(message)
     found, certain, unknown = dict[str, None].fromkeys(worded), dict[str, None].fromkeys(worded), list[str]()
     for question in questions:
@@ -162,7 +162,7 @@ def understand(message: str, contract: UserContract) -> Heard:
     anything = any(_ANYTHING.search(question.text) for question in questions)
     errand = any(_OFFERS.search(question.text) for question in questions)
     other = not (found or consent or anything or errand)
-    return Heard(tuple(found), tuple(certain), consent, anything, errand, other, unknown=" ".join(unknown))
+    return ParsedMessage(tuple(found), tuple(certain), consent, anything, errand, other, unknown=" ".join(unknown))
 
 
 @lru_cache(256)

@@ -13,14 +13,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.hearing import touches, understand
 from envmill.agents.users.naming import is_worded
-from envmill.verifiers.dates import find_dates, read_date
+from envmill.language.dates import find_dates, read_date
+from envmill.language.numbers import find_numbers, read_number
+from envmill.language.told import list_leaves, render_leaf
+from envmill.language.words import normalise, split_words
 from envmill.verifiers.facts import is_given
-from envmill.verifiers.numbers import find_numbers, read_number
-from envmill.verifiers.told import list_leaves, spell_leaf
-from envmill.verifiers.words import normalise, split_words
 from schemas.base import Json
 from schemas.rollout import Misstep
 from schemas.scenario import Fact
@@ -38,7 +38,7 @@ _SAID_BEFORE, _LEAST_WORDS = 2, 4
 _STILL_GOING = 3
 
 
-def find_misstep(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Misstep:
+def find_misstep(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> Misstep:
     """The first fault of an answer to the dialogue's last line that is proven without reading language; empty where there is none."""
     if not answer.end and not answer.text.strip() and not answer.does:
         return "silent"
@@ -47,19 +47,19 @@ def find_misstep(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer)
     return "contradicts" if _is_refuted(knowledge, dialogue, answer) else ""
 
 
-def finds_no_end(knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
+def finds_no_end(knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> bool:
     """Whether the agent has long since asked for nothing, and the user goes on."""
     lately = [line.text for line in dialogue if line.who == "agent"][-_STILL_GOING:]
     heard = [understand(text, knowledge.contract) for text in lately]
     return len(heard) == _STILL_GOING and all(text.strip() for text in lately) and not any(one.asks or one.promise for one in heard)
 
 
-def list_suspicions(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> list[Misstep]:
+def list_suspicions(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> list[Misstep]:
     """Faults that the words of an answer suggest. A question in other words than these checks know makes an honest answer look wrong."""
     return [*_list_suspicions(knowledge, dialogue, answer)]
 
 
-def _list_suspicions(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> Iterator[Misstep]:
+def _list_suspicions(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> Iterator[Misstep]:
     if any(not _is_bidden(name, knowledge, dialogue) for name in answer.does):
         yield "oversteps"
     heard = understand(dialogue[-1].text, knowledge.contract)
@@ -79,7 +79,7 @@ def _list_suspicions(knowledge: Knowledge, dialogue: Sequence[Line], answer: Ans
         yield "repeats"
 
 
-def _is_refuted(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def _is_refuted(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     """Asked nothing but a stored question for a number, date or code, the user says nothing but another number, date or code."""
     contract, asked = knowledge.contract, split_words(dialogue[-1].text)
     names = [name for name, stored in contract.wordings.items() if name in contract.facts and asked in map(split_words, stored)]
@@ -92,14 +92,14 @@ def _sort_value(value: Json) -> str:
     """`date`, `number` or `code` where the whole value is one; empty for any other text."""
     if not _is_plain(value):
         return ""
-    plain = normalise(spell_leaf(value)).strip(" .!")
+    plain = normalise(render_leaf(value)).strip(" .!")
     for sort, found in (("date", find_dates(plain)), ("number", find_numbers(plain))):
         if len(found) == 1 and found[0].span == (0, len(plain)):
             return sort
     return "code" if _CODE.fullmatch(plain) else ""
 
 
-def _is_bidden(name: str, knowledge: Knowledge, dialogue: Sequence[Line]) -> bool:
+def _is_bidden(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> bool:
     """Whether it is theirs to do, and the agent has so much as touched it in words."""
     return name in knowledge.deeds and any(line.who == "agent" and touches(line.text, name) for line in dialogue)
 
@@ -128,7 +128,7 @@ def _is_against(value: Json, text: str) -> bool:
     return bool(rivals) or bool(_IGNORANT.search(plain))
 
 
-def _is_withheld(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def _is_withheld(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     """Asked for something hidden and not told yet, by a question that was stored with it, the user says something else."""
     contract = knowledge.contract
     if name not in contract.hidden or answer.does or not is_worded(dialogue[-1].text, contract.wordings.get(name, ())):
@@ -136,9 +136,9 @@ def _is_withheld(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answ
     return not tells(contract.facts[name], "\n".join([*(line.text for line in dialogue), answer.text]))
 
 
-def _is_revealed(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def _is_revealed(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     value = knowledge.contract.facts.get(name)
-    if not _is_plain(value) or len(spell_leaf(value)) < _SHORTEST or not tells(value, answer.text):
+    if not _is_plain(value) or len(render_leaf(value)) < _SHORTEST or not tells(value, answer.text):
         return False
     if any((line.who == "agent" and touches(line.text, name)) or tells(value, line.text) for line in dialogue):
         return False
@@ -147,22 +147,22 @@ def _is_revealed(name: str, knowledge: Knowledge, dialogue: Sequence[Line], answ
         return False
     # A thing that was asked for is often named by another: the unit of that request, the batch in that oven.
     return not any(
-        _is_plain(facts[other]) and tells(value, spell_leaf(facts[other]))
+        _is_plain(facts[other]) and tells(value, render_leaf(facts[other]))
         for other in facts
         if other != name and any(touches(text, other) for text in asked)
     )
 
 
-def _asks_for(message: str, name: str, knowledge: Knowledge) -> bool:
+def _asks_for(message: str, name: str, knowledge: UserKnowledge) -> bool:
     """In other words than its name's: by a stored question, or by what it asks for."""
     return is_worded(message, knowledge.contract.wordings.get(name, ())) or name in understand(message, knowledge.contract).facts
 
 
-def invents(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def invents(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     """A number, date or code that neither the contract nor the agent ever named."""
     contract = knowledge.contract
     told = [contract.opening, contract.persona, contract.stop, *contract.goals, *contract.fallbacks.values(), *contract.fallbacks]
-    known = "\n".join([knowledge.request, *told, *map(spell_leaf, list_leaves(contract.facts)), *(line.text for line in dialogue)])
+    known = "\n".join([knowledge.request, *told, *map(render_leaf, list_leaves(contract.facts)), *(line.text for line in dialogue)])
     numbers, dates, codes = _particulars(known)
     said_numbers, said_dates, said_codes = _particulars(answer.text)
     new = {number for number in said_numbers - numbers if abs(number) > _SMALL}
@@ -175,10 +175,10 @@ def _particulars(text: str) -> tuple[set[Decimal], set[tuple[int | None, int, in
     numbers = {abs(one.value) for one in find_numbers(plain)}
     dates = {(one.year, one.month, one.day) for one in find_dates(plain)}
     codes = {code for code in _CODE.findall(plain) if not _ORDINAL.fullmatch(code)}
-    return numbers, dates, codes - {_spell(day) for day in dates}
+    return numbers, dates, codes - {_render(day) for day in dates}
 
 
-def _spell(day: tuple[int | None, int, int]) -> str:
+def _render(day: tuple[int | None, int, int]) -> str:
     return date(*day).isoformat() if day[0] else ""  # pyright: ignore[reportArgumentType]  the year is there
 
 
@@ -190,7 +190,7 @@ def _unknown_dates(said: set[tuple[int | None, int, int]], known: set[tuple[int 
     )
 
 
-def repeats(knowledge: Knowledge, dialogue: Sequence[Line], answer: Answer) -> bool:
+def repeats(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     """The same long answer a third time, to agents' words that were not the same."""
     if len(split_words(answer.text)) < _LEAST_WORDS or answer.text in knowledge.contract.fallbacks.values():
         return False

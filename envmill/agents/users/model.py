@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.errors import BadReply
-from envmill.models.account import Account
 from envmill.models.prompt import Prompt
+from envmill.models.session import ModelSession
 from schemas.turns import UserInput, UserReply
 
 PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "user.md", UserInput, UserReply)
@@ -18,18 +18,18 @@ class ModelUser:
 
     listens = True
 
-    def __init__(self, knowledge: Knowledge, account: Account, attempt: int) -> None:
+    def __init__(self, knowledge: UserKnowledge, account: ModelSession, attempt: int) -> None:
         self._contract, self._request, self._deeds = knowledge.contract, knowledge.request, knowledge.deeds
         self._account, self._attempt = account, attempt
 
-    async def answer(self, dialogue: Sequence[Line]) -> Answer:
+    async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
         try:
             reply = await self._account.ask(PROMPT, self._inputs(dialogue), UserReply, role="user", sample=self._attempt)
         except BadReply:
-            return Answer("")
-        return Answer(reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does)))
+            return UserAnswer("")
+        return UserAnswer(reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does)))
 
-    def _inputs(self, dialogue: Sequence[Line]) -> UserInput:
+    def _inputs(self, dialogue: Sequence[Utterance]) -> UserInput:
         contract = self._contract
         return UserInput(
             persona=contract.persona,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 
-from envmill.verifiers.dates import read_date
-from envmill.verifiers.words import split_words
+from envmill.language.dates import read_date
+from envmill.language.words import split_words
 from schemas.base import Json
 
 _LONGEST_DAY = 30
@@ -54,7 +54,7 @@ def find_place(name: str, facts: Mapping[str, Json]) -> str:
     return "1" if f"{name} 2" in facts or f"{name}_2" in facts else ""
 
 
-def spell_name(name: str, facts: Mapping[str, Json]) -> str:
+def render_name(name: str, facts: Mapping[str, Json]) -> str:
     """A fact as people name it: `the start date`, `the second shop`."""
     place, numbered = find_place(name, facts), _NUMBERED.fullmatch(name)
     plain = (numbered[1] if numbered else name).replace("_", " ").strip()

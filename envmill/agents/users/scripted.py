@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from envmill.agents.users.base import Answer, Knowledge, Line
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.doing import find_deeds, find_strange
-from envmill.agents.users.hearing import Heard, touches, understand
-from envmill.agents.users.naming import spell_name
-from envmill.verifiers.told import spell_leaf
-from envmill.verifiers.words import find_words, normalise
+from envmill.agents.users.hearing import ParsedMessage, touches, understand
+from envmill.agents.users.naming import render_name
+from envmill.language.told import render_leaf
+from envmill.language.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 
 UNKNOWN = "I do not know that, sorry."
@@ -28,16 +28,16 @@ _TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) every
 class ScriptedUser:
     """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told unasked."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
-        said = [spell_value(value) for value in knowledge.contract.facts.values()]
+        said = [render_value(value) for value in knowledge.contract.facts.values()]
         self._known = "\n".join([knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said])
         self.listens = bool(knowledge.deeds)
         self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
         self._nudged = False
         self._idle = 0
 
-    async def answer(self, dialogue: Sequence[Line]) -> Answer:
+    async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
         message = dialogue[-1].text
         heard = understand(message, self._contract)
         does = find_deeds(message, self._deeds)
@@ -45,45 +45,45 @@ class ScriptedUser:
             return self._turn_down(strange, heard, message)
         if does:
             self._idle = 0
-            return Answer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
+            return UserAnswer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
         if message.strip() and not heard.asks and not heard.promise:
             return self._close(message)
         told = self._choose(heard)
         self._idle = 0 if told or heard.consent else self._idle + 1
         if self._idle >= _PATIENCE:
-            return Answer(_ENOUGH, "gave_up")
-        return Answer(self._word(told, heard, message))
+            return UserAnswer(_ENOUGH, "gave_up")
+        return UserAnswer(self._word(told, heard, message))
 
-    def _close(self, message: str) -> Answer:
+    def _close(self, message: str) -> UserAnswer:
         """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
         speaks of it, it may have asked in words that were not understood, and is asked back once."""
         plain = normalise(message)
-        left = [name for name in self._untold if not find_words(plain, spell_value(self._contract.facts[name]))]
+        left = [name for name in self._untold if not find_words(plain, render_value(self._contract.facts[name]))]
         if not left:
-            return Answer(_THANKS, "content")
+            return UserAnswer(_THANKS, "content")
         if self._nudged or not any(touches(message, name) for name in left):
-            return Answer(_LEAVES, "content")
+            return UserAnswer(_LEAVES, "content")
         self._nudged = True
-        return Answer(_NUDGE)
+        return UserAnswer(_NUDGE)
 
-    def _turn_down(self, strange: str, heard: Heard, message: str) -> Answer:
+    def _turn_down(self, strange: str, heard: ParsedMessage, message: str) -> UserAnswer:
         """Nobody does with a record they never spoke of what they asked for with another."""
         self._idle += 1
         if self._idle >= _PATIENCE:
-            return Answer(_ENOUGH, "gave_up")
+            return UserAnswer(_ENOUGH, "gave_up")
         told = self._word(heard.facts, heard, message) if heard.facts else ""
-        return Answer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
+        return UserAnswer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
 
-    def _choose(self, heard: Heard) -> list[str]:
+    def _choose(self, heard: ParsedMessage) -> list[str]:
         """What is told: what was asked for. A talkative person tells all that is left when asked for anything."""
         if heard.facts or not heard.anything:
             return list(heard.facts)
         return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []
 
-    def _word(self, told: Sequence[str], heard: Heard, message: str) -> str:
+    def _word(self, told: Sequence[str], heard: ParsedMessage, message: str) -> str:
         if told:
             self._untold = [name for name in self._untold if name not in told]
-            words = [spell_fact(name, self._contract.facts) for name in told]
+            words = [render_fact(name, self._contract.facts) for name in told]
             # What else the same message asked, where the contract has words of its own for it.
             return " ".join(filter(None, [*words, self._find_fallback(heard.unknown)]))
         if heard.consent:
@@ -100,19 +100,19 @@ class ScriptedUser:
         return next((said for word, said in self._contract.fallbacks.items() if word and find_words(plain, word)), "")
 
 
-def spell_fact(name: str, facts: Mapping[str, Json]) -> str:
+def render_fact(name: str, facts: Mapping[str, Json]) -> str:
     """A fact as a plain sentence."""
-    subject = spell_name(name, facts)
-    return f"{subject[0].upper()}{subject[1:]} is {spell_value(facts[name])}."
+    subject = render_name(name, facts)
+    return f"{subject[0].upper()}{subject[1:]} is {render_value(facts[name])}."
 
 
-def spell_value(value: Json) -> str:
+def render_value(value: Json) -> str:
     """A value as somebody would say it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if is_array(value):
-        said = [spell_value(one) for one in value]
+        said = [render_value(one) for one in value]
         return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
     if is_object(value):
-        return ", ".join(f"{name.replace('_', ' ')} {spell_value(one)}" for name, one in value.items())
-    return spell_leaf(value)
+        return ", ".join(f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items())
+    return render_leaf(value)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.agents.users.base import Answer, Knowledge, Line
-from envmill.agents.users.doing import tell_again, tell_outcome
+from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
+from envmill.agents.users.doing import describe_again, describe_outcome
 from envmill.agents.users.missteps import finds_no_end, invents, repeats, tells
 from envmill.agents.users.naming import is_worded
 from envmill.errors import BadReply
-from envmill.models.account import Account
+from envmill.language.words import split_words
 from envmill.models.prompt import Prompt
-from envmill.verifiers.words import split_words
+from envmill.models.session import ModelSession
 from schemas.rollout import Misstep
 from schemas.turns import FaultInput, FaultReply
 
@@ -28,8 +28,8 @@ class _Claim:
     """A fault that a judge named, at an answer that it quoted."""
 
     reply: FaultReply
-    knowledge: Knowledge
-    before: Sequence[Line]
+    knowledge: UserKnowledge
+    before: Sequence[Utterance]
     """Everything up to the message that was answered."""
     answer: str
     """The whole answer."""
@@ -44,7 +44,9 @@ class _Claim:
         return name in facts and not any(tells(facts[name], text) for text in said)
 
 
-async def find_user_fault(knowledge: Knowledge, dialogue: Sequence[Line], account: Account, attempt: int) -> tuple[Misstep, str] | None:
+async def find_user_fault(
+    knowledge: UserKnowledge, dialogue: Sequence[Utterance], account: ModelSession, attempt: int
+) -> tuple[Misstep, str] | None:
     """(misstep, words) where the judge says so and what it says is borne out; Outage where it cannot be reached."""
     contract = knowledge.contract
     inputs = FaultInput(
@@ -68,7 +70,7 @@ async def find_user_fault(knowledge: Knowledge, dialogue: Sequence[Line], accoun
     return misstep, f"{reply.fact}: asked {reply.question!r}, answered {reply.answer!r}. {reply.reason}".rstrip()
 
 
-def _list_claims(reply: FaultReply, knowledge: Knowledge, dialogue: Sequence[Line]) -> list[_Claim]:
+def _list_claims(reply: FaultReply, knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> list[_Claim]:
     """Every place where the quoted answer follows the quoted question at once."""
     return [
         _Claim(reply, knowledge, dialogue[:place], line.text, place == len(dialogue) - 1)
@@ -91,7 +93,7 @@ def _tells_unasked(claim: _Claim) -> bool:
 
 def _acts(claim: _Claim) -> bool:
     name = claim.reply.fact
-    told = (tell_outcome(name, True, ""), tell_outcome(name, False, ""), tell_again(name))
+    told = (describe_outcome(name, True, ""), describe_outcome(name, False, ""), describe_again(name))
     return name in claim.knowledge.deeds and any(words in claim.answer for words in told)
 
 
@@ -100,9 +102,9 @@ _FAULTS: Mapping[str, tuple[Misstep, Callable[[_Claim], bool]]] = {
     "contradicted": ("contradicts", lambda claim: claim.lacks),
     "ended_early": ("stops_early", lambda claim: claim.lacks and claim.last),
     "told_unasked": ("reveals", _tells_unasked),
-    "invented": ("invents", lambda claim: invents(claim.knowledge, claim.before, Answer(claim.reply.answer))),
+    "invented": ("invents", lambda claim: invents(claim.knowledge, claim.before, UserAnswer(claim.reply.answer))),
     "acted_unasked": ("oversteps", _acts),
-    "repeated": ("repeats", lambda claim: repeats(claim.knowledge, claim.before, Answer(claim.answer))),
+    "repeated": ("repeats", lambda claim: repeats(claim.knowledge, claim.before, UserAnswer(claim.answer))),
     "went_on": ("never_stops", lambda claim: claim.last and finds_no_end(claim.knowledge, claim.before)),
 }
 """What a judge may name → the misstep, and what the conversation itself has to show."""

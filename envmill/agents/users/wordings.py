@@ -1,7 +1,7 @@
 """Questions that ask for a hidden fact: those written with the scenario, and where these are few, ones made of its name."""
 
 from envmill.agents.users.missteps import tells
-from envmill.agents.users.naming import spell_name
+from envmill.agents.users.naming import render_name
 from schemas.scenario import UserContract
 
 FEWEST = 5
@@ -23,6 +23,6 @@ def list_written(contract: UserContract, name: str) -> list[str]:
 def list_wordings(contract: UserContract, name: str) -> list[str]:
     """Written ones first, and as many made ones as are missing."""
     written = list_written(contract, name)
-    made = [one.format(fact=spell_name(name, contract.facts)) for one in _MADE]
+    made = [one.format(fact=render_name(name, contract.facts)) for one in _MADE]
     missing = max(0, FEWEST - len(written))
     return [*dict.fromkeys([*written, *made[:missing]])]

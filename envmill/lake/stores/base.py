@@ -13,7 +13,7 @@ U = TypeVar("U")
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredFile:
     """One file of a folder, as a listing shows it."""
 
     name: str
@@ -40,7 +40,7 @@ class Store(Protocol):
         """Publish whole and durable, or not at all; False when somebody was first."""
         ...
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[StoredFile]:
         """Published files directly in a folder, by name; none when there is no such folder."""
         ...
 

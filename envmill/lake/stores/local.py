@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 from envmill.errors import LakeError
-from envmill.lake.stores.base import Entry
+from envmill.lake.stores.base import StoredFile
 
 _MENDS = {
     errno.ENOSPC: "The disk is full: free space there",
@@ -48,8 +48,8 @@ class LocalStore:
             with contextlib.suppress(OSError):
                 part.unlink()
 
-    def entries(self, folder: str) -> list[Entry]:
-        found: list[Entry] = []
+    def entries(self, folder: str) -> list[StoredFile]:
+        found: list[StoredFile] = []
         with contextlib.suppress(FileNotFoundError), os.scandir(self.root / folder) as listing:
             for one in listing:
                 if one.name.startswith("."):
@@ -57,7 +57,7 @@ class LocalStore:
                 with contextlib.suppress(FileNotFoundError):
                     if one.is_file():
                         status = one.stat()
-                        found.append(Entry(f"{folder}/{one.name}", status.st_size, status.st_mtime))
+                        found.append(StoredFile(f"{folder}/{one.name}", status.st_size, status.st_mtime))
         return sorted(found, key=lambda entry: entry.name)
 
     def folders(self, folder: str) -> list[str]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from envmill.errors import LakeError, SettingsError
-from envmill.lake.stores.base import Entry
+from envmill.lake.stores.base import StoredFile
 
 _TRIES, _PAUSE = 6, 0.05  # S3 answers 409 to a put that meets another put of the same name
 
@@ -42,9 +42,9 @@ class S3Store:
                 time.sleep(_PAUSE * 2**attempt)
         return False
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[StoredFile]:
         found = [one for one in self._list(folder) if one["type"] == "file"]
-        return [Entry(f"{folder}/{_base(one)}", int(one["size"]), cast(datetime, one["LastModified"]).timestamp()) for one in found]
+        return [StoredFile(f"{folder}/{_base(one)}", int(one["size"]), cast(datetime, one["LastModified"]).timestamp()) for one in found]
 
     def folders(self, folder: str) -> list[str]:
         return sorted(_base(one) for one in self._list(folder) if one["type"] == "directory")

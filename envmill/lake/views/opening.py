@@ -18,9 +18,9 @@ from duckdb import DuckDBPyConnection
 
 from envmill.errors import LakeError
 from envmill.lake.lake import Lake
-from envmill.lake.reading import read_file, tell_gone
+from envmill.lake.reading import describe_gone, read_file
 from envmill.lake.rollup import find_rollups
-from envmill.lake.snapshot import Snapshot
+from envmill.lake.snapshot import FileSnapshot
 from envmill.lake.views.base import View
 from envmill.lake.views.needed import Needed, find_needed
 from envmill.lake.views.source import quote, read_files, select_rows
@@ -57,10 +57,12 @@ def check_files(lake: Lake, runs: Iterable[str]) -> None:
                 try:
                     read_file(lake.store, entry.name, TABLES[table], [])
                 except FileNotFoundError as error:
-                    raise tell_gone(lake.store, error, run) from error
+                    raise describe_gone(lake.store, error, run) from error
 
 
-def _prepare(connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, View], snapshots: Sequence[Snapshot], needed: Needed) -> None:
+def _prepare(
+    connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, View], snapshots: Sequence[FileSnapshot], needed: Needed
+) -> None:
     sqls = {name: view.sql for name, view in views.items()}
     rolled = {snapshot.run: found for snapshot in snapshots if (found := find_rollups(lake, snapshot, sqls))}
     fresh = [snapshot for snapshot in snapshots if snapshot.run not in rolled]
@@ -80,7 +82,7 @@ def _prepare(connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, Vie
             _create_view(connection, view, rollups, bool(fresh))
 
 
-def _create_tables(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot], wanted: Set[str]) -> None:
+def _create_tables(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot], wanted: Set[str]) -> None:
     aside = _create_aside(connection, lake, schema, snapshots)
     for table in TABLES.keys() & wanted:
         sources = _find_sources(connection, lake, schema, snapshots, table)
@@ -88,7 +90,7 @@ def _create_tables(connection: DuckDBPyConnection, lake: Lake, schema: str, snap
         connection.execute(f'create view {schema}."{table}" as {select_rows(TABLES[table], sources, left_out)}')
 
 
-def _create_aside(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot]) -> set[str]:
+def _create_aside(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot]) -> set[str]:
     """Tables that rows of were set aside; what says which costs nothing where none were."""
     if not any(snapshot.files["quarantine"] for snapshot in snapshots):
         return set()
@@ -97,7 +99,7 @@ def _create_aside(connection: DuckDBPyConnection, lake: Lake, schema: str, snaps
     return {table for (table,) in connection.execute(f"select distinct table_name from {schema}_aside").fetchall()}
 
 
-def _find_sources(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[Snapshot], table: str) -> list[str]:
+def _find_sources(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot], table: str) -> list[str]:
     """Relations that hold a table's rows, those of older versions upgraded."""
     record, names = TABLES[table], [entry.name for snapshot in snapshots for entry in snapshot.files[table]]
     past = find_past(connection, lake, record, names)

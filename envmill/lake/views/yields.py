@@ -29,12 +29,8 @@ What is still on its way in a run that goes on has entered and is not kept yet."
             "select theme, lap, entered, kept, round(share, 2) as share from yield order by share, theme, lap limit 3",
         ),
         (
-            "What do recipes yield, side by side?",
-            """select lap, round(sum(kept) filter (recipe = 'envscaler') / sum(entered) filter (recipe = 'envscaler'), 2) as envscaler,
-       round(sum(kept) filter (recipe = 'awm') / sum(entered) filter (recipe = 'awm'), 2) as awm,
-       round(sum(kept) filter (recipe = 'scaleenv') / sum(entered) filter (recipe = 'scaleenv'), 2) as scaleenv,
-       round(sum(kept) filter (recipe = 'agentscaler') / sum(entered) filter (recipe = 'agentscaler'), 2) as agentscaler
-from yield group by lap order by lap""",
+            "What does each recipe yield?",
+            "select lap, recipe, round(sum(kept) / sum(entered), 2) as share from yield group by all order by all",
         ),
         (
             "Does the yield move from run to run?",

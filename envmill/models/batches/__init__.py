@@ -8,7 +8,7 @@ from envmill.models.batches.anthropic import Anthropic
 from envmill.models.batches.base import Carrier
 from envmill.models.batches.lines import Lines
 from envmill.models.batches.openai import OpenAI
-from envmill.models.connection import Connection
+from envmill.models.connection import ApiConnection
 from envmill.models.dialect import Dialect
 from envmill.models.openai import Chat
 from envmill.settings import Endpoint
@@ -20,8 +20,8 @@ DIALECTS: dict[str, type[Dialect]] = {"openai": Chat, "anthropic": Messages, "li
 """Carrier → the format of its requests and replies."""
 
 CARRIERS: dict[str, Callable[[Endpoint, Path], Carrier]] = {
-    "openai": lambda endpoint, _: OpenAI(Connection("openai", endpoint), _CHAT),
-    "anthropic": lambda endpoint, _: Anthropic(Connection("anthropic", endpoint)),
+    "openai": lambda endpoint, _: OpenAI(ApiConnection("openai", endpoint), _CHAT),
+    "anthropic": lambda endpoint, _: Anthropic(ApiConnection("anthropic", endpoint)),
     "lines": lambda _, folder: Lines(folder, _CHAT),
 }
 """Carrier → what opens it, given where it is asked and a folder of the run's."""

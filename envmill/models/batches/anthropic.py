@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 
 from envmill.errors import BadRequest, Pending
-from envmill.models.batches.base import Fate, Item, Outcome, Slip, Standing
-from envmill.models.batches.reading import read_rows, tell
-from envmill.models.connection import Connection
+from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Fate, Outcome
+from envmill.models.batches.reading import describe, read_rows
+from envmill.models.connection import ApiConnection
 from envmill.models.shape import take_count, take_object, take_objects, take_text
 from schemas.base import Json
 
@@ -24,14 +24,14 @@ class Anthropic:
     most_items = 100_000
     most_bytes = 240_000_000
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ApiConnection) -> None:
         self._connection = connection
 
-    async def submit(self, slip: Slip, items: Sequence[Item]) -> str:  # noqa: ARG002  the vendor takes no note of ours
+    async def submit(self, slip: BatchSlip, items: Sequence[BatchItem]) -> str:  # noqa: ARG002  the vendor takes no note of ours
         order = {"requests": [{"custom_id": item.name, "params": item.body} for item in items]}
         return take_text((await self._connection.post(_BATCHES, order, self.name))["id"])
 
-    async def find(self, slip: Slip, others: frozenset[str]) -> str | None:
+    async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:
         """The vendor keeps no notes of ours: a batch of the same size is ours if its results bear our names, and those come at its end."""
         async for batch in self._list_since(slip.handed_at - _SKEW):
             id, total = take_text(batch.get("id")), sum(take_count(count) for count in take_object(batch, "request_counts").values())
@@ -43,11 +43,11 @@ class Anthropic:
                 return id
         return None
 
-    async def look(self, id: str) -> Standing:
+    async def look(self, id: str) -> BatchStatus:
         batch = await self._connection.get(f"{_BATCHES}/{id}", self.name)
         counts, said = take_object(batch, "request_counts"), take_text(batch.get("processing_status"))
         done, total = take_count(counts.get("succeeded")), sum(take_count(count) for count in counts.values())
-        return Standing(said == "ended", said, done, total - done - take_count(counts.get("processing")), total)
+        return BatchStatus(said == "ended", said, done, total - done - take_count(counts.get("processing")), total)
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
         missing = Outcome("missing", said="the batch ended without a word on it")
@@ -90,7 +90,7 @@ def _read_result(result: dict[str, Json]) -> Outcome:
     error = take_object(result, "error")
     inner = take_object(error, "error") or error
     refused = kind == "errored" and inner.get("type") in _REFUSALS
-    said = f"{inner.get('type')}: {tell(inner)}" if kind == "errored" else kind
+    said = f"{inner.get('type')}: {describe(inner)}" if kind == "errored" else kind
     return Outcome("refused" if refused else _FATES.get(kind, "failed"), said=said)
 
 

@@ -11,7 +11,7 @@ Fate = Literal["done", "refused", "failed", "expired", "cancelled", "missing"]
 
 
 @dataclass(frozen=True)
-class Item:
+class BatchItem:
     """One request of a batch."""
 
     name: str
@@ -34,7 +34,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Standing:
+class BatchStatus:
     """How far a batch is, by its carrier."""
 
     ended: bool
@@ -46,7 +46,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Slip:
+class BatchSlip:
     """What is handed in at once. It is written down before it is sent, so that a kill in between sends nothing twice."""
 
     name: str
@@ -74,15 +74,15 @@ class Carrier(Protocol):
     most_bytes: int
     """Of one batch."""
 
-    async def submit(self, slip: Slip, items: Sequence[Item]) -> str:
+    async def submit(self, slip: BatchSlip, items: Sequence[BatchItem]) -> str:
         """Send a batch off; returns the carrier's id of it."""
         ...
 
-    async def find(self, slip: Slip, others: frozenset[str]) -> str | None:
+    async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:
         """The batch of a slip whose sending was cut off, if there is one; Pending while nobody can tell. `others`: ids of other slips."""
         ...
 
-    async def look(self, id: str) -> Standing:
+    async def look(self, id: str) -> BatchStatus:
         """How far it is."""
         ...
 

@@ -7,7 +7,7 @@ import orjson
 
 from envmill.errors import BadRequest
 from envmill.lake.stores.local import LocalStore
-from envmill.models.batches.base import Item, Outcome, Slip, Standing
+from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Outcome
 from envmill.models.batches.reading import read_line, read_rows
 
 
@@ -21,21 +21,21 @@ class Lines:
     def __init__(self, folder: Path, path: str) -> None:
         self.folder, self._path = folder, path
 
-    async def submit(self, slip: Slip, items: Sequence[Item]) -> str:
+    async def submit(self, slip: BatchSlip, items: Sequence[BatchItem]) -> str:
         """The file is there whole or not at all."""
         rows = ({"custom_id": item.name, "method": "POST", "url": self._path, "body": item.body} for item in items)
         LocalStore(str(self.folder)).put_if_absent(f"{slip.name}.in.jsonl", b"".join(orjson.dumps(row) + b"\n" for row in rows))
         return slip.name
 
-    async def find(self, slip: Slip, others: frozenset[str]) -> str | None:  # noqa: ARG002  the slip names the file
+    async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:  # noqa: ARG002  the slip names the file
         return slip.name if self._in(slip.name).exists() else None
 
-    async def look(self, id: str) -> Standing:
+    async def look(self, id: str) -> BatchStatus:
         """Over when every request has its line, or when it was called off. Half a line at the end is still being written."""
         asked, fates = self._read_names(id), [outcome.fate for outcome in self._read_outcomes(id).values()]
         done, over = fates.count("done"), self._stopped(id).exists()
         said = "called off" if over else f"waits for {self._out(id)}" if len(fates) < len(asked) else "complete"
-        return Standing(over or len(fates) >= len(asked), said, done, len(fates) - done, len(asked))
+        return BatchStatus(over or len(fates) >= len(asked), said, done, len(fates) - done, len(asked))
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
         called_off = Outcome("cancelled", said="called off before its line was written")

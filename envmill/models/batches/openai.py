@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 import orjson
 
 from envmill.errors import BadRequest
-from envmill.models.batches.base import Fate, Item, Outcome, Slip, Standing
+from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Fate, Outcome
 from envmill.models.batches.reading import read_line, read_rows
-from envmill.models.connection import Connection
-from envmill.models.sdk import Form
+from envmill.models.connection import ApiConnection
+from envmill.models.sdk import FileUpload
 from envmill.models.shape import take_count, take_object, take_objects, take_text
 from schemas.base import Json
 
@@ -26,18 +26,18 @@ class OpenAI:
     most_items = 50_000
     most_bytes = 190_000_000
 
-    def __init__(self, connection: Connection, path: str) -> None:
+    def __init__(self, connection: ApiConnection, path: str) -> None:
         self._connection, self._path = connection, path
 
-    async def submit(self, slip: Slip, items: Sequence[Item]) -> str:
+    async def submit(self, slip: BatchSlip, items: Sequence[BatchItem]) -> str:
         """The slip's name goes along, so that the batch can be found again."""
         rows = ({"custom_id": item.name, "method": "POST", "url": self._path, "body": item.body} for item in items)
         content = b"".join(orjson.dumps(row) + b"\n" for row in rows)
-        file = await self._connection.upload("/files", Form({"purpose": "batch"}, f"{slip.name}.jsonl", content), self.name)
+        file = await self._connection.upload("/files", FileUpload({"purpose": "batch"}, f"{slip.name}.jsonl", content), self.name)
         order = {"input_file_id": file["id"], "endpoint": self._path, "completion_window": "24h", "metadata": {_MARK: slip.name}}
         return take_text((await self._connection.post("/batches", order, self.name))["id"])
 
-    async def find(self, slip: Slip, others: frozenset[str]) -> str | None:  # noqa: ARG002  the slip is named in the batch
+    async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:  # noqa: ARG002  the slip is named in the batch
         after = ""
         for _ in range(_PAGES):
             page = await self._connection.get(f"/batches?limit={_PAGE}{after}", self.name)
@@ -50,16 +50,16 @@ class OpenAI:
             after = f"&after={found[-1].get('id')}"
         return None
 
-    async def look(self, id: str) -> Standing:
+    async def look(self, id: str) -> BatchStatus:
         batch = await self._connection.get(f"/batches/{id}", self.name)
         counts, said = take_object(batch, "request_counts"), take_text(batch.get("status"))
         done, failed, total = (take_count(counts.get(name)) for name in ("completed", "failed", "total"))
-        return Standing(said in _OVER, "; ".join([said, *_tell_faults(batch)]), done, failed, total)
+        return BatchStatus(said in _OVER, "; ".join([said, *_describe_faults(batch)]), done, failed, total)
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
         batch = await self._connection.get(f"/batches/{id}", self.name)
         status = take_text(batch.get("status"))
-        rest = Outcome(_OVER.get(status, "missing"), said="; ".join([f"the batch ended as {status}", *_tell_faults(batch)]))
+        rest = Outcome(_OVER.get(status, "missing"), said="; ".join([f"the batch ended as {status}", *_describe_faults(batch)]))
         outcomes = dict.fromkeys(names, rest)
         for file in ("error_file_id", "output_file_id"):  # replies last: an item with both counts as done
             if name := take_text(batch.get(file)):
@@ -82,6 +82,6 @@ class OpenAI:
             raise
 
 
-def _tell_faults(batch: Json) -> list[str]:
+def _describe_faults(batch: Json) -> list[str]:
     """Why a batch failed as a whole, for its first few lines."""
     return [take_text(fault.get("message")) for fault in take_objects(take_object(batch, "errors").get("data"))][:3]

@@ -34,10 +34,10 @@ def read_line(row: Json) -> tuple[str, Outcome]:
     status, body = response.get("status_code", 200), response.get("body", response)
     if status == 200 and is_object(body):
         return name, Outcome("done", body)
-    return name, Outcome("refused" if status in _REFUSED else "failed", said=f"{status}: {tell(body)}", param=find_param(body))
+    return name, Outcome("refused" if status in _REFUSED else "failed", said=f"{status}: {describe(body)}", param=find_param(body))
 
 
-def tell(body: Json) -> str:
+def describe(body: Json) -> str:
     """What a vendor says of a failure, in its own words where there are some."""
     if is_object(body):
         inner = body.get("error", body)
@@ -57,4 +57,4 @@ def _read_error(error: Json, response: Json) -> Outcome:
     status = response.get("status_code") if is_object(response) else code
     fates: dict[str, Fate] = {"batch_expired": "expired", "batch_cancelled": "cancelled", "invalid_request": "refused"}
     fate = "refused" if status in _REFUSED else fates.get(str(code), "failed")
-    return Outcome(fate, said=f"{code}: {tell(error)}" if code else tell(error), param=find_param(error))
+    return Outcome(fate, said=f"{code}: {describe(error)}" if code else describe(error), param=find_param(error))

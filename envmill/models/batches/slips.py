@@ -11,17 +11,17 @@ from typing import Any
 
 from envmill.errors import LakeError
 from envmill.lake.stores import Store
-from envmill.models.batches.base import Fate, Outcome, Slip
+from envmill.models.batches.base import BatchSlip, Fate, Outcome
 
 VOID = "void"
 """Id of a slip that was written down and never sent."""
 
 
 @dataclass(frozen=True)
-class Filed:
+class FiledSlip:
     """A slip and what is known of it."""
 
-    slip: Slip
+    slip: BatchSlip
     id: str = ""
     """Carrier's id; empty until it is known to be sent, `void` when it was not."""
     closed: bool = False
@@ -45,7 +45,7 @@ class Slips:
         self._read_already: dict[str, dict[str, Any]] = {}
         self._count = 0
 
-    def hand(self, slip: Slip) -> bool:
+    def hand(self, slip: BatchSlip) -> bool:
         """Write down what is about to be sent, as the next in the row of all slips that were read. False when another machine was first.
 
         Who was not first has to read again: the other's slip may hold the same items.
@@ -67,10 +67,10 @@ class Slips:
         """Somebody was told that the items of this slip fail again and again: whoever retries starts to count anew."""
         self._put(name, "excused", {})
 
-    def read(self) -> list[Filed]:
+    def read(self) -> list[FiledSlip]:
         """Every slip, oldest first."""
         files = {entry.stem: self._load(entry.name) for entry in self._store.entries(self._folder)}
-        handed = [Slip(**content) for stem, content in files.items() if stem.endswith(".handed")]
+        handed = [BatchSlip(**content) for stem, content in files.items() if stem.endswith(".handed")]
         self._count = max((int(stem.removesuffix(".handed")) for stem in files if stem.endswith(".handed")), default=0)
         return sorted((_assemble(slip, files) for slip in handed), key=lambda filed: (filed.slip.handed_at, filed.slip.name))
 
@@ -93,7 +93,7 @@ class Slips:
         return self._read_already[name]
 
 
-def count_tries(filed: list[Filed], excused: frozenset[str]) -> Counter[str]:
+def count_tries(filed: list[FiledSlip], excused: frozenset[str]) -> Counter[str]:
     """Item → how many batches in a row brought nothing back for it, since somebody was last told."""
     tries: Counter[str] = Counter()
     for one in filed:
@@ -105,13 +105,13 @@ def count_tries(filed: list[Filed], excused: frozenset[str]) -> Counter[str]:
     return tries
 
 
-def _assemble(slip: Slip, files: Mapping[str, dict[str, Any]]) -> Filed:
+def _assemble(slip: BatchSlip, files: Mapping[str, dict[str, Any]]) -> FiledSlip:
     name = slip.name
     id = files.get(f"{name}.sent", {}).get("id", "")
     if f"{name}.closed" not in files:
-        return Filed(slip, id, closed=id == VOID, undone={} if id == VOID else None)
+        return FiledSlip(slip, id, closed=id == VOID, undone={} if id == VOID else None)
     undone: dict[str, list[Any]] = files[f"{name}.closed"]["undone"]
-    return Filed(slip, id, True, {item: Outcome(_fate(fate), said=said, param=param) for item, (fate, said, param) in undone.items()})
+    return FiledSlip(slip, id, True, {item: Outcome(_fate(fate), said=said, param=param) for item, (fate, said, param) in undone.items()})
 
 
 def _fate(word: str) -> Fate:

@@ -10,30 +10,30 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BadRequest, KeyRefused, Pending
-from envmill.models.batches.base import Carrier, Item, Outcome, Slip, Standing
-from envmill.models.batches.slips import VOID, Filed, Slips, count_tries
+from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Carrier, Outcome
+from envmill.models.batches.slips import VOID, FiledSlip, Slips, count_tries
 
 _FOREIGN_SENDING = 900.0  # seconds another machine may take to send what it wrote down; its lock cannot be seen from here
 
 
 @dataclass(frozen=True)
-class Underway:
+class RunningBatch:
     """A batch that is not over."""
 
-    slip: Slip
+    slip: BatchSlip
     id: str
-    standing: Standing
+    standing: BatchStatus
 
 
-class Watch:
+class BatchWatch:
     """What one process knows of its batches. Looking and sending want the run's lease: a slip without an id has then lost its writer."""
 
     def __init__(self, carrier: Carrier, model: str, slips: Slips, clock: Callable[[], float] = time.time) -> None:
         self._carrier, self._model, self._slips, self._clock = carrier, model, slips, clock
-        self._filed: dict[str, Filed] = {}
+        self._filed: dict[str, FiledSlip] = {}
         self._outcomes: dict[str, dict[str, Outcome]] = {}
         self._tries: Mapping[str, int] = {}
-        self.underway: tuple[Underway, ...] = ()
+        self.underway: tuple[RunningBatch, ...] = ()
         """Batches that were not over at the last look."""
 
     async def look(self) -> None:
@@ -46,7 +46,7 @@ class Watch:
         self._filed = {item: one for one in filed if one.id != VOID for item in one.slip.items}
         self._tries = count_tries(filed, self._slips.excused())
 
-    def find(self, name: str) -> Filed | None:
+    def find(self, name: str) -> FiledSlip | None:
         """The latest slip that bears an item."""
         return self._filed.get(name)
 
@@ -83,7 +83,7 @@ class Watch:
         """Optional fields that batches of this model have gone out without."""
         return frozenset(field for filed in self._own() for field in filed.slip.dropped)
 
-    async def send(self, slip: Slip, items: Sequence[Item]) -> bool:
+    async def send(self, slip: BatchSlip, items: Sequence[BatchItem]) -> bool:
         """Write it down, send it off, write down its id; False when another machine handed something in since the last look."""
         if not self._slips.hand(slip):
             return False
@@ -93,8 +93,8 @@ class Watch:
             self._slips.mark_sent(slip.name, VOID)  # refused outright: nothing is under way
             raise
         self._slips.mark_sent(slip.name, id)
-        self.underway = (*self.underway, Underway(slip, id, Standing(False, "handed in", total=len(items))))
-        self._filed |= dict.fromkeys(slip.items, Filed(slip, id))
+        self.underway = (*self.underway, RunningBatch(slip, id, BatchStatus(False, "handed in", total=len(items))))
+        self._filed |= dict.fromkeys(slip.items, FiledSlip(slip, id))
         return True
 
     def list_open(self) -> Mapping[str, Mapping[str, Sequence[float]]]:
@@ -107,13 +107,13 @@ class Watch:
             for slip in kept
         }
 
-    def _own(self) -> list[Filed]:
+    def _own(self) -> list[FiledSlip]:
         return [filed for filed in self._slips.read() if (filed.slip.carrier, filed.slip.model) == (self._carrier.name, self._model)]
 
-    def _known(self, name: str, filed: Filed) -> Outcome | None:
+    def _known(self, name: str, filed: FiledSlip) -> Outcome | None:
         return self._outcomes.get(filed.slip.name, {}).get(name) or (filed.undone or {}).get(name)
 
-    async def _trace(self, filed: Filed) -> None:
+    async def _trace(self, filed: FiledSlip) -> None:
         """A kill fell between the slip and its id: find the batch, or know that there is none."""
         slip, others = filed.slip, frozenset(one.id for one in self._slips.read())
         try:
@@ -126,21 +126,21 @@ class Watch:
         elif not abroad:
             self._slips.mark_sent(slip.name, VOID)
 
-    async def _close_ended(self) -> AsyncGenerator[Underway]:
+    async def _close_ended(self) -> AsyncGenerator[RunningBatch]:
         """Look at what is open; what is over is closed, the rest comes out."""
         for filed in self._own():
             if filed.closed:
                 continue
             if not filed.id:
-                yield Underway(filed.slip, "", Standing(False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)))
+                yield RunningBatch(filed.slip, "", BatchStatus(False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)))
                 continue
             standing = await self._carrier.look(filed.id)
             if standing.ended:
                 self._slips.close(filed.slip.name, await self._load(filed))
             else:
-                yield Underway(filed.slip, filed.id, standing)
+                yield RunningBatch(filed.slip, filed.id, standing)
 
-    async def _load(self, filed: Filed) -> Mapping[str, Outcome]:
+    async def _load(self, filed: FiledSlip) -> Mapping[str, Outcome]:
         if filed.slip.name not in self._outcomes:
             self._outcomes[filed.slip.name] = dict(await self._carrier.fetch(filed.id, filed.slip.items.keys()))
         return self._outcomes[filed.slip.name]

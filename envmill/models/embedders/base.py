@@ -28,7 +28,7 @@ class Embedding:
 
 
 @dataclass(frozen=True)
-class Placed:
+class EmbeddedTexts:
     """What an embedder gives for a handful of texts."""
 
     vectors: tuple[Vector, ...]
@@ -45,7 +45,7 @@ class Embedder(Protocol):
     most_texts: int
     """Texts per call."""
 
-    async def place(self, texts: Sequence[str]) -> Placed:
+    async def place(self, texts: Sequence[str]) -> EmbeddedTexts:
         """Vectors in the order of the texts."""
         ...
 

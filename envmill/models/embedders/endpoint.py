@@ -5,31 +5,31 @@ from collections.abc import Sequence
 
 from envmill.errors import Outage
 from envmill.models.base import Usage
-from envmill.models.connection import Connection
-from envmill.models.embedders.base import Placed, Vector
+from envmill.models.connection import ApiConnection
+from envmill.models.embedders.base import EmbeddedTexts, Vector
 from envmill.models.shape import take_count, take_number, take_object, take_objects
 from envmill.models.spec import Spec
 from schemas.base import Json, is_array
 
 
-class Endpoint:
+class EndpointEmbedder:
     """One model at one server."""
 
     paid = True
     most_texts = 128
     """Below what any server takes; larger ones are no quicker."""
 
-    def __init__(self, spec: Spec, connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: ApiConnection) -> None:
         self.name, self.label = spec.provider, str(spec)
         self.model = f"{spec.model}@{spec.endpoint}" if spec.endpoint else spec.model
         self._asked, self._connection = spec.model, connection
 
-    async def place(self, texts: Sequence[str]) -> Placed:
+    async def place(self, texts: Sequence[str]) -> EmbeddedTexts:
         """Plain numbers are asked for: not every server knows the SDK's base64."""
         body = {"model": self._asked, "input": list(texts), "encoding_format": "float"}
         answer = await self._connection.post("/embeddings", body, self.label)
         usage = take_count(take_object(answer, "usage").get("prompt_tokens"))
-        return Placed(_read_vectors(answer.get("data"), len(texts), self.label), Usage(input=usage))
+        return EmbeddedTexts(_read_vectors(answer.get("data"), len(texts), self.label), Usage(input=usage))
 
     async def close(self) -> None:
         await self._connection.close()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from envmill.models.embedders.base import Placed, Vector
+from envmill.models.embedders.base import EmbeddedTexts, Vector
 
 _WIDTH = 512
 """Dimensions; two features of ten thousand texts rarely meet in one, and a sign makes meetings cancel out."""
@@ -22,8 +22,8 @@ class Lexical:
     paid = False
     most_texts = 1024
 
-    async def place(self, texts: Sequence[str]) -> Placed:
-        return Placed(tuple(place_text(text) for text in texts))
+    async def place(self, texts: Sequence[str]) -> EmbeddedTexts:
+        return EmbeddedTexts(tuple(place_text(text) for text in texts))
 
     async def close(self) -> None:
         return

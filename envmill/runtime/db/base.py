@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Protocol
 
 from envmill.runtime.db.changes import RowChange
 from envmill.runtime.db.faults import BrokenConstraint, DbError
-from envmill.runtime.db.guard import Guard
-from envmill.runtime.db.tables import Table
+from envmill.runtime.db.guard import DatabaseGuard
+from envmill.runtime.db.tables import StoredTable
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -19,7 +19,7 @@ LONGEST_VALUE = 16 * 2**20
 WRONG_BINDINGS = "the parameters given are not those the statement names"
 
 
-class Ran(NamedTuple):
+class StatementResult(NamedTuple):
     """What a statement came to."""
 
     columns: tuple[str, ...]
@@ -31,7 +31,7 @@ class Ran(NamedTuple):
 class Backend(Protocol):
     """One connection. For what a statement does wrong it raises DbError or BrokenConstraint, and nothing else."""
 
-    def run(self, sql: str, parameters: Parameters = ()) -> Ran:
+    def run(self, sql: str, parameters: Parameters = ()) -> StatementResult:
         """Run exactly one statement."""
         ...
 
@@ -45,7 +45,7 @@ class Backend(Protocol):
         """A number that grows with every row written."""
         ...
 
-    def watch(self, tables: Mapping[str, Table], seen: str = "") -> None:
+    def watch(self, tables: Mapping[str, StoredTable], seen: str = "") -> None:
         """From here on remember what changes, going on from what `seen` once told."""
         ...
 
@@ -71,12 +71,12 @@ class Backend(Protocol):
     def close(self) -> None: ...
 
 
-MakeBackend = Callable[[Guard], Backend]
+MakeBackend = Callable[[DatabaseGuard], Backend]
 
 _LONGEST = 500
 
 
-def translate(guard: Guard, error: BaseException, constraint: bool = False) -> DbError:
+def translate(guard: DatabaseGuard, error: BaseException, constraint: bool = False) -> DbError:
     """A backend's error in the words both have in common."""
     text = guard.refused or str(error).split("Error: ", 1)[-1]
     if isinstance(error, UnicodeError):

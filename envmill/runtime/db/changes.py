@@ -26,28 +26,28 @@ class RowChange:
         return {
             "table": self.table,
             "op": self.op,
-            "key": spell_row(self.key),
-            "before": spell_row(self.before),
-            "after": spell_row(self.after),
+            "key": render_row(self.key),
+            "before": render_row(self.before),
+            "after": render_row(self.after),
         }
 
     def rows(self) -> Iterator[dict[str, Json]]:
         """As the rows in which any state's changes are told: op, path, before, after; of a changed row one for each column."""
-        path = [self.table, spell_key(list(self.key.values()))]
+        path = [self.table, render_key(list(self.key.values()))]
         if self.op == "insert":
-            yield {"path": path, "op": "add", "before": None, "after": spell_row(self.after)}
+            yield {"path": path, "op": "add", "before": None, "after": render_row(self.after)}
         elif self.op == "delete":
-            yield {"path": path, "op": "remove", "before": spell_row(self.before), "after": None}
+            yield {"path": path, "op": "remove", "before": render_row(self.before), "after": None}
         else:
             for name, value in self.before.items():
-                yield {"path": [*path, name], "op": "set", "before": spell_value(value), "after": spell_value(self.after[name])}
+                yield {"path": [*path, name], "op": "set", "before": render_value(value), "after": render_value(self.after[name])}
 
 
-def spell_key(values: Sequence[Any]) -> str:
+def render_key(values: Sequence[Any]) -> str:
     """A key as a name: itself when it is one text or number, a JSON list when it is of several columns."""
     if len(values) == 1 and isinstance(values[0], str | int):
         return str(values[0])
-    return json.dumps([spell_value(value) for value in values], ensure_ascii=False, separators=(",", ":"))
+    return json.dumps([render_value(value) for value in values], ensure_ascii=False, separators=(",", ":"))
 
 
 def compare(table: str, key: Row, before: Row | None, after: Row | None) -> RowChange | None:
@@ -81,12 +81,12 @@ def rank(value: object) -> tuple[int, Any]:
     return (2, value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else (3, value)
 
 
-def spell_row(row: Row) -> dict[str, Json]:
+def render_row(row: Row) -> dict[str, Json]:
     """A row as JSON."""
-    return {name: spell_value(value) for name, value in row.items()}
+    return {name: render_value(value) for name, value in row.items()}
 
 
-def spell_value(value: object) -> Json:
+def render_value(value: object) -> Json:
     """A value as JSON: bytes, which JSON lacks, as an object that says so."""
     return {"$blob": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 

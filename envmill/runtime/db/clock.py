@@ -53,12 +53,12 @@ def _virtual(plain: sqlite3.Connection, name: str) -> Callable[..., Any]:
             given.append("now")  # left out, it is meant
         for place in places:
             if place < len(given) and isinstance(given[place], str) and given[place].lower() == "now":
-                given[place] = _spell_now()
+                given[place] = _render_now()
         return plain.execute(f"select {name}({', '.join('?' * len(given))})", given).fetchone()[0]
 
     return ask
 
 
-def _spell_now() -> str:
+def _render_now() -> str:
     moment = _EPOCH + datetime.timedelta(milliseconds=WORLD.read_clock() * 1000 // MICRO)
     return moment.isoformat(" ", "milliseconds")

@@ -11,13 +11,13 @@ import base64
 from collections.abc import Mapping
 from typing import cast
 
-from envmill.runtime.canonical import Json, fingerprint, plain, spell
-from envmill.runtime.db.base import MakeBackend, Parameters, Ran
-from envmill.runtime.db.changes import RowChange, rank, read_value, spell_key, spell_row
+from envmill.runtime.canonical import Json, fingerprint, plain, render
+from envmill.runtime.db.base import MakeBackend, Parameters, StatementResult
+from envmill.runtime.db.changes import RowChange, rank, read_value, render_key, render_row
 from envmill.runtime.db.faults import DbError, SchemaFault
-from envmill.runtime.db.guard import BUDGET, MINE, Guard, spell_parameters
-from envmill.runtime.db.sessions import Sessions, is_adopted
-from envmill.runtime.db.tables import Rows, Table, quote, read_tables, spell_trigger
+from envmill.runtime.db.guard import BUDGET, MINE, DatabaseGuard, render_parameters
+from envmill.runtime.db.sessions import ApswConnection, is_adopted
+from envmill.runtime.db.tables import Rows, StoredTable, quote, read_tables, render_trigger
 from envmill.runtime.db.triggers import Triggers
 
 _BEGIN, _ROLLBACK = f"begin {MINE}", f"rollback {MINE}"
@@ -39,14 +39,14 @@ _SHAPE = tuple(
 
 def pick_backend() -> MakeBackend:
     """Sessions where a package that has them was handed over."""
-    return Sessions if is_adopted() else Triggers
+    return ApswConnection if is_adopted() else Triggers
 
 
 class Database:
     """One database of one session. Raises SchemaFault when schema or rows cannot be opened."""
 
     def __init__(self, schema: str, backend: MakeBackend | None = None, budget: int = BUDGET) -> None:
-        self._guard = Guard(budget)
+        self._guard = DatabaseGuard(budget)
         self._schema, self._make_backend = schema, backend or pick_backend()
         self.in_call = False
         """Whether the running call has written, so that its savepoint is open."""
@@ -91,10 +91,10 @@ class Database:
                 self._replace(self._base)
             self._begin()
 
-    def run(self, sql: str, parameters: object = ()) -> Ran:
+    def run(self, sql: str, parameters: object = ()) -> StatementResult:
         """One statement of a tool, under guard, inside the savepoint of its call."""
         try:
-            spelled: Parameters = spell_parameters(parameters)  # pyright: ignore[reportAssignmentType]
+            spelled: Parameters = render_parameters(parameters)  # pyright: ignore[reportAssignmentType]
         except ValueError as error:
             raise DbError(str(error)) from None
         if not self.in_call and sql.lstrip()[:6].lower() != "select":
@@ -134,7 +134,7 @@ class Database:
         """Hash of the state; rows are read again only when some were written since."""
         written = self._backend.written()
         if written != self._memo[0]:
-            self._memo = (written, fingerprint(spell(plain(self.state()))))
+            self._memo = (written, fingerprint(render(plain(self.state()))))
         return self._memo[1]
 
     def snapshot(self) -> dict[str, Json]:
@@ -212,7 +212,7 @@ class Database:
         self._guard_keys()
 
     def _guard_keys(self) -> None:
-        self._backend.script("".join(map(_spell_key_guard, self.tables.values())))
+        self._backend.script("".join(map(_render_key_guard, self.tables.values())))
 
     def _clear(self) -> None:
         self._backend.run(f"pragma foreign_keys = off {MINE}")
@@ -229,7 +229,7 @@ class Database:
         for place, row in enumerate(rows):
             self._insert(table, place, row)
 
-    def _insert(self, table: Table, place: int, given: Json) -> None:
+    def _insert(self, table: StoredTable, place: int, given: Json) -> None:
         if not isinstance(given, dict):
             raise ValueError(f"row {place} of {table.name} is no object")
         row = cast("dict[str, Json]", given)
@@ -240,25 +240,25 @@ class Database:
         names, marks = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))
         spelled = f"({names}) values ({marks})" if columns else "default values"
         try:
-            self._backend.run(f"insert into main.{quote(table.name)} {spelled} {MINE}", spell_parameters(values))  # pyright: ignore[reportArgumentType]
+            self._backend.run(f"insert into main.{quote(table.name)} {spelled} {MINE}", render_parameters(values))  # pyright: ignore[reportArgumentType]
         except (DbError, ValueError) as error:
             raise ValueError(f"row {place} of {table.name}: {error}") from None
 
-    def _read(self, table: Table) -> dict[str, dict[str, Json]]:
+    def _read(self, table: StoredTable) -> dict[str, dict[str, Json]]:
         columns = ", ".join(map(quote, table.columns))
         found = self._backend.run(f"select {columns} from main.{quote(table.name)} {MINE}").rows
         places = table.places()
         found.sort(key=lambda row: [rank(row[place]) for place in places])
-        return {spell_key([row[place] for place in places]): spell_row(dict(zip(table.columns, row, strict=True))) for row in found}
+        return {render_key([row[place] for place in places]): render_row(dict(zip(table.columns, row, strict=True))) for row in found}
 
 
-def _spell_key_guard(table: Table) -> str:
+def _render_key_guard(table: StoredTable) -> str:
     """SQLite lets a key be NULL where the table does not forbid it, and such a row cannot be told from another."""
     if table.counted:
         return ""
     missing = " or ".join(f"NEW.{quote(column)} is null" for column in table.key)
     said = f"NOT NULL constraint failed: {table.name}.{table.key[0]}".replace("'", "''")
     return "".join(
-        spell_trigger(f"{_KEY_GUARD} {when} {table.name}", f"before {when}", table, f"when {missing}", f"raise(abort, '{said}')")
+        render_trigger(f"{_KEY_GUARD} {when} {table.name}", f"before {when}", table, f"when {missing}", f"raise(abort, '{said}')")
         for when in ("insert", "update")
     )

@@ -45,7 +45,7 @@ class Trust:
 
     __slots__ = ("_guard",)
 
-    def __init__(self, guard: "Guard") -> None:
+    def __init__(self, guard: "DatabaseGuard") -> None:
         self._guard = guard
 
     def __enter__(self) -> None:
@@ -55,7 +55,7 @@ class Trust:
         self._guard.trusted -= 1
 
 
-class Guard:
+class DatabaseGuard:
     """One database's guard; it looks away while the database itself is at work."""
 
     def __init__(self, budget: int = BUDGET) -> None:
@@ -153,18 +153,18 @@ _PLAIN = frozenset((str, float, bytes, type(None)))
 """Types that go to SQLite as they are; integers are looked at for their size."""
 
 
-def spell_parameters(parameters: object) -> Sequence[object] | Mapping[str, object]:
+def render_parameters(parameters: object) -> Sequence[object] | Mapping[str, object]:
     """Parameters in the types SQLite stores, or ValueError naming the one that is not."""
     if type(parameters) is tuple and _PLAIN.issuperset(map(type, parameters)):  # pyright: ignore[reportUnknownArgumentType]
         return parameters  # pyright: ignore[reportUnknownVariableType]
     if isinstance(parameters, dict):
-        return {str(name): _spell(f":{name}", value) for name, value in cast("dict[Any, object]", parameters).items()}
+        return {str(name): _render(f":{name}", value) for name, value in cast("dict[Any, object]", parameters).items()}
     if isinstance(parameters, (list, tuple)):
-        return tuple(_spell(f"number {place}", value) for place, value in enumerate(cast("list[object]", parameters), 1))
+        return tuple(_render(f"number {place}", value) for place, value in enumerate(cast("list[object]", parameters), 1))
     raise ValueError(f"parameters are a list or a dict, not {type(parameters).__name__}")
 
 
-def _spell(name: str, value: object) -> object:
+def _render(name: str, value: object) -> object:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

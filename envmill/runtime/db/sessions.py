@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, Ran, translate
+from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, StatementResult, translate
 from envmill.runtime.db.changes import RowChange, in_order
 from envmill.runtime.db.faults import DbError
-from envmill.runtime.db.guard import TICK, Guard
-from envmill.runtime.db.tables import Table
+from envmill.runtime.db.guard import TICK, DatabaseGuard
+from envmill.runtime.db.tables import StoredTable
 
 _VFS = "envmill"
 _JULIAN_DAY = 86_400_000
@@ -47,17 +47,17 @@ def _equip(apsw: Any) -> Any:
     return apsw
 
 
-class Sessions:
+class ApswConnection:
     """A connection of apsw."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: DatabaseGuard) -> None:
         self._guard, self._apsw = guard, _adopted[0]
         self._faults = (self._apsw.Error, OverflowError, ValueError, TypeError, KeyError)
         self._description: Description = _NOTHING
         self._described: dict[str, Description] = {}
         self._statements = 0
         self._single = False
-        self._tables: Mapping[str, Table] = {}
+        self._tables: Mapping[str, StoredTable] = {}
         self._session: Any = None
         self._earlier = b""
         self._connection = self._apsw.Connection(":memory:", vfs=_VFS)
@@ -70,7 +70,7 @@ class Sessions:
         with guard.trust():
             self.script(";".join(SETUP))
 
-    def run(self, sql: str, parameters: Parameters = ()) -> Ran:
+    def run(self, sql: str, parameters: Parameters = ()) -> StatementResult:
         known = self._described.get(sql)
         if known is None:
             return self._run_cautiously(sql, parameters) if ";" in sql.rstrip().rstrip(";") else self._run(sql, parameters)
@@ -85,7 +85,7 @@ class Sessions:
             if isinstance(error, self._faults):
                 raise self._translate(error) from None
             raise
-        return Ran(columns, rows, 0 if reads else self._count_since(before))
+        return StatementResult(columns, rows, 0 if reads else self._count_since(before))
 
     def script(self, sql: str) -> None:
         try:
@@ -99,7 +99,7 @@ class Sessions:
     def written(self) -> int:
         return self._connection.total_changes()
 
-    def watch(self, tables: Mapping[str, Table], seen: str = "") -> None:
+    def watch(self, tables: Mapping[str, StoredTable], seen: str = "") -> None:
         self._tables, self._earlier = tables, base64.b64decode(seen) if seen else b""
         if self._session is not None:
             self._session.close()
@@ -130,7 +130,7 @@ class Sessions:
             self._session.close()
         self._connection.close()
 
-    def _run_cautiously(self, sql: str, parameters: Parameters) -> Ran:
+    def _run_cautiously(self, sql: str, parameters: Parameters) -> StatementResult:
         """apsw runs one statement after the other; the second shows only when the first has run, which is then undone."""
         with self._guard.trust():
             self._connection.execute("savepoint envmill_single")
@@ -148,7 +148,7 @@ class Sessions:
         with self._guard.trust():
             self._connection.execute(sql)
 
-    def _run(self, sql: str, parameters: Parameters) -> Ran:
+    def _run(self, sql: str, parameters: Parameters) -> StatementResult:
         """A statement that is not known yet, in a cursor of its own that is asked what it is."""
         before, self._description, self._statements = self._connection.total_changes(), _NOTHING, 0
         cursor = self._connection.cursor()
@@ -157,7 +157,7 @@ class Sessions:
             rows = cursor.execute(sql, parameters).fetchall()
         except self._faults as error:
             raise self._translate(error) from None
-        return Ran(self._description[0], rows, self._count_since(before))
+        return StatementResult(self._description[0], rows, self._count_since(before))
 
     def _count_since(self, before: int) -> int:
         """Rows the last statement changed, where the connection had written so many before it."""
@@ -192,7 +192,7 @@ class Sessions:
             return RowChange(table.name, "delete", key, old, {})
         return RowChange(table.name, "update", key, {name: old[name] for name in table.columns if name in new}, new)
 
-    def _name(self, table: Table, row: tuple[Any, ...] | None) -> dict[str, Any]:
+    def _name(self, table: StoredTable, row: tuple[Any, ...] | None) -> dict[str, Any]:
         untouched = self._apsw.no_change
         return {name: value for name, value in zip(table.columns, row or (), strict=False) if value is not untouched}
 

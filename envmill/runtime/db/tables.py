@@ -15,7 +15,7 @@ _DEFERRED = re.compile(r"(?<!not )\bdeferrable\s+initially\s+deferred", re.IGNOR
 
 
 @dataclass(frozen=True)
-class Table:
+class StoredTable:
     """One table."""
 
     name: str
@@ -30,9 +30,9 @@ class Table:
         return tuple(self.columns.index(column) for column in self.key)
 
 
-def read_tables(ask: Callable[[str], Rows]) -> dict[str, Table]:
+def read_tables(ask: Callable[[str], Rows]) -> dict[str, StoredTable]:
     """Tables by name, or SchemaFault with the mend."""
-    tables: dict[str, Table] = {}
+    tables: dict[str, StoredTable] = {}
     for kind, name, sql in ask("select type, name, coalesce(sql, '') from sqlite_schema order by name"):
         if name.lower().startswith(OURS):
             raise SchemaFault(f"The {kind} {name} has a name that the database keeps for its own: name it without {OURS}.")
@@ -52,7 +52,7 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def spell_trigger(name: str, when: str, table: Table, condition: str, action: str) -> str:
+def render_trigger(name: str, when: str, table: StoredTable, condition: str, action: str) -> str:
     """A trigger of ours."""
     return f"create temp trigger {quote(name)} {when} on main.{quote(table.name)} {condition} begin select {action}; end;\n"
 
@@ -70,7 +70,7 @@ def _check_view(name: str, ask: Callable[[str], Rows]) -> None:
         raise SchemaFault(f"The view {name} cannot be read ({error}): make what it reads, or leave it out.") from None
 
 
-def _read_table(name: str, ask: Callable[[str], Rows]) -> Table:
+def _read_table(name: str, ask: Callable[[str], Rows]) -> StoredTable:
     columns = [row for row in ask(f"select name, type, pk, hidden from pragma_table_xinfo({_literal(name)}) order by cid") if row[3] == 0]
     key = tuple(column for column, _, place, _ in sorted(columns, key=lambda row: row[2]) if place)
     if not key:
@@ -81,10 +81,10 @@ def _read_table(name: str, ask: Callable[[str], Rows]) -> Table:
     untyped = [column for column in key if kinds[column] in ("", "BLOB", "ANY")]
     if untyped:
         raise SchemaFault(f"{name}.{untyped[0]} is a key without a type, so that 1 and 1.0 are one row: declare it INTEGER or TEXT.")
-    return Table(name, tuple(column for column, *_ in columns), key, counted)
+    return StoredTable(name, tuple(column for column, *_ in columns), key, counted)
 
 
-def _check_key_collation(tables: Iterable[Table], ask: Callable[[str], Rows]) -> None:
+def _check_key_collation(tables: Iterable[StoredTable], ask: Callable[[str], Rows]) -> None:
     for table in tables:
         if table.counted:
             continue

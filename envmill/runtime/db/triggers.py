@@ -13,11 +13,11 @@ from contextlib import closing
 from typing import Any
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, Ran, translate
-from envmill.runtime.db.changes import RowChange, compare, in_order, read_value, spell_value
+from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, StatementResult, translate
+from envmill.runtime.db.changes import RowChange, compare, in_order, read_value, render_value
 from envmill.runtime.db.faults import DbError
-from envmill.runtime.db.guard import MINE, TICK, TOUCH, Guard
-from envmill.runtime.db.tables import Table, quote, spell_trigger
+from envmill.runtime.db.guard import MINE, TICK, TOUCH, DatabaseGuard
+from envmill.runtime.db.tables import StoredTable, quote, render_trigger
 
 _STATEMENTS = 256  # kept prepared: the tools of one environment have fewer
 
@@ -27,9 +27,9 @@ Key = tuple[Any, ...]
 class Triggers:
     """A connection of `sqlite3`."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: DatabaseGuard) -> None:
         self._guard = guard
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, StoredTable] = {}
         self._armed = False
         self._touched: dict[tuple[str, Key], tuple[Any, ...] | None] = {}
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False)
@@ -43,7 +43,7 @@ class Triggers:
         with guard.trust():
             self.script(";".join(SETUP))
 
-    def run(self, sql: str, parameters: Parameters = ()) -> Ran:
+    def run(self, sql: str, parameters: Parameters = ()) -> StatementResult:
         before = self._connection.total_changes
         try:
             cursor = self._connection.execute(sql, parameters)
@@ -51,7 +51,7 @@ class Triggers:
         except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError, TypeError) as error:
             raise self._translate(error) from None
         columns = tuple(column[0] for column in cursor.description or ())
-        return Ran(columns, rows, self._changed() if self._connection.total_changes != before else 0)
+        return StatementResult(columns, rows, self._changed() if self._connection.total_changes != before else 0)
 
     def script(self, sql: str) -> None:
         try:
@@ -65,10 +65,10 @@ class Triggers:
     def written(self) -> int:
         return self._connection.total_changes
 
-    def watch(self, tables: Mapping[str, Table], seen: str = "") -> None:
+    def watch(self, tables: Mapping[str, StoredTable], seen: str = "") -> None:
         if not self._armed:
             self._tables, self._armed = dict(tables), True
-            self.script("".join(map(_spell_triggers, tables.values())))
+            self.script("".join(map(_render_triggers, tables.values())))
         self._touched = {
             (table, tuple(map(read_value, key))): None if row is None else tuple(map(read_value, row))
             for table, key, row in (json.loads(seen) if seen else ())
@@ -76,7 +76,7 @@ class Triggers:
 
     def seen(self) -> str:
         notes = [
-            [table, [*map(spell_value, key)], None if row is None else [*map(spell_value, row)]]
+            [table, [*map(render_value, key)], None if row is None else [*map(render_value, row)]]
             for (table, key), row in self._touched.items()
         ]
         return json.dumps(notes, ensure_ascii=False)
@@ -96,7 +96,7 @@ class Triggers:
     def close(self) -> None:
         self._connection.close()
 
-    def _change(self, table: Table, key: Key, before: tuple[Any, ...] | None) -> RowChange | None:
+    def _change(self, table: StoredTable, key: Key, before: tuple[Any, ...] | None) -> RowChange | None:
         columns = ", ".join(map(quote, table.columns))
         where = " and ".join(f"{quote(column)} = ?" for column in table.key)
         found = self._connection.execute(f"select {columns} from main.{quote(table.name)} where {where} {MINE}", key).fetchone()
@@ -120,14 +120,14 @@ class Triggers:
         return translate(self._guard, error, isinstance(error, sqlite3.IntegrityError))
 
 
-def _spell_triggers(table: Table) -> str:
+def _render_triggers(table: StoredTable) -> str:
     literal = "'" + table.name.replace("'", "''") + "'"
     old_key, new_key = (", ".join(f"{row}.{quote(column)}" for column in table.key) for row in ("OLD", "NEW"))
     old_row = ", ".join(f"OLD.{quote(column)}" for column in table.columns)
     moved = " or ".join(f"OLD.{quote(column)} is not NEW.{quote(column)}" for column in table.key)
 
     def trigger(when: str, condition: str, arguments: str) -> str:
-        return spell_trigger(f"{TOUCH} {when} {table.name}", when, table, condition, f"{TOUCH}({literal}, {arguments})")
+        return render_trigger(f"{TOUCH} {when} {table.name}", when, table, condition, f"{TOUCH}({literal}, {arguments})")
 
     return (
         trigger("before update", "", f"1, {old_key}, {old_row}")

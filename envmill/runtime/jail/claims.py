@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from envmill.runtime.jail.operations import EMPTY
-from envmill.runtime.jail.reading import Reading
+from envmill.runtime.jail.reading import StateReading
 from envmill.runtime.jail.wire import BadFrame, Message
 
 _FIELDS = itemgetter("outcome", "parts", "code", "message", "state_hash", "state")
@@ -17,7 +17,7 @@ _CONTENT = {"text": ("text", str), "json": ("value", object), "blob": ("hash", s
 """Type of a part → the field that must be there, and what it holds."""
 
 
-def check(claims: Any, reading: Reading) -> list[Message]:
+def check(claims: Any, reading: StateReading) -> list[Message]:
     """The observations of a frame in full, or BadFrame when one has not the form of one. What is not said is as in EMPTY."""
     if type(claims) is not list:
         raise BadFrame("observations that are no list")

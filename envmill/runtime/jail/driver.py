@@ -21,13 +21,13 @@ from collections.abc import Callable, Collection
 
 from envmill.runtime.jail import cgroups
 from envmill.runtime.jail import layers as jail
-from envmill.runtime.jail.ladder import LEAKS, drain_leaks
+from envmill.runtime.jail.deadline_timer import follow
 from envmill.runtime.jail.loop import CONSTRUCT, SOFT
 from envmill.runtime.jail.operations import PATIENT
-from envmill.runtime.jail.seat import Seat, failure
-from envmill.runtime.jail.template import Broken
+from envmill.runtime.jail.reset_policy import LEAKS, drain_leaks
+from envmill.runtime.jail.slot import SessionSlot, failure
+from envmill.runtime.jail.template import SandboxBroken
 from envmill.runtime.jail.templates import Templates
-from envmill.runtime.jail.vigil import follow
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, adopt_codec, decode, encode
 from envmill.runtime.jail.zygote import run_zygote
 from envmill.runtime.program import SCHEMA
@@ -54,7 +54,7 @@ class Driver:
     def __init__(self, start: Callable[[str], Templates]) -> None:
         self._start = start
         self._flavours: dict[str, Templates] = {}
-        self._seats: dict[int, tuple[Seat, Message]] = {}
+        self._seats: dict[int, tuple[SessionSlot, Message]] = {}
         self._programs: OrderedDict[str, Message] = OrderedDict()
         self._requests: dict[str, Callable[[Message], list[Message]]] = {
             "play": self._play, "step": self._step, "fork": self._fork, "close": self._close, "count": self._count,
@@ -67,7 +67,7 @@ class Driver:
             return reply | {"leaks": drain_leaks()} if LEAKS else reply
         except Unknown as error:
             return {"id": request["id"], "unknown": str(error)}
-        except Broken as error:
+        except SandboxBroken as error:
             if "program" in request:
                 for templates in self._flavours.values():
                     templates.forget(request["program"])
@@ -125,10 +125,10 @@ class Driver:
     def _count(self, request: Message) -> list[Message]:  # noqa: ARG002
         return [{"flavour": flavour, **templates.count()} for flavour, templates in self._flavours.items()]
 
-    def _sit(self, request: Message) -> Seat:
+    def _sit(self, request: Message) -> SessionSlot:
         program = self._recall(request["program"])
         template = self.find_templates({**request, "program": program}).find(program)
-        return Seat(template, request.get("hashes", "each"), in_place=request.get("in_place", False))
+        return SessionSlot(template, request.get("hashes", "each"), in_place=request.get("in_place", False))
 
     def _recall(self, program: Message) -> Message:
         """The program in full: it travels once, and afterwards its hash stands for it."""
@@ -166,7 +166,7 @@ def start_zygote(layers: Collection[str], flavour: str = "tools", sessions: str 
     theirs.close()
     jail.enclose(layers, child)
     if not Channel(mine.fileno()).receive().get("ready"):
-        raise Broken("The zygote did not start.")
+        raise SandboxBroken("The zygote did not start.")
     return Templates(mine, child)
 
 
@@ -208,11 +208,11 @@ def run(host: socket.socket, config: Message) -> None:
     watch = select.poll()
     watch.register(host.fileno(), select.POLLIN)
     while True:
-        channel.write(_spell(driver.answer(channel.receive())))
+        channel.write(_render(driver.answer(channel.receive())))
         driver.rest(lambda: not watch.poll(0))
 
 
-def _spell(reply: Message) -> bytes:
+def _render(reply: Message) -> bytes:
     """A reply's frame. What came in a frame of its own may together with others be too large for one."""
     try:
         return encode(reply)

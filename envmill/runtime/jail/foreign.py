@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-from envmill.runtime.canonical import Json, spell
+from envmill.runtime.canonical import Json, render
 
 MAX_ROWS = 200_000
 """Rows of all tables together; what is more than a state may hold is refused anyway."""
@@ -44,11 +44,11 @@ def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
     for (name,) in sorted(listed.fetchall()):
         rows = opened.execute('select * from "{}" limit ?'.format(name.replace('"', '""')), (left + 1,))
         columns = [column[0] for column in rows.description]
-        found: list[Json] = [dict(zip(columns, map(_spell_value, row), strict=True)) for row in rows]
+        found: list[Json] = [dict(zip(columns, map(_render_value, row), strict=True)) for row in rows]
         left -= len(found)
         if left < 0:
             raise ValueError(f"more than {MAX_ROWS} rows")
-        tables[name] = sorted(found, key=spell)
+        tables[name] = sorted(found, key=render)
     return tables
 
 
@@ -57,5 +57,5 @@ def _unlog(content: bytes) -> bytes:
     return content[:18] + b"\1\1" + content[20:] if content[18:20] == b"\2\2" else content
 
 
-def _spell_value(value: Any) -> Json:
+def _render_value(value: Any) -> Json:
     return {"$bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else value

@@ -16,14 +16,14 @@ from importlib import import_module
 from typing import Any
 
 from envmill.runtime import virtual
-from envmill.runtime.canonical import Json, plain, spell
-from envmill.runtime.jail import soil
+from envmill.runtime.canonical import Json, plain, render
+from envmill.runtime.jail import interpreter_check
 from envmill.runtime.jail.imports import list_imports
-from envmill.runtime.jail.loop import Loop
+from envmill.runtime.jail.loop import SessionLoop
 from envmill.runtime.jail.operations import EMPTY
 from envmill.runtime.jail.operations import read as tell
 from envmill.runtime.jail.wire import Channel, Message
-from envmill.runtime.program import ProgramFault, Source
+from envmill.runtime.program import ProgramFault, ProgramImporter
 from envmill.runtime.reply import fail
 from envmill.runtime.world import WORLD, parse_clock
 
@@ -65,10 +65,10 @@ class _Given:
             return True
 
 
-class Court(Loop):
+class JudgeLoop(SessionLoop):
     """Serves one verdict; everything around the steps is as it is where tools run."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ProgramImporter) -> None:
         super().__init__(Channel(-1), source, [])
         self._source = source
         self._initial = self._final = self._rollout = _Given({"form": "json", "text": "null"})
@@ -80,7 +80,7 @@ class Court(Loop):
         elif step["op"] == "reset":
             self._open(step)
         elif step["op"] == "state":
-            return EMPTY | {"state": spell(plain(self._final.copy())).decode()}
+            return EMPTY | {"state": render(plain(self._final.copy())).decode()}
         elif step["op"] == "check":
             return self._hear(step["name"])
         else:
@@ -102,7 +102,7 @@ class Court(Loop):
         said = check(*copies)
         if any(one.is_changed(copy) for one, copy in zip(given, copies, strict=True)):
             return EMPTY | tell(fail("mutates", "The check changed something it was given: it must only read."))
-        if changed := soil.find_changed():
+        if changed := interpreter_check.find_changed():
             return EMPTY | tell(fail("mutates", f"The check changed {changed}: it must only read."))
         if said is not True and said is not False:
             return EMPTY | tell(fail("bad_verdict", f"The check returned a value of type {type(said).__name__} instead of a bool."))
@@ -129,9 +129,9 @@ def _asks_for_rollout(check: Callable[..., Any]) -> bool:
 
 def prepare_judge(request: Message) -> Callable[[Channel], None]:
     """Compile checks; a process forked afterwards hears one verdict."""
-    source = Source(request["files"], request["entry"])
-    soil.watch(list_imports(source.codes.values()))
-    return Court(source).serve
+    source = ProgramImporter(request["files"], request["entry"])
+    interpreter_check.watch(list_imports(source.codes.values()))
+    return JudgeLoop(source).serve
 
 
 def _pack(value: Json) -> bytes:

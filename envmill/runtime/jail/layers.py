@@ -27,7 +27,7 @@ _PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS = 1, 4, 38
 
 
 @dataclass(frozen=True)
-class Layer:
+class JailLayer:
     """One layer: what each of four processes does for it, before it sees any generated code. OSError means not granted."""
 
     mend: str
@@ -106,7 +106,7 @@ def probe() -> dict[str, bool]:
     return {name: place in granted for place, name in enumerate(LAYERS)}
 
 
-def _try(layer: Layer) -> None:
+def _try(layer: JailLayer) -> None:
     if layer.enclose:
         layer.enclose(os.getpid())
     if layer.withdraw:
@@ -164,18 +164,18 @@ def filter_session() -> None:
         seccomp.install(seccomp.SESSION)
 
 
-LAYERS: dict[str, Layer] = {
-    "cgroups": Layer("Let this user make control groups (memory, pids); in a container, mount them writable.", enclose=cgroups.enclose),
-    "namespaces": Layer(
+LAYERS: dict[str, JailLayer] = {
+    "cgroups": JailLayer("Let this user make control groups (memory, pids); in a container, mount them writable.", enclose=cgroups.enclose),
+    "namespaces": JailLayer(
         "Let this user make namespaces: sysctl user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns; "
         "a container needs a seccomp profile that lets unshare pass.",
         withdraw=namespaces.withdraw, enter=lambda _: namespaces.seclude(), kernel=True,
     ),
-    "uid": Layer("Run as root: then each environment gets a user of its own.", enter=drop_user),
-    "rlimits": Layer("Raise the hard limits of this user (ulimit -H).", enter=lambda _: limit(), tighten=limit_session),
-    "no_new_privs": Layer("Use Linux 3.5 or newer.", enter=lambda _: prctl(_NO_NEW_PRIVS, 1)),
-    "landlock": Layer("Use Linux 5.13 or newer, with landlock in the kernel's lsm= list.", enter=lambda _: landlock.install(), kernel=True),
-    "seccomp": Layer(
+    "uid": JailLayer("Run as root: then each environment gets a user of its own.", enter=drop_user),
+    "rlimits": JailLayer("Raise the hard limits of this user (ulimit -H).", enter=lambda _: limit(), tighten=limit_session),
+    "no_new_privs": JailLayer("Use Linux 3.5 or newer.", enter=lambda _: prctl(_NO_NEW_PRIVS, 1)),
+    "landlock": JailLayer("Use Linux 5.13 or newer landlock in the kernel's lsm= list.", enter=lambda _: landlock.install(), kernel=True),
+    "seccomp": JailLayer(
         "Use a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64.",
         enter=lambda _: seccomp.install(seccomp.TEMPLATE), tighten=filter_session, kernel=True,
     ),

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from envmill.runtime.canonical import NotJson
 from envmill.runtime.interface import Interface
-from envmill.runtime.jail import diagnosis, soil, wire
+from envmill.runtime.jail import diagnosis, interpreter_check, wire
 from envmill.runtime.jail.deadline import Deadline, TimeUp
 from envmill.runtime.jail.fragments import make_fragment
 from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, SOILED, call, read
-from envmill.runtime.jail.stock import Stock
-from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, spell
-from envmill.runtime.program import ProgramFault, Source
+from envmill.runtime.jail.state_cache import StateCache
+from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, render
+from envmill.runtime.program import ProgramFault, ProgramImporter
 from envmill.runtime.session import Reply, Session, ToolEntry, fail, quote
 
 SOFT = 1.0
@@ -35,14 +35,14 @@ _GARBAGE = 20_000
 _monotonic = time.monotonic
 
 
-class Loop:
+class SessionLoop:
     """Serves one session until the driver closes its end."""
 
-    def __init__(self, channel: Channel, source: Source, tools: Sequence[ToolEntry] | Interface) -> None:
+    def __init__(self, channel: Channel, source: ProgramImporter, tools: Sequence[ToolEntry] | Interface) -> None:
         self.channel = channel
         self._session = Session(source.load, tools, schema=source.schema, fragment=make_fragment if wire.embed else None)
         self._deadline = Deadline()
-        self._stock = Stock()
+        self._stock = StateCache()
         self._unbuilt: Reply | None = fail("session_lost", "There is no session yet: reset it first.")
         self._kept: list[bytes] = []
         self._weight = 0
@@ -110,9 +110,9 @@ class Loop:
             message = f"{observation.get('message', '')} [denied: {', '.join(denied)}]".lstrip()
             observation = observation | {"denied": denied, "message": message}
         try:
-            return spell(observation)
+            return render(observation)
         except (BadFrame, ValueError, TypeError) as error:
-            return spell(read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
+            return render(read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
 
     def _send(self, *, done: bool) -> None:
         head = b'{"seq":%d,"done":%s,"observations":[' % (self._sequence, b"true" if done else b"false")
@@ -168,7 +168,7 @@ class Loop:
         """Before a reset in place: what is not as it was in the interpreter, apart from the program."""
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
-        return soil.find_changed()
+        return interpreter_check.find_changed()
 
     def _failed(self, step: Message, code: str, message: str) -> Message:
         reply = fail(code, message)

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from envmill.runtime.jail.wire import BadFrame, Message, decode, spell
+from envmill.runtime.jail.wire import BadFrame, Message, decode, render
 
 _ROWS = 8
 """Rows from which a collection is cut between them."""
@@ -18,7 +18,7 @@ _OPEN, _CLOSE = '{"":{"":{', "}}}"
 """Around what is read by itself: a few levels more than are around it in a state, so that none is too deep in there and not here."""
 
 
-class Reading:
+class StateReading:
     """Remembers a state that was read, and where it can be cut."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ def _read(text: str) -> None:
 def _find_cuts(text: str) -> Iterator[tuple[int, int]]:
     """Where members begin, and whose they are: 0 for the state, a number for a collection's rows. None where it is spelled otherwise."""
     state = decode(text.encode())
-    if spell(state).decode() != text:
+    if render(state).decode() != text:
         return
     place = 1
     for number, (name, value) in enumerate(state.items(), 1):
@@ -80,4 +80,4 @@ def _find_rows(rows: Message, place: int, number: int) -> Iterator[tuple[int, in
 
 
 def _measure(value: Any) -> int:
-    return len(spell(value).decode())
+    return len(render(value).decode())

@@ -10,10 +10,10 @@ import time
 from collections import deque
 from functools import partial
 
-from envmill.runtime.jail.inmate import Inmate, lay
-from envmill.runtime.jail.ladder import EPISODES, Standing, Tape, is_drawn
 from envmill.runtime.jail.loop import CONSTRUCT
-from envmill.runtime.jail.stock import Known
+from envmill.runtime.jail.process import JailedProcess, lay
+from envmill.runtime.jail.reset_policy import EPISODES, EpisodeLog, ResetPolicy, is_drawn
+from envmill.runtime.jail.state_cache import KnownStates
 from envmill.runtime.jail.wire import FORK, BadFrame, Channel, Closed, Message, Overdue, send_with_fds
 from envmill.runtime.program import SCHEMA
 
@@ -28,21 +28,21 @@ TRUSTED = 20.0
 """Seconds that a process which runs our code alone is waited for: machines short of processor or disk stall longer than a call may take."""
 
 
-class Broken(Exception):
+class SandboxBroken(Exception):
     """The sandbox itself failed; no program is to blame."""
 
 
 class Template:
     """A compiled program, or the fault that kept it from compiling."""
 
-    def __init__(self, process: Inmate, control: socket.socket, standing: Standing) -> None:
+    def __init__(self, process: JailedProcess, control: socket.socket, standing: ResetPolicy) -> None:
         self._process = process
         self._control = control
-        self._warm: list[Inmate] = []
-        self._spares: list[Inmate] = []
-        self._returned: deque[tuple[Inmate, Tape]] = deque()
-        self._doubted: deque[Tape] = deque(maxlen=WARM)
-        self._keys = Known()
+        self._warm: list[JailedProcess] = []
+        self._spares: list[JailedProcess] = []
+        self._returned: deque[tuple[JailedProcess, EpisodeLog]] = deque()
+        self._doubted: deque[EpisodeLog] = deque(maxlen=WARM)
+        self._keys = KnownStates()
         self._met: deque[str] = deque(maxlen=MET)
         self.standing = standing
         self.fault = ""
@@ -66,13 +66,13 @@ class Template:
         """Compile the program in the jail. A compiler that hangs or dies is the program's fault."""
         self.rolls_back = SCHEMA in program.get("files", ())
         if not ask(self._process.channel, None, TRUSTED).get("ready"):
-            raise Broken("A jailed process did not report itself ready.")
+            raise SandboxBroken("A jailed process did not report itself ready.")
         try:
             answer = ask(self._process.channel, program, CONSTRUCT)
             self.fault = str(answer.get("fault", "no answer"))
             if answer.get("unsettled"):
                 self.standing.refute()
-        except Broken:
+        except SandboxBroken:
             self.fault = f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
 
     def teach(self, step: Message) -> None:
@@ -85,7 +85,7 @@ class Template:
         elif ask(self._process.channel, step, TRUSTED)["learned"]:
             self._keys.put(key, large=step.get("large", False))
 
-    def take_used(self) -> Inmate | None:
+    def take_used(self) -> JailedProcess | None:
         """A process to be reset in place, where there is one and the program's standing allows it."""
         while self.standing.verdict == "proven" and self._warm:
             inmate = self._warm.pop()
@@ -95,7 +95,7 @@ class Template:
             inmate.kill()
         return None
 
-    def take_fresh(self) -> Inmate:
+    def take_fresh(self) -> JailedProcess:
         """A process that has played nothing."""
         self.taken += 1
         while self._spares:
@@ -108,7 +108,7 @@ class Template:
         self.live += 1
         return inmate
 
-    def give_back(self, inmate: Inmate, tape: Tape | None) -> None:
+    def give_back(self, inmate: JailedProcess, tape: EpisodeLog | None) -> None:
         """A session ended. Without a tape, or after a failure, its process ends, too."""
         self.live -= 1
         if tape:
@@ -122,7 +122,7 @@ class Template:
         else:
             inmate.kill()
 
-    def doubt(self, tape: Tape) -> None:
+    def doubt(self, tape: EpisodeLog) -> None:
         """An episode ended. If it was reset in place, chance decides whether a fresh process plays it again."""
         if self.standing.verdict == "proven" and not tape.fresh and is_drawn() and tape.can_be_repeated():
             self._doubted.append(tape)
@@ -150,7 +150,7 @@ class Template:
     def check(self) -> None:
         """Raise Broken when the template is gone: its sessions died with it, and none of them is to blame."""
         if not self._process.is_alive():
-            raise Broken("A template died, and its sessions with it.")
+            raise SandboxBroken("A template died, and its sessions with it.")
 
     def drain(self) -> None:
         """Let go of every process that serves no session."""
@@ -163,23 +163,23 @@ class Template:
         self.drain()
         self._process.kill()
 
-    def _keep(self, inmate: Inmate) -> None:
+    def _keep(self, inmate: JailedProcess) -> None:
         if len(self._warm) < WARM:
             self._warm.append(inmate)
         else:
             inmate.kill()
 
-    def _fork(self) -> Inmate:
+    def _fork(self) -> JailedProcess:
         mine, theirs = lay()
         try:
             send_with_fds(self._control, FORK, theirs)
-            return Inmate(
+            return JailedProcess(
                 ask(self._process.channel, None, TRUSTED)["pid"], Channel(mine[0], into=mine[1]), partial(_close, mine), self._keys.copy()
             )
         except (Closed, OSError) as error:
             _close(mine)
-            raise Broken(f"A session could not be started: {error}.") from None
-        except Broken:
+            raise SandboxBroken(f"A session could not be started: {error}.") from None
+        except SandboxBroken:
             _close(mine)
             raise
         finally:
@@ -198,4 +198,4 @@ def ask(channel: Channel, message: Message | None, seconds: float) -> Message:
             channel.send(message)
         return channel.receive(time.monotonic() + seconds)
     except (Closed, Overdue, BadFrame) as error:
-        raise Broken(f"A process of the sandbox did not answer: {error}.") from None
+        raise SandboxBroken(f"A process of the sandbox did not answer: {error}.") from None

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from envmill.runtime.jail.inmate import Inmate, connect
-from envmill.runtime.jail.ladder import Standing
-from envmill.runtime.jail.template import Broken, Template
-from envmill.runtime.jail.vigil import look
+from envmill.runtime.jail.deadline_timer import look
+from envmill.runtime.jail.process import JailedProcess, connect
+from envmill.runtime.jail.reset_policy import ResetPolicy
+from envmill.runtime.jail.template import SandboxBroken, Template
 from envmill.runtime.jail.wire import Channel, Message, encode, send_with_fds
 
 KEPT = 32
@@ -32,9 +32,9 @@ class Templates:
         self._channel = Channel(zygote.fileno())
         self._shared = _anonymous(pid)
         self._kept: OrderedDict[str, Template] = OrderedDict()
-        self._standings: OrderedDict[str, Standing] = OrderedDict()
+        self._standings: OrderedDict[str, ResetPolicy] = OrderedDict()
         self._slot = 0
-        self._ahead: list[tuple[Inmate, socket.socket]] = []
+        self._ahead: list[tuple[JailedProcess, socket.socket]] = []
         """A process that entered the jail before anybody had a program for it."""
 
     def find(self, program: Message) -> Template:
@@ -59,7 +59,7 @@ class Templates:
                 self._kept[key].try_out()
                 if is_idle():
                     self._kept[key].prepare()
-            except Broken:
+            except SandboxBroken:
                 self.forget({"hash": key})
         if self._slot and not self._ahead and is_idle():
             self._ahead.append(self._enter())
@@ -94,23 +94,23 @@ class Templates:
         template = Template(process, control, self._recall(program["hash"]))
         try:
             template.compile(program)
-        except Broken:
+        except SandboxBroken:
             template.close()
             raise
         return template
 
-    def _enter(self) -> tuple[Inmate, socket.socket]:
+    def _enter(self) -> tuple[JailedProcess, socket.socket]:
         """A process that enters the jail, and waits for its program."""
         self._slot += 1
         mine, theirs = connect()
         # A zygote that does not answer ends the driver: Closed is not caught on the way up.
         send_with_fds(self._zygote, encode({"slot": self._slot}), [theirs.fileno()])
-        process = Inmate(self._channel.receive()["pid"], Channel(mine.fileno(), look), mine.close)
+        process = JailedProcess(self._channel.receive()["pid"], Channel(mine.fileno(), look), mine.close)
         theirs.close()
         return process, mine
 
-    def _recall(self, key: str) -> Standing:
-        standing = self._standings.setdefault(key, Standing(key))
+    def _recall(self, key: str) -> ResetPolicy:
+        standing = self._standings.setdefault(key, ResetPolicy(key))
         self._standings.move_to_end(key)
         if len(self._standings) > REMEMBERED:
             self._standings.popitem(last=False)

@@ -80,7 +80,7 @@ class BadFrame(Exception):
     """Bytes that are no frame, or more of them than were asked for."""
 
 
-def spell(message: Message) -> bytes:
+def render(message: Message) -> bytes:
     """A payload. What is sent was made plain before: orjson would write NaN as null without a word."""
     payload = _codec.dumps(message)
     if len(payload) > LIMIT:
@@ -90,7 +90,7 @@ def spell(message: Message) -> bytes:
 
 def encode(message: Message) -> bytes:
     """One frame."""
-    payload = spell(message)
+    payload = render(message)
     return len(payload).to_bytes(4, "little") + payload
 
 

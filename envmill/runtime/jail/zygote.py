@@ -18,15 +18,15 @@ from typing import TypeAlias
 
 from envmill.runtime import virtual
 from envmill.runtime.interface import Interface
-from envmill.runtime.jail import holes, soil
+from envmill.runtime.jail import heap_prefill, interpreter_check
 from envmill.runtime.jail import layers as jail
 from envmill.runtime.jail.imports import SETTLED, find_unsettled, list_imports, load_ahead
 from envmill.runtime.jail.judging import prepare_judge
 from envmill.runtime.jail.kernel import fork
-from envmill.runtime.jail.loop import Loop
-from envmill.runtime.jail.rehearsal import rehearse
+from envmill.runtime.jail.loop import SessionLoop
+from envmill.runtime.jail.warmup import rehearse
 from envmill.runtime.jail.wire import FORK, Channel, Closed, Message, receive_rest, receive_with_fds
-from envmill.runtime.program import ProgramFault, Source
+from envmill.runtime.program import ProgramFault, ProgramImporter
 
 Serve: TypeAlias = Callable[[Channel], None]
 """A session's life on its channel, after it was forked and locked up."""
@@ -56,11 +56,11 @@ def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "to
         _forget_disk()
         rehearse()
         jail.withdraw(layers)
-        soil.remember(SETTLED)
+        interpreter_check.remember(SETTLED)
         gc.collect()
-        holes.fill()
+        heap_prefill.fill()
         gc.freeze()
-        _tell(control, {"ready": True})
+        _describe(control, {"ready": True})
         while True:
             _fork_template(control, layers, FLAVOURS[flavour])
     except (Closed, OSError):
@@ -77,7 +77,7 @@ def _fork_template(control: socket.socket, layers: Collection[str], flavour: Fla
     if child == 0:
         run_template(fd, request["slot"], layers, parent, flavour)
     os.close(fd)
-    _tell(control, {"pid": child})
+    _describe(control, {"pid": child})
 
 
 def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavour: Flavour) -> None:
@@ -88,7 +88,7 @@ def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavo
         jail.enter(layers, slot)
         # Only now: changing the user makes the kernel forget whom to die with.
         jail.die_with_parent(parent)
-        _tell(control, {"ready": True})
+        _describe(control, {"ready": True})
         serve, learn = _prepare(control, flavour)
         gc.collect()
         gc.freeze()
@@ -105,23 +105,23 @@ def _prepare(control: socket.socket, flavour: Flavour) -> tuple[Serve, Learn]:
     try:
         serve, learn, unsettled = flavour(request)
     except ProgramFault as fault:
-        _tell(control, {"fault": str(fault)})
+        _describe(control, {"fault": str(fault)})
         raise Closed("nothing to run") from None
-    _tell(control, {"fault": "", "unsettled": unsettled})
+    _describe(control, {"fault": "", "unsettled": unsettled})
     return serve, learn
 
 
 def prepare_tools(request: Message) -> Prepared:
     """Compile a program; its sessions answer calls of its tools."""
-    source, interface = Source(request["files"], request["entry"]), Interface(request["tools"])
+    source, interface = ProgramImporter(request["files"], request["entry"]), Interface(request["tools"])
     with contextlib.suppress(Exception):
         # What is wrong with a schema is said when the program is loaded.
         interface.compile()
     # Built before the fork: what a session only reads stays shared.
-    loop = Loop(Channel(-1), source, interface)
+    loop = SessionLoop(Channel(-1), source, interface)
     loop.prepare()
     imports = list_imports(source.codes.values())
-    soil.watch(imports)
+    interpreter_check.watch(imports)
     return loop.serve, loop.learn, find_unsettled(imports, source.codes)
 
 
@@ -150,7 +150,7 @@ def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collecti
     if said == FORK:
         _fork_session(control, serve, _ENDS.unpack(ancillary[0][2]), layers)
     else:
-        _tell(control, {"learned": _keep_state(learn, receive_rest(control, said))})
+        _describe(control, {"learned": _keep_state(learn, receive_rest(control, said))})
 
 
 def _keep_state(learn: Learn, step: Message) -> bool:
@@ -199,7 +199,7 @@ def _keep_only(*kept: int) -> None:
         low = fd + 1
 
 
-def _tell(control: socket.socket, message: dict[str, object]) -> None:
+def _describe(control: socket.socket, message: dict[str, object]) -> None:
     # write(2), not send: the filter of a template knows no sendto.
     Channel(control.fileno()).send(message)
 

@@ -9,6 +9,6 @@ Tools are all that a client is offered. Verifiers, rewards and reference paths a
 from envmill.runtime.mcp.host import CannotStart
 from envmill.runtime.mcp.offer import Offer
 from envmill.runtime.mcp.serving import serve
-from envmill.runtime.mcp.web import Bounds
+from envmill.runtime.mcp.web import ServerLimits
 
-__all__ = ["Bounds", "CannotStart", "Offer", "serve"]
+__all__ = ["CannotStart", "Offer", "ServerLimits", "serve"]

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from envmill.runtime.canonical import Json, NotJson, is_array, is_object, plain, spell
+from envmill.runtime.canonical import Json, NotJson, is_array, is_object, plain, render
 from envmill.runtime.jail.client import JailError, Session
 from envmill.runtime.mcp.messages import (
     BATCHED,
@@ -17,16 +17,16 @@ from envmill.runtime.mcp.messages import (
     UNKNOWN,
     VERSION,
     VERSIONS,
-    Fault,
     Message,
+    RpcError,
     check,
     find_name,
     make_error,
     make_reply,
 )
 from envmill.runtime.mcp.offer import Offer
-from envmill.runtime.mcp.recording import Recorder
-from envmill.runtime.mcp.replies import tell_result
+from envmill.runtime.mcp.recording import RecordingFile
+from envmill.runtime.mcp.replies import describe_result
 
 _REVISION, _SERVER = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/serverInfo"
 """Where a request names its revision, and a reply its server, where there was no `initialize`."""
@@ -34,10 +34,10 @@ _UNKEPT = {"ttlMs": 0, "cacheScope": "private"}
 """What is listed is not worth keeping."""
 
 
-class Connection:
+class McpConnection:
     """Answers one message at a time, from any thread."""
 
-    def __init__(self, offer: Offer, session: Session, recorder: Recorder | None = None, *, whole: bool = False) -> None:
+    def __init__(self, offer: Offer, session: Session, recorder: RecordingFile | None = None, *, whole: bool = False) -> None:
         """The session stands at its start. `whole` says that nobody else is on the line, so that it needs no name."""
         self._offer, self._session, self._recorder, self._whole = offer, session, recorder, whole
         self._turn = threading.Lock()
@@ -64,7 +64,7 @@ class Connection:
             return self._answer(content)
         if self.version != BATCHED or not content:
             self._waiting.difference_update(map(find_name, content))
-            return make_error(None, Fault(INVALID, f"Send one message at a time: only revision {BATCHED} has several in an array."))
+            return make_error(None, RpcError(INVALID, f"Send one message at a time: only revision {BATCHED} has several in an array."))
         return [reply for message in content if (reply := self._answer(message)) is not None] or None
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class Connection:
             if result is None or name in self._cancelled:
                 return None
             return make_reply(name, result | ({"resultType": "complete"} if self.version == MODERN else {}))
-        except Fault as fault:
+        except RpcError as fault:
             return make_error(name, fault)
         finally:
             self._waiting.discard(name)
@@ -106,15 +106,15 @@ class Connection:
             # A client that was only looking may still begin in another.
             self.version = "" if method == "server/discover" else MODERN
         if method not in self._methods:
-            raise Fault(UNKNOWN, f"There is no method {method[:80]!r} here; known: {', '.join(self._methods)}.")
+            raise RpcError(UNKNOWN, f"There is no method {method[:80]!r} here; known: {', '.join(self._methods)}.")
         return self._methods[method]
 
     def _initialize(self, params: Message) -> Message:
         if self.version:
-            raise Fault(INVALID, "It was initialized already. A session begins once: open another connection for another.")
+            raise RpcError(INVALID, "It was initialized already. A session begins once: open another connection for another.")
         asked = params.get("protocolVersion")
         if not isinstance(asked, str):
-            raise Fault(PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}.")
+            raise RpcError(PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}.")
         self.version = asked if asked in VERSIONS else VERSIONS[-1]
         return {"protocolVersion": self.version, "serverInfo": self._introduce(), **self._tell_abilities()}
 
@@ -138,33 +138,33 @@ class Connection:
     def _call(self, params: Message) -> Message:
         name, arguments = params.get("name"), _read_arguments(params.get("arguments"))
         if not isinstance(name, str):
-            raise Fault(PARAMETERS, "tools/call needs the name of a tool, which is a text.")
+            raise RpcError(PARAMETERS, "tools/call needs the name of a tool, which is a text.")
         if self._outage:
-            raise Fault(INTERNAL, self._outage)
+            raise RpcError(INTERNAL, self._outage)
         try:
             seen = self._session.call(name, arguments, self._offer.actor)
             if self._recorder:
                 self._recorder.note(name, arguments, self._offer.actor, seen)
-            return tell_result(seen, self._session.fetch)
+            return describe_result(seen, self._session.fetch)
         except (JailError, OSError) as error:
             raise self._break_off(error) from None
 
-    def _break_off(self, error: Exception) -> Fault:
+    def _break_off(self, error: Exception) -> RpcError:
         """What broke says nothing about the client, and is never an answer of a tool."""
         self._outage = f"The server broke, not the environment ({error}). Open another connection; this one's calls count for nothing."
         if self._recorder:
             with contextlib.suppress(OSError):
                 self._recorder.break_off(self._outage)
-        return Fault(INTERNAL, self._outage)
+        return RpcError(INTERNAL, self._outage)
 
 
-def demand_beginning(message: Message, whole: bool = False) -> Fault:
+def demand_beginning(message: Message, whole: bool = False) -> RpcError:
     """What a request of no session is told, in the terms of its own revision where that knows no `initialize`."""
     asked = _read_revision(message)
     if asked is None and message.get("method") != "server/discover":
-        return Fault(INVALID, "Send initialize first.")
+        return RpcError(INVALID, "Send initialize first.")
     told = {"supported": [*VERSIONS, *([MODERN] if whole else [])], "requested": str(asked or "")[:40]}
-    return Fault(VERSION, f"An environment is a session, which begins with initialize in {VERSIONS[-1]} or earlier.", told)
+    return RpcError(VERSION, f"An environment is a session, which begins with initialize in {VERSIONS[-1]} or earlier.", told)
 
 
 def _read_revision(message: Message) -> Json:
@@ -179,10 +179,10 @@ def _read_arguments(value: Json) -> Message:
     if value is None:
         return {}
     if not is_object(value):
-        raise Fault(PARAMETERS, "The arguments are an object. Nothing was called.")
+        raise RpcError(PARAMETERS, "The arguments are an object. Nothing was called.")
     try:
         arguments = plain(value)
-        spell(arguments, LIMIT)
+        render(arguments, LIMIT)
     except NotJson as fault:
-        raise Fault(PARAMETERS, f"The arguments cannot be taken {fault}. Nothing was called.") from None
+        raise RpcError(PARAMETERS, f"The arguments cannot be taken {fault}. Nothing was called.") from None
     return arguments

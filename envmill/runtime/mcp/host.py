@@ -7,17 +7,17 @@ from itertools import count
 from pathlib import Path
 
 from envmill.runtime.jail.client import Jail, JailError, Session
-from envmill.runtime.mcp.connection import Connection
+from envmill.runtime.mcp.connection import McpConnection
 from envmill.runtime.mcp.messages import Message
 from envmill.runtime.mcp.offer import Offer
-from envmill.runtime.mcp.recording import Recorder
+from envmill.runtime.mcp.recording import RecordingFile
 
 
 class CannotStart(Exception):
     """The environment does not take its initial state, or nothing can be recorded."""
 
 
-class Host:
+class JailHost:
     """Starts the jail at once; a jail that broke is replaced when the next client comes."""
 
     def __init__(self, offer: Offer, launch: Callable[[], Jail]) -> None:
@@ -26,7 +26,7 @@ class Host:
         self._numbers = count(1)
         self._jail = launch()
 
-    def open(self, record: Path | None = None, *, whole: bool = False) -> Connection:
+    def open(self, record: Path | None = None, *, whole: bool = False) -> McpConnection:
         """A connection whose session stands at its start, recorded where a path is given. JailError when the jail cannot be had."""
         with self._turn:
             try:
@@ -39,13 +39,13 @@ class Host:
             error = began["error"]
             raise CannotStart(f"{self.offer.title} does not take its initial state ({error['code']}): {error['message']}")
         recorder = self._record(record, began["state_hash"]) if record else None
-        return Connection(self.offer, session, recorder, whole=whole)
+        return McpConnection(self.offer, session, recorder, whole=whole)
 
     def close(self) -> None:
         """End the jail and every session."""
         self._jail.close()
 
-    def __enter__(self) -> "Host":
+    def __enter__(self) -> "JailHost":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -59,12 +59,12 @@ class Host:
                 session.close()
         return session, began
 
-    def _record(self, path: Path, state_hash: str) -> Recorder:
+    def _record(self, path: Path, state_hash: str) -> RecordingFile:
         offer = self.offer
         told = {"program": offer.program["hash"], "scenario": offer.scenario, "actor": offer.actor}
         began = {"seed": offer.start["seed"], "clock": offer.start["clock"], "state_hash": state_hash}
         try:
-            recorder = Recorder(path)
+            recorder = RecordingFile(path)
             recorder.begin(told | began)
         except FileExistsError:
             raise CannotStart(f"{path} exists already. Name a file that does not: a recording is never written over.") from None

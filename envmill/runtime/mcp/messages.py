@@ -20,7 +20,7 @@ BATCHED = "2025-03-26"
 UNREADABLE, INVALID, UNKNOWN, PARAMETERS, INTERNAL, VERSION = -32700, -32600, -32601, -32602, -32603, -32022
 
 
-class Fault(Exception):
+class RpcError(Exception):
     """What JSON-RPC calls an error: of the message, or of this server; never an answer of a tool."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -33,10 +33,10 @@ def read(payload: bytes) -> Any:
     try:
         return read_strictly(payload)
     except (ValueError, RecursionError) as error:
-        raise Fault(UNREADABLE, f"This is no JSON ({str(error)[:200]}). Write one message a line, in UTF-8.") from None
+        raise RpcError(UNREADABLE, f"This is no JSON ({str(error)[:200]}). Write one message a line, in UTF-8.") from None
 
 
-def spell(value: Any) -> bytes:
+def render(value: Any) -> bytes:
     """One line, without its end."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -44,15 +44,15 @@ def spell(value: Any) -> bytes:
 def check(message: Any) -> Message:
     """A request, notification or answer as it should be, or Fault."""
     if not is_object(message) or message.get("jsonrpc") != "2.0":
-        raise Fault(INVALID, 'A message is an object with "jsonrpc": "2.0".')
+        raise RpcError(INVALID, 'A message is an object with "jsonrpc": "2.0".')
     if "id" in message and not is_name(message["id"]):
-        raise Fault(INVALID, "An id is a text or a whole number.")
+        raise RpcError(INVALID, "An id is a text or a whole number.")
     if "method" not in message and ("result" in message or "error" in message):
         return message
     if not isinstance(message.get("method"), str):
-        raise Fault(INVALID, "A message has a method, which is a text.")
+        raise RpcError(INVALID, "A message has a method, which is a text.")
     if not is_object(message.get("params", {})):
-        raise Fault(PARAMETERS, "The params are an object.")
+        raise RpcError(PARAMETERS, "The params are an object.")
     return message
 
 
@@ -65,7 +65,7 @@ def make_reply(name: Any, result: Message) -> Message:
     return {"jsonrpc": "2.0", "id": name, "result": result}
 
 
-def make_error(name: Any, fault: Fault) -> Message:
+def make_error(name: Any, fault: RpcError) -> Message:
     """The id is null where the message's own could not be read."""
     more = {} if fault.data is None else {"data": fault.data}
     return {"jsonrpc": "2.0", "id": name, "error": {"code": fault.code, "message": fault.message, **more}}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.runtime.mcp.messages import PARAMETERS, Fault, Message
+from envmill.runtime.mcp.messages import PARAMETERS, Message, RpcError
 
 PAGE = 250
 """Tools of one page: few clients ask for a second, and few environments have one."""
@@ -34,7 +34,7 @@ class Offer:
         """A page of what this actor may call."""
         mine = [tool for tool in self.program["tools"] if self.actor in _list_allowed(tool)]
         begin = _read_cursor(cursor, len(mine))
-        page = [_tell(tool) for tool in mine[begin : begin + PAGE]]
+        page = [_describe(tool) for tool in mine[begin : begin + PAGE]]
         return {"tools": page, **({"nextCursor": str(begin + PAGE)} if begin + PAGE < len(mine) else {})}
 
 
@@ -47,10 +47,10 @@ def _read_cursor(cursor: Any, most: int) -> int:
         return 0
     if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and 0 < (begin := int(cursor[:9])) < most:
         return begin
-    raise Fault(PARAMETERS, f"There is no page {str(cursor)[:40]!r}. Ask without a cursor for the first.")
+    raise RpcError(PARAMETERS, f"There is no page {str(cursor)[:40]!r}. Ask without a cursor for the first.")
 
 
-def _tell(tool: Message) -> Message:
+def _describe(tool: Message) -> Message:
     reads = tool["effect"] == "query"
     # What changes may also destroy: an interface does not tell the two apart.
     hints = {"readOnlyHint": reads, "destructiveHint": not reads, "openWorldHint": False}

@@ -11,7 +11,7 @@ from envmill.runtime.mcp.messages import Message
 LAYOUT = 1
 
 
-class Recorder:
+class RecordingFile:
     """A file that did not exist before. Each line is written before the call is answered: a kill loses none that was."""
 
     def __init__(self, path: Path) -> None:

@@ -8,21 +8,27 @@ from pathlib import Path
 from types import FrameType
 
 from envmill.runtime.jail.client import Jail
-from envmill.runtime.mcp.host import CannotStart, Host
+from envmill.runtime.mcp.host import CannotStart, JailHost
 from envmill.runtime.mcp.offer import Offer
 from envmill.runtime.mcp.stdio import serve_lines
-from envmill.runtime.mcp.web import Bounds, make_server, serve_web
+from envmill.runtime.mcp.web import ServerLimits, make_server, serve_web
 from envmill.runtime.world import parse_clock
 
 
-def serve(offer: Offer, launch: Callable[[], Jail], http: str = "", record: Path | None = None, bounds: Bounds = Bounds()) -> None:  # noqa: B008  frozen
+def serve(
+    offer: Offer,
+    launch: Callable[[], Jail],
+    http: str = "",
+    record: Path | None = None,
+    bounds: ServerLimits = ServerLimits(),  # noqa: B008
+) -> None:
     """By lines for one client, or at an address for many. CannotStart says what to do otherwise; JailError that nothing confines.
 
     `record` is a file, or over HTTP a folder with a file for each session id.
     """
     address = read_address(http) if http else None
     _check(offer)
-    with Host(offer, launch) as host:
+    with JailHost(offer, launch) as host:
         if address:
             _serve_web(host, address, bounds, record)
         else:
@@ -46,7 +52,7 @@ def read_address(text: str) -> tuple[str, int]:
     return name.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
 
 
-def _serve_lines(host: Host, record: Path | None) -> None:
+def _serve_lines(host: JailHost, record: Path | None) -> None:
     connection = host.open(record, whole=True)
     _listen()
     # Whatever else is printed in this process must not stand among the messages.
@@ -56,7 +62,7 @@ def _serve_lines(host: Host, record: Path | None) -> None:
     serve_lines(connection, 0, sink)
 
 
-def _serve_web(host: Host, address: tuple[str, int], bounds: Bounds, record: Path | None) -> None:
+def _serve_web(host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None) -> None:
     # An environment that cannot begin is told now, and not to the first client.
     host.open().close()
     try:

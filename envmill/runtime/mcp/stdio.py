@@ -9,32 +9,32 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from envmill.runtime.mcp.connection import Connection
-from envmill.runtime.mcp.messages import INVALID, LIMIT, Fault, make_error, read, spell
+from envmill.runtime.mcp.connection import McpConnection
+from envmill.runtime.mcp.messages import INVALID, LIMIT, RpcError, make_error, read, render
 
 _CHUNK = 1 << 16
 _AHEAD = 64
 """Messages read before they are answered. A cancellation behind more of them comes too late."""
 
 
-def serve_lines(connection: Connection, source: int, sink: int) -> None:
+def serve_lines(connection: McpConnection, source: int, sink: int) -> None:
     """Until the input ends or nobody reads the output. Both are descriptors: a buffered file may not be left in mid-read."""
-    waiting: queue.Queue[tuple[Any, Fault | None] | None] = queue.Queue(_AHEAD)
+    waiting: queue.Queue[tuple[Any, RpcError | None] | None] = queue.Queue(_AHEAD)
     threading.Thread(target=_read_all, args=(connection, source, waiting), daemon=True).start()
     while (got := waiting.get()) is not None:
         content, fault = got
         reply = make_error(None, fault) if fault else connection.answer(content)
-        if reply is not None and not _write(sink, spell(reply) + b"\n"):
+        if reply is not None and not _write(sink, render(reply) + b"\n"):
             return
 
 
-def _read_all(connection: Connection, source: int, waiting: "queue.Queue[tuple[Any, Fault | None] | None]") -> None:
+def _read_all(connection: McpConnection, source: int, waiting: "queue.Queue[tuple[Any, RpcError | None] | None]") -> None:
     for line in _list_lines(source):
         try:
             if line is None:
-                raise Fault(INVALID, f"A line of more than {LIMIT} bytes was passed over.")
+                raise RpcError(INVALID, f"A line of more than {LIMIT} bytes was passed over.")
             content = read(line)
-        except Fault as fault:
+        except RpcError as fault:
             waiting.put((None, fault))
             continue
         connection.expect(content)

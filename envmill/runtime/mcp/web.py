@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from envmill.runtime.canonical import is_object
 from envmill.runtime.jail.client import JailError
-from envmill.runtime.mcp.connection import Connection, demand_beginning
-from envmill.runtime.mcp.host import CannotStart, Host
-from envmill.runtime.mcp.messages import INTERNAL, INVALID, LIMIT, VERSIONS, Fault, find_name, make_error, read, spell
+from envmill.runtime.mcp.connection import McpConnection, demand_beginning
+from envmill.runtime.mcp.host import CannotStart, JailHost
+from envmill.runtime.mcp.messages import INTERNAL, INVALID, LIMIT, VERSIONS, RpcError, find_name, make_error, read, render
 
 PATH = "/mcp"
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
@@ -30,7 +30,7 @@ _PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ServerLimits:
     """How much is held for clients."""
 
     sessions: int = 64
@@ -39,7 +39,7 @@ class Bounds:
     """Seconds without a request after which a session ends."""
 
 
-class Refusal(Exception):
+class RequestRefused(Exception):
     """A request that is answered by its status."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
@@ -47,21 +47,23 @@ class Refusal(Exception):
         self.status, self.message, self.headers = status, message, headers or {}
 
 
-class Sessions:
+class McpSessions:
     """Connections by their session id."""
 
-    def __init__(self, host: Host, bounds: Bounds, record: Path | None) -> None:
+    def __init__(self, host: JailHost, bounds: ServerLimits, record: Path | None) -> None:
         self._host, self._bounds, self._record = host, bounds, record
         self._turn = threading.Lock()
-        self._open: dict[str, Connection] = {}
+        self._open: dict[str, McpConnection] = {}
         self._last: dict[str, float] = {}
 
-    def open(self) -> tuple[str, Connection]:
+    def open(self) -> tuple[str, McpConnection]:
         """A new one; Refusal when there are too many."""
         name = secrets.token_hex(16)
         with self._turn:
             if len(self._last) >= self._bounds.sessions:
-                raise Refusal(503, f"{self._bounds.sessions} sessions are open, and no more may be. End one by DELETE, or try again later.")
+                raise RequestRefused(
+                    503, f"{self._bounds.sessions} sessions are open, and no more may be. End one by DELETE, or try again later."
+                )
             # Its place is taken before it is made: making it takes a while.
             self._last[name] = time.monotonic()
         try:
@@ -74,13 +76,13 @@ class Sessions:
             self._open[name] = connection
         return name, connection
 
-    def find(self, name: str | None) -> Connection:
+    def find(self, name: str | None) -> McpConnection:
         """The one a request belongs to."""
         if not name:
-            raise Refusal(400, "The header Mcp-Session-Id is missing: initialize gives it.")
+            raise RequestRefused(400, "The header Mcp-Session-Id is missing: initialize gives it.")
         with self._turn:
             if name not in self._open:
-                raise Refusal(404, "There is no such session, or no more. Begin another with initialize.")
+                raise RequestRefused(404, "There is no such session, or no more. Begin another with initialize.")
             self._last[name] = time.monotonic()
             return self._open[name]
 
@@ -116,7 +118,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], sessions: Sessions) -> None:
+    def __init__(self, address: tuple[str, int], sessions: McpSessions) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         self.sessions = sessions
         self.named = address[0]
@@ -178,13 +180,13 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._check_sender()
             if urlsplit(self.path).path != PATH:
-                raise Refusal(404, f"There is nothing but {PATH} here.")
+                raise RequestRefused(404, f"There is nothing but {PATH} here.")
             serve()
             return
-        except Refusal as refusal:
-            status, fault, headers = refusal.status, Fault(INVALID, refusal.message), refusal.headers
+        except RequestRefused as refusal:
+            status, fault, headers = refusal.status, RpcError(INVALID, refusal.message), refusal.headers
         except (CannotStart, JailError) as error:
-            status, fault, headers = 500, Fault(INTERNAL, str(error)), dict[str, str]()
+            status, fault, headers = 500, RpcError(INTERNAL, str(error)), dict[str, str]()
         # What was refused may not have been read.
         self.close_connection = True
         self._send(status, make_error(self.asked, fault), {"Connection": "close", **headers})
@@ -193,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
         payload = self._read_body()
         try:
             content = read(payload)
-        except Fault as fault:
+        except RpcError as fault:
             self._send(400, make_error(None, fault))
             return
         self.asked = find_name(content)
@@ -215,34 +217,34 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, None)
 
     def _get(self) -> None:
-        raise Refusal(405, "Nothing is told unasked here, so there is no stream. POST your messages.", {"Allow": "POST, DELETE"})
+        raise RequestRefused(405, "Nothing is told unasked here, so there is no stream. POST your messages.", {"Allow": "POST, DELETE"})
 
     def _check_sender(self) -> None:
         """A page in a browser may not reach through to this machine: neither from its own address nor under a borrowed name."""
         own = _LOOPBACK | {self.server.named}
         origin = self.headers["Origin"]
         if origin is not None and _read_host(origin) not in own:
-            raise Refusal(403, "Pages from elsewhere are not served.")
+            raise RequestRefused(403, "Pages from elsewhere are not served.")
         if self.server.named in _LOOPBACK and _read_host(f"//{self.headers['Host']}") not in own:
-            raise Refusal(403, "This server answers to the names of this machine alone.")
+            raise RequestRefused(403, "This server answers to the names of this machine alone.")
 
     def _check_revision(self) -> None:
         asked = self.headers["MCP-Protocol-Version"]
         if asked and asked not in VERSIONS:
-            raise Refusal(400, f"Revision {asked[:40]!r} is not spoken here; known: {', '.join(VERSIONS)}.")
+            raise RequestRefused(400, f"Revision {asked[:40]!r} is not spoken here; known: {', '.join(VERSIONS)}.")
 
     def _read_body(self) -> bytes:
         if self.headers.get_content_type() != "application/json":
-            raise Refusal(415, "Send application/json.")
+            raise RequestRefused(415, "Send application/json.")
         size = self.headers["Content-Length"] or ""
         if not (size.isascii() and size.isdigit()) or self.headers["Transfer-Encoding"]:
-            raise Refusal(411, "Say how long the message is, in Content-Length.")
+            raise RequestRefused(411, "Say how long the message is, in Content-Length.")
         if len(size) > 12 or int(size) > LIMIT:
-            raise Refusal(413, f"A message has at most {LIMIT} bytes.")
+            raise RequestRefused(413, f"A message has at most {LIMIT} bytes.")
         return self.rfile.read(int(size))
 
     def _send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
-        payload = b"" if content is None else spell(content)
+        payload = b"" if content is None else render(content)
         self.send_response_only(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(payload)), **(headers or {})}.items():
             self.send_header(name, value)
@@ -250,9 +252,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
 
-def make_server(host: Host, address: tuple[str, int], bounds: Bounds, record: Path | None = None) -> Server:
+def make_server(host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None = None) -> Server:
     """A server that listens, and serves nobody yet; OSError when it cannot listen there."""
-    return Server(address, Sessions(host, bounds, record))
+    return Server(address, McpSessions(host, bounds, record))
 
 
 def serve_web(server: Server) -> None:

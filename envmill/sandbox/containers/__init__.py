@@ -9,24 +9,37 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Change, Condition, Container, Digest, Engine, Entry, Layer, Limits, Moved, Ran, Written, lend
+from envmill.sandbox.containers.base import (
+    CommandResult,
+    Container,
+    ContainerLayer,
+    ContainerLimits,
+    Digest,
+    Engine,
+    EngineCondition,
+    FileResult,
+    OverlayContent,
+    OverlayEntry,
+    PathChange,
+    lend,
+)
 from envmill.sandbox.containers.box import Boxes
-from envmill.sandbox.containers.image import Image, find_base
+from envmill.sandbox.containers.image import CachedImage, find_base
 from envmill.settings import Settings
 
 __all__ = [
-    "Change",
-    "Condition",
+    "CachedImage",
+    "CommandResult",
     "Container",
+    "ContainerLayer",
+    "ContainerLimits",
     "Digest",
     "Engine",
-    "Entry",
-    "Image",
-    "Layer",
-    "Limits",
-    "Moved",
-    "Ran",
-    "Written",
+    "EngineCondition",
+    "FileResult",
+    "OverlayContent",
+    "OverlayEntry",
+    "PathChange",
     "examine",
     "find_base",
     "lend",
@@ -60,15 +73,15 @@ async def open_engine(settings: Settings, name: str = "") -> AsyncGenerator[Engi
         await engine.close()
 
 
-async def examine(settings: Settings) -> dict[str, Condition]:
+async def examine(settings: Settings) -> dict[str, EngineCondition]:
     """What each engine is worth on this machine."""
-    found: dict[str, Condition] = {}
+    found: dict[str, EngineCondition] = {}
     for name in ENGINES:
         try:
             async with open_engine(settings, name) as engine:
                 found[name] = engine.condition
         except SandboxError as error:
-            found[name] = Condition(False, error.message)
+            found[name] = EngineCondition(False, error.message)
     return found
 
 

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
-from envmill.sandbox.containers.image import Image
+from envmill.sandbox.containers.image import CachedImage
 
 Outcome: TypeAlias = Literal["done", "ended", "timeout"]
 """`done`: it ended by itself; `ended`: it ended the shell it ran in, by `exit` or a signal; `timeout`: it was killed."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class ContainerLimits:
     """What one container may take."""
 
     memory: int = 1 << 30
@@ -27,7 +27,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """What became of a command or program."""
 
     outcome: Outcome
@@ -51,7 +51,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Moved:
+class FileResult:
     """What became of a file that was put or asked for."""
 
     content: bytes | None
@@ -71,10 +71,10 @@ class Digest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layer:
+class ContainerLayer:
     """What a container had written when it was looked at; another can begin with it, in the same engine."""
 
-    image: Image
+    image: CachedImage
     names: tuple[str, ...]
     """What it stands on, lowest first, itself last."""
     size: int
@@ -82,7 +82,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Change:
+class PathChange:
     """A path over the image."""
 
     path: str
@@ -90,7 +90,7 @@ class Change:
     """`written`: there, and the engine does not say what it is."""
 
 
-class Entry(NamedTuple):
+class OverlayEntry(NamedTuple):
     """A path over the image, as the engine sees it."""
 
     path: str
@@ -108,10 +108,10 @@ class Entry(NamedTuple):
     """Size and change time of a file, which no command can set; where a link leads."""
 
 
-class Written(NamedTuple):
+class OverlayContent(NamedTuple):
     """All that lies over what a container was begun with."""
 
-    entries: list[Entry]
+    entries: list[OverlayEntry]
     mounts: list[str]
     """What is mounted where, as its first process sees it."""
 
@@ -119,7 +119,7 @@ class Written(NamedTuple):
 class Container(Protocol):
     """A live one. One question at a time; the next waits."""
 
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
+    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> CommandResult:
         """A command in the shell that stays: its folder, variables and functions are there for the next."""
         ...
 
@@ -133,16 +133,16 @@ class Container(Protocol):
         environment: Mapping[str, str] | None = None,
         cap: int = 1 << 20,
         judges: bool = False,
-    ) -> Ran:
+    ) -> CommandResult:
         """A program beside the shell, with nothing of what the shell has become; for graders and services. Into one that `judges` no
         other program of the container can look, its standard input included."""
         ...
 
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
+    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> FileResult:
         """A file with this content in place of whatever had the name. Folders above it are made."""
         ...
 
-    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
+    async def get(self, path: str, *, cap: int = 16 << 20) -> FileResult:
         """A regular file's content."""
         ...
 
@@ -150,15 +150,15 @@ class Container(Protocol):
         """What each of these files is, as far as it is there; those whose mark is known are not read."""
         ...
 
-    async def snapshot(self) -> Layer:
+    async def snapshot(self) -> ContainerLayer:
         """Its files as they are now. Processes stand still meanwhile and are no part of it."""
         ...
 
-    async def changes(self) -> list[Change]:
+    async def changes(self) -> list[PathChange]:
         """Every path that differs from what it was begun with, folders on the way included."""
         ...
 
-    async def list_written(self) -> Written | None:
+    async def list_written(self) -> OverlayContent | None:
         """What `changes` says, and what each of them is, without a program in the container; None where the engine cannot tell."""
         ...
 
@@ -183,16 +183,16 @@ class Container(Protocol):
         meanwhile, and go on afterwards. It has no memory: nothing runs in it, and what was kept there is gone."""
         ...
 
-    async def seal(self, opened: Sequence[str] = ()) -> str:
-        """From now on nothing in it can write to programs, libraries and settings, but for the opened folders among them; why not,
-        where the engine cannot do that."""
+    async def seal(self, opened: Sequence[str] = ()) -> None:
+        """From now on nothing in it can write to programs, libraries and settings, but for the opened folders among them. Nothing that
+        ran need go on, and what is in memory may go."""
         ...
 
     async def quell(self) -> None:
         """End every process in it; files stay."""
         ...
 
-    async def reset(self, layer: Layer | None = None) -> None:
+    async def reset(self, layer: ContainerLayer | None = None) -> None:
         """As after `up`, with the layer's files or those it was begun with."""
         ...
 
@@ -202,7 +202,7 @@ class Container(Protocol):
 
 
 @dataclass(frozen=True)
-class Condition:
+class EngineCondition:
     """Whether an engine works on this machine, and what does not hold where it does."""
 
     works: bool
@@ -222,13 +222,15 @@ class Engine(Protocol):
     name: ClassVar[str]
     branches: ClassVar[bool]
     """Whether beginning with a layer, and the list of what was changed since, cost less than setting a machine up and listing it whole."""
-    condition: Condition
+    condition: EngineCondition
 
-    async def up(self, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root") -> Container:
+    async def up(
+        self, image: CachedImage, *, layer: ContainerLayer | None = None, limits: ContainerLimits = ContainerLimits(), user: str = "root"
+    ) -> Container:
         """A container with the image's files, or a layer's, whose shell is this user's."""
         ...
 
-    async def forget(self, layer: Layer) -> None:
+    async def forget(self, layer: ContainerLayer) -> None:
         """Drop the last of a layer's names; containers that stand on it go on."""
         ...
 
@@ -237,7 +239,12 @@ class Engine(Protocol):
 
 @asynccontextmanager
 async def lend(
-    engine: Engine, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root"
+    engine: Engine,
+    image: CachedImage,
+    *,
+    layer: ContainerLayer | None = None,
+    limits: ContainerLimits = ContainerLimits(),
+    user: str = "root",
 ) -> AsyncGenerator[Container]:  # fmt: skip
     """A container for the length of a block."""
     container = await engine.up(image, layer=layer, limits=limits, user=user)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from envmill.errors import SandboxError
-from envmill.runtime.box.nursery import LARGEST
-from envmill.runtime.box.room import SHIFT
-from envmill.sandbox.containers.base import Change, Condition, Entry, Layer, Limits, Written
-from envmill.sandbox.containers.conversation import Conversation
-from envmill.sandbox.containers.image import Image
+from envmill.runtime.box.rootfs import SHIFT
+from envmill.runtime.box.supervisor import LARGEST
+from envmill.sandbox.containers.base import ContainerLayer, ContainerLimits, EngineCondition, OverlayContent, OverlayEntry, PathChange
+from envmill.sandbox.containers.image import CachedImage
+from envmill.sandbox.containers.init_connection import InitConnection
 from envmill.sandbox.containers.kept import Kept
 from envmill.settings import ROOT
 
@@ -75,13 +75,13 @@ class Boxes:
         raise SandboxError(f"Boxes do not work here: {hello['why']}.", why=hello["why"])
 
     async def up(
-        self, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root"  # noqa: B008
+        self, image: CachedImage, *, layer: ContainerLayer | None = None, limits: ContainerLimits = ContainerLimits(), user: str = "root"  # noqa: B008
     ) -> "Box":  # fmt: skip
         box = Box(self, image, layer, limits, user)
         await box.begin(layer)
         return box
 
-    async def forget(self, layer: Layer) -> None:
+    async def forget(self, layer: ContainerLayer) -> None:
         await self.ask({"op": "forget", "layer": layer.names[-1]})
 
     async def close(self) -> None:
@@ -92,7 +92,7 @@ class Boxes:
             self._process.kill()
             await asyncio.to_thread(self._process.wait)
 
-    async def unpack(self, image: Image) -> Path:
+    async def unpack(self, image: CachedImage) -> Path:
         """The image's tree as this engine needs it. Unpacking takes seconds, once."""
         if (tree := self._trees.get(image.digest)) and tree.is_dir():
             return tree
@@ -179,12 +179,12 @@ class Boxes:
 class Box(Kept):
     """One box."""
 
-    def __init__(self, engine: Boxes, image: Image, layer: Layer | None, limits: Limits, user: str) -> None:
+    def __init__(self, engine: Boxes, image: CachedImage, layer: ContainerLayer | None, limits: ContainerLimits, user: str) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
         self._begun = layer
         self._name = ""
 
-    async def begin(self, layer: Layer | None, *, once: bool = False) -> None:
+    async def begin(self, layer: ContainerLayer | None, *, once: bool = False) -> None:
         """Be a new box; of those that are needed `once` none is kept ready."""
         tree = await self._engine.unpack(self._image)
         self._name = f"box{self._engine.number()}"
@@ -200,7 +200,7 @@ class Box(Kept):
             raise
         mine = socket.socket(fileno=answer["wire"])
         self._begun = layer
-        _, self._talk = await asyncio.get_running_loop().create_connection(Conversation, sock=mine)
+        _, self._talk = await asyncio.get_running_loop().create_connection(InitConnection, sock=mine)
         try:
             await self._talk.wait_ready()
         except BaseException:
@@ -216,10 +216,10 @@ class Box(Kept):
             await self._engine.forget(layer)
         return box
 
-    async def snapshot(self) -> Layer:
+    async def snapshot(self) -> ContainerLayer:
         return await self._keep(())
 
-    async def _keep(self, without: Sequence[str]) -> Layer:
+    async def _keep(self, without: Sequence[str]) -> ContainerLayer:
         name = f"layer{self._engine.number()}"
         await self.hold()
         try:
@@ -227,17 +227,17 @@ class Box(Kept):
         finally:
             await self.release()
         below = self._begun.names if self._begun else ()
-        return Layer(self._image, (*below, name), answer["bytes"])
+        return ContainerLayer(self._image, (*below, name), answer["bytes"])
 
-    async def changes(self) -> list[Change]:
+    async def changes(self) -> list[PathChange]:
         answer = await self._engine.ask({"op": "changes", "name": self._name})
         if "too_many" in answer:
             raise SandboxError(f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead.")
-        return [Change(path, kind) for path, kind in answer["changes"]]
+        return [PathChange(path, kind) for path, kind in answer["changes"]]
 
-    async def list_written(self) -> Written | None:
+    async def list_written(self) -> OverlayContent | None:
         answer = await self._engine.ask({"op": "written", "name": self._name})
-        return None if "too_many" in answer else Written([Entry(*each) for each in answer["written"]], answer["mounts"])
+        return None if "too_many" in answer else OverlayContent([OverlayEntry(*each) for each in answer["written"]], answer["mounts"])
 
     async def _leave(self) -> None:
         with contextlib.suppress(SandboxError):  # a nursery that is gone took it along
@@ -253,19 +253,19 @@ async def _await_hello(wire: socket.socket) -> dict[str, Any]:
     return json.loads(text) if text else {"hello": False, "why": "their nursery died at its start"}
 
 
-def _describe(hello: dict[str, Any]) -> Condition:
+def _describe(hello: dict[str, Any]) -> EngineCondition:
     held = {"users": hello["users"], "filter": hello["filter"], "groups": not hello["groups"]}
     strong = ["namespaces", "capabilities dropped", "no_new_privs", *(["own users"] if held["users"] else [])]
     strong += [*(["filter"] if held["filter"] else []), *(["groups"] if held["groups"] else []), "no network", "disk bounded"]
     weak = [meaning + (f" ({hello['groups']})" if name == "groups" else "") for name, meaning in _WEAK.items() if not held[name]]
     mend = "As root, and where control groups may be written, all of it holds." if weak else ""
-    return Condition(True, "", strong, weak, mend)
+    return EngineCondition(True, "", strong, weak, mend)
 
 
 def _launch(descriptor: int, store: Path) -> subprocess.Popen[bytes]:
     """With a clean environment. It ends when its wire does, so it needs no other tie to this process's life."""
     return subprocess.Popen(
-        [sys.executable, "-S", "-s", "-P", "-m", "envmill.runtime.box.nursery", str(descriptor), str(store)],
+        [sys.executable, "-S", "-s", "-P", "-m", "envmill.runtime.box.supervisor", str(descriptor), str(store)],
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT)}, pass_fds=[descriptor], cwd="/", start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, TypeVar
 import docker
 from docker.errors import APIError, DockerException
 
-import envmill.runtime.box.keeper as keeper
+import envmill.runtime.box.init as keeper
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import reaper
-from envmill.sandbox.containers.base import Change, Condition, Layer, Limits
-from envmill.sandbox.containers.conversation import Conversation
-from envmill.sandbox.containers.image import Image
+from envmill.sandbox.containers.base import ContainerLayer, ContainerLimits, EngineCondition, PathChange
+from envmill.sandbox.containers.image import CachedImage
+from envmill.sandbox.containers.init_connection import InitConnection
 from envmill.sandbox.containers.kept import Kept
 
 REPOSITORY = "envmill/root"
@@ -34,11 +34,11 @@ _SECONDS = 120
 _PATIENCE = 10
 """Seconds for a daemon to say that it is there."""
 _T = TypeVar("_T")
-_Want = tuple[str, Limits, str]
+_Want = tuple[str, ContainerLimits, str]
 """Tag, limits, user: containers that agree in these are as good as one another."""
 
 
-class Wire(Conversation):
+class DockerStream(InitConnection):
     """A keeper's wire as Docker hands it on: pieces of both streams, each with its length before it."""
 
     def __init__(self) -> None:
@@ -71,11 +71,11 @@ class Docker:
     def __init__(self, client: docker.APIClient, spares: int, bounded: bool) -> None:
         self.client, self._spares, self.bounded = client, spares, bounded
         self.driver = reaper.name_driver()
-        self._ready: dict[_Want, deque[tuple[str, Wire]]] = {}
+        self._ready: dict[_Want, deque[tuple[str, DockerStream]]] = {}
         self._making: set[asyncio.Task[None]] = set()
         weak = [] if bounded else ["the disk a container takes is not bounded: its storage cannot (overlay2 on XFS with pquota can)"]
         strong = ["namespaces", "capabilities dropped", "no_new_privs", "Docker's filter", "groups", "no network"]
-        self.condition = Condition(True, "", [*strong, *(["disk bounded"] if bounded else [])], weak)
+        self.condition = EngineCondition(True, "", [*strong, *(["disk bounded"] if bounded else [])], weak)
 
     @classmethod
     async def open(cls, host: str, spares: int = 2) -> "Docker":
@@ -90,13 +90,13 @@ class Docker:
         return cls(client, spares, bounded)
 
     async def up(
-        self, image: Image, *, layer: Layer | None = None, limits: Limits = Limits(), user: str = "root"  # noqa: B008
+        self, image: CachedImage, *, layer: ContainerLayer | None = None, limits: ContainerLimits = ContainerLimits(), user: str = "root"  # noqa: B008
     ) -> "DockerContainer":  # fmt: skip
         found = DockerContainer(self, image, limits, user)
         await found.begin(layer)
         return found
 
-    async def forget(self, layer: Layer) -> None:
+    async def forget(self, layer: ContainerLayer) -> None:
         tag = f"{LAYERS}:{layer.names[-1]}"
         await self._drop([want for want in self._ready if want[0] == tag])
         with contextlib.suppress(APIError):  # children of it keep what they need
@@ -109,7 +109,7 @@ class Docker:
         await self._drop(list(self._ready))
         await asyncio.to_thread(self.client.close)
 
-    async def find(self, image: Image, layer: Layer | None) -> str:
+    async def find(self, image: CachedImage, layer: ContainerLayer | None) -> str:
         """The tag to begin from; an image that the daemon does not have is brought to it."""
         if layer:
             return f"{LAYERS}:{layer.names[-1]}"
@@ -118,7 +118,7 @@ class Docker:
             await asyncio.to_thread(_import, self.client, image.tarball, image.digest[:16])
         return tag
 
-    async def take(self, want: _Want) -> tuple[str, Wire]:
+    async def take(self, want: _Want) -> tuple[str, DockerStream]:
         """A container that is ready, or one made now; others like it are made ready meanwhile."""
         waiting = self._ready.setdefault(want, deque())
         found = waiting.popleft() if waiting else None
@@ -158,9 +158,10 @@ class Docker:
         with contextlib.suppress(SandboxError):  # whoever needs it makes it then, and is told
             self._ready.setdefault(want, deque()).append(await self.make(want))
 
-    async def make(self, want: _Want) -> tuple[str, Wire]:
-        number, near = await self.ask(lambda: _create(self, want))
-        _, wire = await asyncio.get_running_loop().create_connection(Wire, sock=near)
+    async def make(self, want: _Want, works: Sequence[str] = ()) -> tuple[str, DockerStream]:
+        """A new one. Where folders are named that it works in, nothing else on its disk can be written to."""
+        number, near = await self.ask(lambda: _create(self, want, works))
+        _, wire = await asyncio.get_running_loop().create_connection(DockerStream, sock=near)
         try:
             await self.ask(lambda: self.client.start(number))
             await wire.wait_ready()
@@ -189,26 +190,26 @@ def connect(host: str) -> docker.APIClient:
 class DockerContainer(Kept):
     """One container."""
 
-    def __init__(self, engine: Docker, image: Image, limits: Limits, user: str) -> None:
+    def __init__(self, engine: Docker, image: CachedImage, limits: ContainerLimits, user: str) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
         self._number = ""
-        self._once: Layer | None = None
+        self._once: ContainerLayer | None = None
         """A layer that nobody else begins with."""
 
-    async def begin(self, layer: Layer | None) -> None:
+    async def begin(self, layer: ContainerLayer | None) -> None:
         """Be a container of the pool."""
         tag = await self._engine.find(self._image, layer)
         self._begun = layer
         self._number, self._talk = await self._engine.take((tag, self._limits, self._user))
 
-    async def snapshot(self) -> Layer:
+    async def snapshot(self) -> ContainerLayer:
         name = f"{self._engine.driver}-{secrets.token_hex(6)}"
         label = f"LABEL {reaper.LABEL}={self._engine.driver}"
         # The daemon holds its processes still meanwhile.
         client = self._engine.client
         size = await self._engine.ask(lambda: _commit(client, self._number, name, label))
         below = self._begun.names if self._begun else ()
-        return Layer(self._image, (*below, name), size)
+        return ContainerLayer(self._image, (*below, name), size)
 
     async def copy(self, without: Sequence[str] = ()) -> "DockerContainer":
         layer = await self.snapshot()
@@ -222,30 +223,44 @@ class DockerContainer(Kept):
         await found.run(["/usr/bin/find", *without, "-mindepth", "1", "-delete"])
         return found
 
-    async def changes(self) -> list[Change]:
+    async def seal(self, opened: Sequence[str] = ()) -> None:
+        """The daemon decides what is read-only when a container begins: so this one goes on as another, with the same files."""
+        works, layer = await self._talking().list_works(opened), await self.snapshot()
+        try:
+            number, talk = await self._engine.make((await self._engine.find(self._image, layer), self._limits, self._user), works)
+        except BaseException:
+            await self._engine.forget(layer)
+            raise
+        await self.down()
+        self._number, self._talk, self._once = number, talk, layer
+
+    async def changes(self) -> list[PathChange]:
         found = await self._engine.ask(lambda: _diff(self._engine.client, self._number))
-        return [Change(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found]
+        return [PathChange(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found]
 
     async def _leave(self) -> None:
         await self._engine.remove(self._number)
         if self._once:
             await self._engine.forget(self._once)
+            self._once = None
 
 
-def _create(engine: Docker, want: _Want) -> tuple[str, socket.socket]:
-    """A container that is not started yet, and our end of its streams: what it says first is not missed."""
+def _create(engine: Docker, want: _Want, works: Sequence[str] = ()) -> tuple[str, socket.socket]:
+    """A container that is not started yet, and our end of its streams: what it says first is not missed. Folders that it works in become
+    volumes without a name, which begin with what the image has there and go with the container."""
     tag, limits, user = want
     client = engine.client
     host = client.create_host_config(
         network_mode="none", cap_drop=["ALL"], cap_add=list(CAPABILITIES), security_opt=["no-new-privileges"], auto_remove=True,
-        pids_limit=limits.processes, mem_limit=limits.memory, memswap_limit=limits.memory, nano_cpus=int(limits.cores * 1e9),
+        read_only=bool(works), pids_limit=limits.processes, mem_limit=limits.memory, memswap_limit=limits.memory,
+        nano_cpus=int(limits.cores * 1e9),
         ipc_mode="private", shm_size=64 << 20, tmpfs={"/run": "size=16m,mode=755,exec"}, log_config={"Type": "none", "Config": {}},
         storage_opt={"size": str(limits.disk)} if engine.bounded else None,
         ulimits=[{"Name": "core", "Soft": 0, "Hard": 0}, {"Name": "nofile", "Soft": 4096, "Hard": 4096}],
     )  # fmt: skip
     made = client.create_container(
         tag, command=["python3", "-I", "-c", _TEXT, user], entrypoint=[], hostname="box", user="0", working_dir="/", stdin_open=True,
-        detach=False, labels={reaper.LABEL: engine.driver}, stop_signal=signal.SIGKILL.name, host_config=host,
+        volumes=list(works), detach=False, labels={reaper.LABEL: engine.driver}, stop_signal=signal.SIGKILL.name, host_config=host,
     )  # fmt: skip
     number: str = made["Id"]
     attached: Any = client.attach_socket(number, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})

@@ -9,10 +9,10 @@ from docker.errors import APIError, DockerException, NotFound
 
 from envmill.errors import SandboxError
 from envmill.sandbox.containers.docker import connect
-from envmill.sandbox.containers.image import Image, import_base
+from envmill.sandbox.containers.image import CachedImage, import_base
 
 
-def fetch_base(images: Path, host: str, reference: str) -> Image:
+def fetch_base(images: Path, host: str, reference: str) -> CachedImage:
     """Take the root file system of an image. It needs bash, and for Docker python3; nobody looks whether the packages are in it."""
     with tempfile.TemporaryDirectory(prefix="envmill-") as folder:
         tarball = Path(folder) / "root.tar"

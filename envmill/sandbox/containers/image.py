@@ -38,7 +38,7 @@ _BUILD_SECONDS = 3600
 
 
 @dataclass(frozen=True)
-class Image:
+class CachedImage:
     """An image in the cache."""
 
     folder: Path
@@ -60,12 +60,12 @@ class Image:
         return tree
 
 
-def find_base(images: Path, packages: Path = PACKAGES) -> Image:
+def find_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
     """The base image made from the tracked package list."""
     return _read(images / f"base-{_name(packages)}")
 
 
-def build_base(images: Path, packages: Path = PACKAGES) -> Image:
+def build_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
     """Debian with those packages, by debootstrap, from Debian's own archive alone. As root; about three minutes."""
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         raise SandboxError("The base image is made by root with debootstrap (on Debian or Ubuntu: apt-get install debootstrap).")
@@ -80,7 +80,7 @@ def build_base(images: Path, packages: Path = PACKAGES) -> Image:
     return _read(images / f"base-{_name(packages)}")
 
 
-def import_base(images: Path, tarball: Path, source: str, packages: Path = PACKAGES) -> Image:
+def import_base(images: Path, tarball: Path, source: str, packages: Path = PACKAGES) -> CachedImage:
     """Take the root file system that a registry's image holds, as `docker export` writes it, for the base."""
     with _build_in(images / f"base-{_name(packages)}") as folder:
         with (folder / "root.tar.gz").open("wb") as packed:
@@ -103,12 +103,12 @@ def _name(packages: Path) -> str:
     return hashlib.sha256("\n".join([SUITE, *sorted(list_packages(packages))]).encode()).hexdigest()[:12]
 
 
-def _read(folder: Path) -> Image:
+def _read(folder: Path) -> CachedImage:
     manifest = folder / "manifest.json"
     if not manifest.is_file():
         raise SandboxError(f"There is no base image in {folder.parent}: `envmill base` makes it, or ENVMILL_IMAGES names where it is.")
     read = json.loads(manifest.read_text(encoding="utf-8"))
-    return Image(folder, read["digest"], read["packages"])
+    return CachedImage(folder, read["digest"], read["packages"])
 
 
 @contextlib.contextmanager

@@ -5,25 +5,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import Digest, Layer, Moved, Ran, Written
-from envmill.sandbox.containers.conversation import Conversation
+from envmill.sandbox.containers.base import CommandResult, ContainerLayer, Digest, FileResult, OverlayContent
+from envmill.sandbox.containers.init_connection import InitConnection
 
 
 class Kept(ABC):
     """One container; engines say how it begins and how it goes."""
 
-    _begun: Layer | None = None
-    _talk: Conversation | None = None
+    _begun: ContainerLayer | None = None
+    _talk: InitConnection | None = None
 
     @abstractmethod
-    async def begin(self, layer: Layer | None) -> None:
+    async def begin(self, layer: ContainerLayer | None) -> None:
         """Be a new container, on what a layer holds."""
 
     @abstractmethod
     async def _leave(self) -> None:
         """Tell the engine that it is no longer wanted."""
 
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> Ran:
+    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> CommandResult:
         return await self._talking().shell(command, seconds, cap)
 
     async def run(
@@ -36,13 +36,13 @@ class Kept(ABC):
         environment: Mapping[str, str] | None = None,
         cap: int = 1 << 20,
         judges: bool = False,
-    ) -> Ran:
+    ) -> CommandResult:
         return await self._talking().run(words, seconds, given, user, environment, cap, judges)
 
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> Moved:
+    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> FileResult:
         return await self._talking().put(path, content, mode, user)
 
-    async def get(self, path: str, *, cap: int = 16 << 20) -> Moved:
+    async def get(self, path: str, *, cap: int = 16 << 20) -> FileResult:
         return await self._talking().get(path, cap)
 
     async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
@@ -60,16 +60,16 @@ class Kept(ABC):
     async def release(self) -> None:
         await self._talking().ask({"op": "signal", "signal": signal.SIGCONT})
 
-    async def seal(self, opened: Sequence[str] = ()) -> str:
-        return await self._talking().seal(opened)
+    async def seal(self, opened: Sequence[str] = ()) -> None:
+        await self._talking().seal(opened)
 
-    async def list_written(self) -> Written | None:
+    async def list_written(self) -> OverlayContent | None:
         return None
 
     async def quell(self) -> None:
         await self._talking().ask({"op": "quell"})
 
-    async def reset(self, layer: Layer | None = None) -> None:
+    async def reset(self, layer: ContainerLayer | None = None) -> None:
         begun = layer or self._begun
         await self.down()
         await self.begin(begun)
@@ -80,7 +80,7 @@ class Kept(ABC):
             self._talk = None
             await self._leave()
 
-    def _talking(self) -> Conversation:
+    def _talking(self) -> InitConnection:
         if not self._talk:
             raise SandboxError("The container was taken down before: bring up another.")
         return self._talk

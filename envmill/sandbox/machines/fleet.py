@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from envmill.runtime.interface import ToolEntry
-from envmill.sandbox.containers import Container, Engine, Layer, find_base, open_engine
+from envmill.sandbox.containers import Container, ContainerLayer, Engine, find_base, open_engine
 from envmill.sandbox.machines.files import read_machine
 from envmill.sandbox.machines.healthy import Healthy
-from envmill.sandbox.machines.staging import Begun, Stages
-from envmill.sandbox.machines.terminal import Terminal
+from envmill.sandbox.machines.staging import MachineLayers, StartedMachine
+from envmill.sandbox.machines.terminal import TerminalSession
 from envmill.settings import Settings
 from schemas.system import MachineState
 
@@ -25,20 +25,20 @@ class Fleet:
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._engine: Engine | None = None
-        self._stages: Stages | None = None
+        self._stages: MachineLayers | None = None
         self._places = asyncio.Semaphore(AT_ONCE)
 
     @asynccontextmanager
-    async def open(self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False) -> AsyncGenerator[Terminal]:
+    async def open(self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False) -> AsyncGenerator[TerminalSession]:
         """A terminal in which nothing was begun yet; a `fresh` one owes nothing to any that was before."""
         async with self._places:
 
             @asynccontextmanager
-            async def begin(healthy: Healthy, begun: MachineState) -> AsyncGenerator[Begun]:
+            async def begin(healthy: Healthy, begun: MachineState) -> AsyncGenerator[StartedMachine]:
                 async with (await self._open()).begin(healthy, begun, fresh=fresh) as machine:
                     yield machine
 
-            terminal = Terminal(read_machine(files), tools, begin)
+            terminal = TerminalSession(read_machine(files), tools, begin)
             try:
                 yield terminal
             finally:
@@ -54,18 +54,18 @@ class Fleet:
             finally:
                 await container.down()
 
-    async def up(self, layer: Layer | None = None) -> Container:
+    async def up(self, layer: ContainerLayer | None = None) -> Container:
         """A container of its own."""
         await self._open()
         assert self._engine is not None
         return await self._engine.up(find_base(self._settings.images), layer=layer)
 
-    async def _open(self) -> Stages:
+    async def _open(self) -> MachineLayers:
         find_base(self._settings.images)
         async with self._opening:
             if self._engine is None or self._stages is None:
                 self._engine = await self._stack.enter_async_context(open_engine(self._settings))
-                self._stages = Stages(self._engine, self.up)
+                self._stages = MachineLayers(self._engine, self.up)
         return self._stages
 
     async def close(self) -> None:

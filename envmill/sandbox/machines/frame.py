@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Container, Digest, Entry, Written
+from envmill.sandbox.containers import Container, Digest, OverlayContent, OverlayEntry
 from envmill.sandbox.machines.healthy import Healthy, quote
 from envmill.sandbox.machines.inside.frame import SKIPPED, spell
 from envmill.sandbox.machines.machine import JUDGE, PROGRAMS, put, run
 from schemas.base import digest
 
 VOLATILE = ("/var/log/services.log", "/var/tmp", "/root", "/home", "/var/cache/ldconfig")
-"""What changes on any machine at work."""
+"""What changes on any machine at work. Nobody compares it, so a sealed copy has it as it was at the beginning."""
+HOMES = ("/home/", "/root/")
 _UNSEEN = {path.strip("/") for path in SKIPPED}
 _DIGEST = 32
 """Letters of a digest."""
@@ -41,7 +42,7 @@ class Frame(NamedTuple):
         return sorted(path for path in paths if self.tell(path) != after.tell(path))
 
 
-class Ground(NamedTuple):
+class BaseListing(NamedTuple):
     """What a container stood on when it was begun, listed once."""
 
     frame: dict[str, str]
@@ -59,17 +60,17 @@ class Ground(NamedTuple):
             yield from self.list_below(f"{path}/{name}")
 
 
-async def list_ground(container: Container, healthy: Healthy, trusted: dict[str, Digest], library: bytes) -> Ground:
+async def list_ground(container: Container, healthy: Healthy, trusted: dict[str, Digest], library: bytes) -> BaseListing:
     """Of a container in which nothing was done."""
     told = [(path, each) for path, each in await _ask(container, healthy) if path.startswith("/")]
     folders: dict[str, set[str]] = {}
     for path, _ in told:
         above, _, name = path.rpartition("/")
         folders.setdefault(above, set()).add(name)
-    return Ground(_leave_out(healthy, told), folders, trusted, library)
+    return BaseListing(_leave_out(healthy, told), folders, trusted, library)
 
 
-async def list_frame(container: Container, healthy: Healthy, ground: Ground | None = None) -> Frame:
+async def list_frame(container: Container, healthy: Healthy, ground: BaseListing | None = None) -> Frame:
     """As it is now."""
     over = await _list_over(container, healthy, ground) if ground else None
     if ground is None or over is None:
@@ -77,7 +78,7 @@ async def list_frame(container: Container, healthy: Healthy, ground: Ground | No
     return Frame(over, ground.frame)
 
 
-class Touched(NamedTuple):
+class ChangedPaths(NamedTuple):
     """What differs from an earlier frame."""
 
     paths: list[str]
@@ -85,15 +86,15 @@ class Touched(NamedTuple):
     """Names all that was written; empty where more was than can be named, or some of it where a frame does not look."""
 
 
-async def list_touched(container: Container, healthy: Healthy, before: Frame, ground: Ground) -> Touched | None:
+async def list_touched(container: Container, healthy: Healthy, before: Frame, ground: BaseListing) -> ChangedPaths | None:
     """Told while everything goes on running, and so never enough; None where that is not clear."""
     if (written := await _find_written(container)) is None or (held := await _read_own(container, healthy, written)) is None:
         return None
     paths = before.find_changed(Frame(_write_over(healthy, ground, written, held), ground.frame))
-    return Touched(paths, _name_written(healthy, written, held))
+    return ChangedPaths(paths, _name_written(healthy, written, held))
 
 
-def _name_written(healthy: Healthy, written: Written, held: Mapping[str, Digest]) -> str:
+def _name_written(healthy: Healthy, written: OverlayContent, held: Mapping[str, Digest]) -> str:
     """Times that a command can set count as well: programs go by them."""
     for entry in written.entries:
         passing = entry.path.split("/")[1] in _UNSEEN or not _leave_out(healthy, [(entry.path, "")])
@@ -103,14 +104,14 @@ def _name_written(healthy: Healthy, written: Written, held: Mapping[str, Digest]
     return digest([sorted(told), _list_mounts(written)])
 
 
-async def _list_over(container: Container, healthy: Healthy, ground: Ground) -> dict[str, str | None] | None:
+async def _list_over(container: Container, healthy: Healthy, ground: BaseListing) -> dict[str, str | None] | None:
     """What was written over the ground; None where that is not clear, or is more than is told."""
     if (written := await _find_written(container)) is None or (held := await _read_own(container, healthy, written)) is None:
         return None
     return _write_over(healthy, ground, written, held)
 
 
-async def _read_own(container: Container, healthy: Healthy, written: Written) -> dict[str, Digest] | None:
+async def _read_own(container: Container, healthy: Healthy, written: OverlayContent) -> dict[str, Digest] | None:
     """What the system's own files hold; None where one is too large to be read, or went meanwhile."""
     own = [entry.path for entry in written.entries if _is_read(healthy, entry)]
     if any(spell(path) != path for path in own):
@@ -122,14 +123,14 @@ async def _read_own(container: Container, healthy: Healthy, written: Written) ->
     return held if all(path in held and len(held[path].content) == _DIGEST for path in own) else None
 
 
-async def _find_written(container: Container) -> Written | None:
+async def _find_written(container: Container) -> OverlayContent | None:
     try:
         return await container.list_written()
     except SandboxError:
         return None
 
 
-def _write_over(healthy: Healthy, ground: Ground, written: Written, held: Mapping[str, Digest]) -> dict[str, str | None]:
+def _write_over(healthy: Healthy, ground: BaseListing, written: OverlayContent, held: Mapping[str, Digest]) -> dict[str, str | None]:
     """Lines as the program in the container writes them; None for what is there no more."""
     entries = [entry for entry in written.entries if entry.path.split("/")[1] not in _UNSEEN]
     there = {spell(entry.path) for entry in entries if entry.kind != "removed"}
@@ -143,17 +144,17 @@ def _write_over(healthy: Healthy, ground: Ground, written: Written, held: Mappin
     return {**{path: None for path in gone if path in ground.frame}, **_leave_out(healthy, listed)}
 
 
-def _list_mounts(written: Written) -> list[tuple[str, str]]:
+def _list_mounts(written: OverlayContent) -> list[tuple[str, str]]:
     """Without their options, which name the container."""
     return [(f"mount {place} {source}", kind) for source, place, kind, *_ in map(str.split, written.mounts)]
 
 
-def _list_hidden(ground: Ground, entry: Entry) -> Iterator[str]:
+def _list_hidden(ground: BaseListing, entry: OverlayEntry) -> Iterator[str]:
     """Paths of the ground that do not show through."""
     return iter(()) if entry.kind == "folder" and not entry.hides else ground.list_below(spell(entry.path))
 
 
-def _is_read(healthy: Healthy, entry: Entry) -> bool:
+def _is_read(healthy: Healthy, entry: OverlayEntry) -> bool:
     """Whether what is in it counts, and not when it was written."""
     return entry.kind == "file" and any(entry.path == each or entry.path.startswith(f"{each}/") for each in list_own(healthy))
 
@@ -177,8 +178,14 @@ def list_own(healthy: Healthy) -> list[str]:
     return sorted({*healthy.files, *system.directories, *system.owners, *system.modes, str(Path(system.page).parent)})
 
 
+def list_volatile(healthy: Healthy) -> tuple[str, ...]:
+    """Files and folders that change by running: not compared, but for what the system itself has in somebody's home."""
+    return (*healthy.system.volatile, *VOLATILE)
+
+
 def _leave_out(healthy: Healthy, told: list[tuple[str, str]]) -> dict[str, str]:
-    """What changes by running."""
-    volatile = (*healthy.system.volatile, *VOLATILE)
+    volatile = list_volatile(healthy)
     below = tuple(f"{each}/" for each in volatile)
-    return {path: each for path, each in told if path not in volatile and not path.startswith(below)}
+    system = healthy.system
+    homes = {each for each in {*healthy.files, *system.directories, *system.owners, *system.modes} if each.startswith(HOMES)}
+    return {path: each for path, each in told if path in homes or (path not in volatile and not path.startswith(below))}

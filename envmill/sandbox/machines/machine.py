@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Container, Ran
+from envmill.sandbox.containers import CommandResult, Container
 from envmill.sandbox.machines import inside
 from envmill.sandbox.machines.healthy import SERVICES, Healthy, mode_of, owner_of, quote
 from envmill.sandbox.machines.inside.probing import ENVIRONMENT
@@ -130,8 +130,8 @@ def add_to_archive(archive: bytes, texts: Mapping[str, str]) -> bytes:
     return packed.getvalue()
 
 
-async def must_run(container: Container, script: str, purpose: str) -> None:
-    ran = await run(container, script)
+async def must_run(container: Container, script: str, purpose: str, given: bytes = b"") -> None:
+    ran = await run(container, script, given=given)
     if ran.code:
         raise SandboxError(f"Could not {purpose}: exit code {ran.code}, {ran.text[-500:]}")
 
@@ -147,7 +147,7 @@ def pack(healthy: Healthy) -> bytes:
     return packed.getvalue()
 
 
-async def run(container: Container, script: str, seconds: float = SECONDS, given: bytes = b"") -> Ran:
+async def run(container: Container, script: str, seconds: float = SECONDS, given: bytes = b"") -> CommandResult:
     """A script in a shell of its own, which knows nothing of the agent's."""
     return await container.run(["/bin/bash", "-c", script], seconds=seconds, given=given, environment=SET_UP, cap=16 << 20)
 

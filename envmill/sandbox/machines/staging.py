@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from envmill.sandbox.containers import Container, Engine, Layer
-from envmill.sandbox.machines.frame import Ground, list_own
+from envmill.sandbox.containers import Container, ContainerLayer, Engine
+from envmill.sandbox.machines.baseline import RUNNING, Baseline, Examination, pack_volatile, take_ground, take_reference
+from envmill.sandbox.machines.frame import BaseListing, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import pack_library, run, set_up
 from envmill.sandbox.machines.starting import break_down, make_breaks
-from envmill.sandbox.machines.trust import RUNNING, Examined, Reference, take_ground, take_reference
 from schemas.base import digest
 from schemas.system import MachineState
 
@@ -26,11 +26,11 @@ MOST = 24
 """Layers that are kept: each takes a megabyte or so of memory."""
 
 
-class Begun(NamedTuple):
+class StartedMachine(NamedTuple):
     """A machine as an agent finds it, and what stood there then."""
 
     container: Container
-    reference: Reference
+    reference: Baseline
 
 
 @dataclass
@@ -39,18 +39,20 @@ class _Stage:
 
     making: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
-    layer: Layer | None = None
+    layer: ContainerLayer | None = None
     running: bytes = b""
     """What stood in /run, packed."""
-    ground: Ground | None = None
-    reports: dict[str, Examined] = field(default_factory=dict[str, Examined])
+    volatile: bytes = b""
+    """What stood where nobody compares, packed."""
+    ground: BaseListing | None = None
+    reports: dict[str, Examination] = field(default_factory=dict[str, Examination])
     """What machines that began here came to → what they showed."""
 
 
-Up: TypeAlias = Callable[[Layer | None], Awaitable[Container]]
+Up: TypeAlias = Callable[[ContainerLayer | None], Awaitable[Container]]
 
 
-class Stages:
+class MachineLayers:
     """The layers of one engine."""
 
     def __init__(self, engine: Engine, up: Up) -> None:
@@ -59,7 +61,7 @@ class Stages:
         self._packing, self._library = asyncio.Lock(), b""
 
     @asynccontextmanager
-    async def begin(self, healthy: Healthy, begun: MachineState, *, fresh: bool = False) -> AsyncGenerator[Begun]:
+    async def begin(self, healthy: Healthy, begun: MachineState, *, fresh: bool = False) -> AsyncGenerator[StartedMachine]:
         """A machine of one's own, taken down afterwards. What it stands on is kept until then: it may begin there again."""
         async with self._find(_name(healthy, None if fresh or not self._engine.branches else begun)) as stage:
             if fresh or not self._engine.branches:
@@ -71,7 +73,7 @@ class Stages:
             finally:
                 await machine.container.down()
 
-    async def _begin_anew(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> Begun:
+    async def _begin_anew(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> StartedMachine:
         container = await self._up(None)
         try:
             ground = None
@@ -80,15 +82,15 @@ class Stages:
                 ground = await self._find_ground(stage, container, healthy)
             await set_up(container, healthy)
             await break_down(container, begun)
-            return Begun(container, await take_reference(container, healthy, ground))
+            return StartedMachine(container, await take_reference(container, healthy, ground))
         except BaseException:
             await container.down()
             raise
 
-    async def _begin_on(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> Begun:
+    async def _begin_on(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> StartedMachine:
         async with stage.making:
             if stage.layer is None:
-                stage.layer, stage.running = await self._make_layer(healthy, begun)
+                stage.layer, stage.running, stage.volatile = await self._make_layer(healthy, begun)
         container = await self._up(stage.layer)
         try:
             ground = await self._find_ground(stage, container, healthy)
@@ -96,24 +98,24 @@ class Stages:
             # What was broken may well keep a service from starting.
             if begin := [*unpack, *([f"{SERVICES} start"] if healthy.system.services else [])]:
                 await run(container, "\n".join(begin), given=stage.running)
-            reference = await take_reference(container, healthy, ground)
-            return Begun(container, reference._replace(reports=stage.reports, running=stage.running))
+            reference = await take_reference(container, healthy, ground, stage.volatile)
+            return StartedMachine(container, reference._replace(reports=stage.reports, running=stage.running))
         except BaseException:
             await container.down()
             raise
 
-    async def _make_layer(self, healthy: Healthy, begun: MachineState) -> tuple[Layer, bytes]:
+    async def _make_layer(self, healthy: Healthy, begun: MachineState) -> tuple[ContainerLayer, bytes, bytes]:
         container = await self._up(None)
         try:
             await self._keep_library(container)
             await set_up(container, healthy)
             await make_breaks(container, begun)
             packed = await run(container, f"cd {RUNNING}; ls -A . lock | grep -qvE '^(lock|[.]:|lock:|)$' && tar -cf - . 2>/dev/null")
-            return await container.snapshot(), packed.output
+            return await container.snapshot(), packed.output, await pack_volatile(container, healthy)
         finally:
             await container.down()
 
-    async def _find_ground(self, stage: _Stage, container: Container, healthy: Healthy) -> Ground:
+    async def _find_ground(self, stage: _Stage, container: Container, healthy: Healthy) -> BaseListing:
         """Of a container in which nothing was done yet."""
         async with stage.making:
             if stage.ground is None:

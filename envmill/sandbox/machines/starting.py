@@ -6,10 +6,10 @@ from pydantic import ValidationError
 
 from envmill.errors import BuildError
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.baseline import Examination
 from envmill.sandbox.machines.exams import list_tests
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import must_run, run
-from envmill.sandbox.machines.trust import Examined
 from schemas.base import Json
 from schemas.system import Condition, MachineState
 
@@ -46,7 +46,7 @@ def list_probes(healthy: Healthy, exam: str = "") -> list[str]:
     return sorted(list_tests(healthy.exams[exam]) if exam else healthy.system.complaints)
 
 
-def spell_state(healthy: Healthy, begun: MachineState, found: Examined) -> dict[str, Json]:
+def render_state(healthy: Healthy, begun: MachineState, found: Examination) -> dict[str, Json]:
     """What was found, as a state. Where the check itself could not be asked, nothing is well."""
     probes = list_probes(healthy, begun.exam)
     left = found.left if "check" not in found.left else dict.fromkeys(probes, found.left["check"])

@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 from envmill.errors import BuildError, SandboxError
 from envmill.runtime.interface import Interface, ToolEntry
-from envmill.sandbox.containers import Container, Layer, Ran
+from envmill.sandbox.containers import CommandResult, Container, ContainerLayer
+from envmill.sandbox.machines.baseline import Baseline, examine
 from envmill.sandbox.machines.frame import Frame, list_frame
 from envmill.sandbox.machines.healthy import Healthy
 from envmill.sandbox.machines.machine import NoRoomError, restart
-from envmill.sandbox.machines.staging import Begun
-from envmill.sandbox.machines.starting import list_probes, read_state, spell_state
-from envmill.sandbox.machines.trust import Reference, examine
+from envmill.sandbox.machines.staging import StartedMachine
+from envmill.sandbox.machines.starting import list_probes, read_state, render_state
 from envmill.sandbox.plan import Invoke, Look, Observation, Outcome, Reset, Restore, Snapshot, Step
 from schemas.base import Json, digest, is_object
 from schemas.environment import Call
@@ -35,15 +35,15 @@ SHOWN = 16 << 10
 class _Kept:
     """A snapshot: files, and the list of them that an examination of what follows is compared with."""
 
-    layer: Layer
+    layer: ContainerLayer
     listed: Frame
 
 
-Begin: TypeAlias = Callable[[Healthy, MachineState], AbstractAsyncContextManager[Begun]]
+Begin: TypeAlias = Callable[[Healthy, MachineState], AbstractAsyncContextManager[StartedMachine]]
 """Makes a machine in this state, and takes it down."""
 
 
-class Terminal:
+class TerminalSession:
     """One live terminal, for one plan or one agent. What is asked of it comes one after the other."""
 
     def __init__(self, healthy: Healthy, tools: Sequence[ToolEntry], begin: Begin) -> None:
@@ -52,7 +52,7 @@ class Terminal:
         self._stack = AsyncExitStack()
         self._container: Container | None = None
         self._begun: MachineState | None = None
-        self._reference: Reference | None = None
+        self._reference: Baseline | None = None
         self._kept: dict[str, _Kept] = {}
 
     async def close(self) -> None:
@@ -109,13 +109,13 @@ class Terminal:
             ran = await self.container.shell(command, seconds=seconds, cap=SHOWN)
         except ValueError as error:
             return _answer("rejection", "invalid_arguments", str(error))
-        return _answer("ok", parts=[{"type": "json", "value": tell(ran)}])
+        return _answer("ok", parts=[{"type": "json", "value": describe(ran)}])
 
     async def _look(self, until: Sequence[Sequence[str]], known: bool) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
         found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until, known)
-        state = spell_state(self._healthy, self._begun, found)
+        state = render_state(self._healthy, self._begun, found)
         return Observation("ok", [], "", "", digest(state), state)
 
     async def _snapshot(self) -> Observation:
@@ -148,7 +148,7 @@ class Terminal:
         return self._container
 
 
-def tell(ran: Ran) -> dict[str, Json]:
+def describe(ran: CommandResult) -> dict[str, Json]:
     """What an agent is told of a command."""
     told: dict[str, Json] = {"exit_code": ran.code, "output": ran.text}
     if ran.outcome == "timeout":

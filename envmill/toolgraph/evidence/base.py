@@ -13,7 +13,7 @@ Label = Literal["strong", "weak", "independent"]
 
 
 @dataclass(frozen=True)
-class Scene:
+class EvidenceInput:
     """What evidence looks at."""
 
     tools: Sequence[ToolSketch]
@@ -21,7 +21,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ValueLink:
     """A value that could be given on: an output or column, and the input that takes it."""
 
     giver: int
@@ -32,7 +32,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
+class ToolBond:
     """Two tools that belong together, whatever values they have. It weighs; it supplies no argument."""
 
     first: int
@@ -45,7 +45,7 @@ class Bond:
 
 
 @dataclass(frozen=True)
-class Silence:
+class MissingEvidence:
     """Evidence that should have been heard and was not, with its reason: the graph counts it."""
 
     evidence: str
@@ -53,11 +53,11 @@ class Silence:
     count: int = 1
 
 
-class Evidence(Protocol):
+class EvidenceSource(Protocol):
     """One way of knowing."""
 
     name: str
 
-    async def find(self, scene: Scene) -> Iterable[Link | Bond | Silence]:
+    async def find(self, scene: EvidenceInput) -> Iterable[ValueLink | ToolBond | MissingEvidence]:
         """All it knows. Links that cannot be are refused by the graph, and counted there."""
         ...

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from envmill.models.embed import Embeddings
 from envmill.models.embedders.base import Embedding
-from envmill.toolgraph.evidence.base import Link, Scene
+from envmill.toolgraph.evidence.base import EvidenceInput, ValueLink
 from envmill.toolgraph.fitting import find_refusal
-from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.parameters import ToolParameter
 
 THRESHOLD = 0.85
 WORDS = 24
@@ -16,7 +16,7 @@ BLOCK = 512
 """Inputs compared at once: 512 × 10,000 cosines are 20 MB."""
 
 
-class Likeness:
+class SimilarityEvidence:
     """Each text is placed once and compared with every other: what is equal by name is left to `naming`."""
 
     name = "likeness"
@@ -24,33 +24,37 @@ class Likeness:
     def __init__(self, embeddings: Embeddings, threshold: float = THRESHOLD) -> None:
         self._embeddings, self._threshold = embeddings, threshold
 
-    async def find(self, scene: Scene) -> Iterable[Link]:
+    async def find(self, scene: EvidenceInput) -> Iterable[ValueLink]:
         takers, givers = _group(scene, ("input",)), _group(scene, ("output", "column"))
         placed = await self._embeddings.embed([*takers, *givers], "toolgraph", "parameters")
         return self._compare(scene, takers, givers, placed)
 
     def _compare(
-        self, scene: Scene, takers: dict[str, list[Parameter]], givers: dict[str, list[Parameter]], placed: Sequence[Embedding]
-    ) -> Iterator[Link]:
+        self,
+        scene: EvidenceInput,
+        takers: dict[str, list[ToolParameter]],
+        givers: dict[str, list[ToolParameter]],
+        placed: Sequence[Embedding],
+    ) -> Iterator[ValueLink]:
         spoken, told = list(takers.values()), list(givers.values())
         name = f"{self.name} ({placed[0].label})" if placed else self.name
         for row, column, strength in _find_near(placed[: len(spoken)], placed[len(spoken) :], self._threshold):
             for taker in spoken[row]:
                 for giver in told[column]:
                     if giver.words != taker.words and not find_refusal(scene.parameters, giver, taker):
-                        yield Link(giver.index, taker.index, strength, name)
+                        yield ValueLink(giver.index, taker.index, strength, name)
 
 
-def spell(parameter: Parameter) -> str:
+def render(parameter: ToolParameter) -> str:
     """What is placed: words, type, and how the description begins."""
     return f"{' '.join(parameter.words)} ({parameter.type}): {' '.join(parameter.description.split()[:WORDS])}"
 
 
-def _group(scene: Scene, sides: tuple[str, ...]) -> dict[str, list[Parameter]]:
-    groups = defaultdict[str, list[Parameter]](list)
+def _group(scene: EvidenceInput, sides: tuple[str, ...]) -> dict[str, list[ToolParameter]]:
+    groups = defaultdict[str, list[ToolParameter]](list)
     for one in scene.parameters.all:
         if one.side in sides and one.type in ("string", "integer", "number") and not one.is_control:
-            groups[spell(one)].append(one)
+            groups[render(one)].append(one)
     return dict(groups)
 
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from envmill.toolgraph.evidence.base import CROWD, Link, Scene, Silence
-from envmill.toolgraph.parameters import NOBODY, Parameter
+from envmill.toolgraph.evidence.base import CROWD, EvidenceInput, MissingEvidence, ValueLink
+from envmill.toolgraph.parameters import NOBODY, ToolParameter
 from envmill.toolgraph.words import COMMON, Words
 
 REFERENCE, VALUE, BARE = 1.0, 0.6, 0.5
@@ -16,16 +16,16 @@ MOST_SAID = 8
 """Things that a word is said of, before it says nothing: everything has a note, few things have a sku."""
 
 
-class Naming:
+class NameEvidence:
     """`order_id` takes what `get_order` gives as `id`; `sku` takes any `sku`."""
 
     name = "naming"
 
-    async def find(self, scene: Scene) -> Iterable[Link | Silence]:
+    async def find(self, scene: EvidenceInput) -> Iterable[ValueLink | MissingEvidence]:
         return self._find(scene)
 
-    def _find(self, scene: Scene) -> Iterator[Link | Silence]:
-        givers, bare = defaultdict[Words, list[Parameter]](list), defaultdict[Words, list[Parameter]](list)
+    def _find(self, scene: EvidenceInput) -> Iterator[ValueLink | MissingEvidence]:
+        givers, bare = defaultdict[Words, list[ToolParameter]](list), defaultdict[Words, list[ToolParameter]](list)
         for giver in (one for one in scene.parameters.all if one.side != "input" and not one.is_control):
             givers[giver.words].append(giver)
             if giver.is_one_word and giver.words[-1] not in COMMON:
@@ -33,13 +33,13 @@ class Naming:
         for taker in (one for side in scene.parameters.inputs for one in side if not one.is_control):
             strength = REFERENCE if taker.is_reference else VALUE
             near = self._find_near(scene, taker, givers[taker.words])
-            yield from (Link(giver.index, taker.index, strength, self.name) for giver in near)
+            yield from (ValueLink(giver.index, taker.index, strength, self.name) for giver in near)
             if len(near) < len(givers[taker.words]):
-                yield Silence(self.name, "crowded", len(givers[taker.words]) - len(near))
+                yield MissingEvidence(self.name, "crowded", len(givers[taker.words]) - len(near))
             if taker.is_one_word:
                 yield from self._link_bare(taker, bare[taker.words[-1:]])
 
-    def _find_near(self, scene: Scene, taker: Parameter, givers: list[Parameter]) -> list[Parameter]:
+    def _find_near(self, scene: EvidenceInput, taker: ToolParameter, givers: list[ToolParameter]) -> list[ToolParameter]:
         """Of a crowd those of its own service and the first of all: the graph keeps no more, and to refuse thousands takes seconds."""
         if len(givers) <= SURVEYED:
             return givers
@@ -47,8 +47,8 @@ class Naming:
         home = [one for one in givers if one.owner == NOBODY or services[one.owner] == services[taker.owner]]
         return list({one.index: one for one in (*home, *givers[:CROWD])}.values())
 
-    def _link_bare(self, taker: Parameter, givers: list[Parameter]) -> Iterator[Link | Silence]:
+    def _link_bare(self, taker: ToolParameter, givers: list[ToolParameter]) -> Iterator[ValueLink | MissingEvidence]:
         if len({giver.words for giver in givers}) > MOST_SAID:
-            yield Silence(self.name, "a word said of many things")
+            yield MissingEvidence(self.name, "a word said of many things")
             return
-        yield from (Link(giver.index, taker.index, BARE, self.name) for giver in givers if giver.words != taker.words)
+        yield from (ValueLink(giver.index, taker.index, BARE, self.name) for giver in givers if giver.words != taker.words)

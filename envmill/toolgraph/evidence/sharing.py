@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from envmill.toolgraph.evidence.base import Bond, Scene
+from envmill.toolgraph.evidence.base import EvidenceInput, ToolBond
 from envmill.toolgraph.words import Words
 
 ABOUT, SELECTED = 0.6, 0.3
@@ -12,15 +12,15 @@ MOST = 40
 """Tools bound to each other over one thing: what every tool speaks of tells nothing."""
 
 
-class Sharing:
+class SharingEvidence:
     """For lists of servers' tools, most of which describe inputs alone: without it each of these would stand by itself."""
 
     name = "sharing"
 
-    async def find(self, scene: Scene) -> Iterable[Bond]:
+    async def find(self, scene: EvidenceInput) -> Iterable[ToolBond]:
         return self._find(scene)
 
-    def _find(self, scene: Scene) -> Iterator[Bond]:
+    def _find(self, scene: EvidenceInput) -> Iterator[ToolBond]:
         speaking = defaultdict[tuple[str, Words], list[int]](list)
         for index, tool in enumerate(scene.tools):
             if not tool.outputs:
@@ -31,4 +31,4 @@ class Sharing:
             for place, first in enumerate(tools if len(tools) <= MOST else ()):
                 for then in tools[place + 1 :]:
                     same = scene.parameters.entities[first] == scene.parameters.entities[then]
-                    yield Bond(first, then, ABOUT if same else SELECTED, f"{self.name} ({' '.join(thing)})")
+                    yield ToolBond(first, then, ABOUT if same else SELECTED, f"{self.name} ({' '.join(thing)})")

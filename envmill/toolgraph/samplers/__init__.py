@@ -1,15 +1,15 @@
 """Samplers by name."""
 
-from envmill.toolgraph.samplers.backward import Backward
+from envmill.toolgraph.samplers.backward import BackwardSampler
 from envmill.toolgraph.samplers.base import Sampler
-from envmill.toolgraph.samplers.merge import Merge
-from envmill.toolgraph.samplers.program import Program
-from envmill.toolgraph.samplers.walk import Walk, Weighted
+from envmill.toolgraph.samplers.merge import MergeSampler
+from envmill.toolgraph.samplers.program import ProgramSampler
+from envmill.toolgraph.samplers.walk import WalkSampler, WeightedSampler
 
 SAMPLERS: dict[str, Sampler] = {
-    "walk": Walk(),
-    "weighted": Weighted(),
-    "backward": Backward(),
-    "merge": Merge(),
-    "program": Program(),
+    "walk": WalkSampler(),
+    "weighted": WeightedSampler(),
+    "backward": BackwardSampler(),
+    "merge": MergeSampler(),
+    "program": ProgramSampler(),
 }

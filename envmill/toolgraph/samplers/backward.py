@@ -4,8 +4,8 @@ import random
 
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import Parameter
-from envmill.toolgraph.validity import Limits
+from envmill.toolgraph.parameters import ToolParameter
+from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Chain
 
 DEPTH = 5
@@ -16,18 +16,18 @@ GOALS = 12
 """Further goals tried before the chain is left as long as it is."""
 
 
-class Backward:
+class BackwardSampler:
     """Nothing is put into the chain that a later step does not need, but for the goals themselves."""
 
     name = "backward"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         if not graph.goals:
             return "no_goal"
         return work_back(self.name, graph, chance, limits, chance.choice(graph.goals))
 
 
-def work_back(name: str, graph: ToolGraph, chance: random.Random, limits: Limits, goal: int) -> Chain | str:
+def work_back(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, goal: int) -> Chain | str:
     """A chain that ends in a goal, and in more of them where it is too short."""
     course, length = Course(graph, chance), chance.randint(limits.least, limits.most)
     if fault := resolve_goal(course, goal, limits):
@@ -40,7 +40,7 @@ def work_back(name: str, graph: ToolGraph, chance: random.Random, limits: Limits
     return "dead_end" if len(course.steps) < limits.least else course.finish(name)
 
 
-def resolve_goal(course: Course, goal: int, limits: Limits) -> str:
+def resolve_goal(course: Course, goal: int, limits: ChainLimits) -> str:
     """Put a tool and all it needs behind what is there; empty, or why it cannot be. What was put there for its sake stays."""
     order = list[int]()
     if fault := _resolve(course, goal, order, (), DEPTH):
@@ -69,7 +69,7 @@ def _resolve(course: Course, tool: int, order: list[int], above: tuple[int, ...]
     return ""
 
 
-def _resolve_need(course: Course, taker: Parameter, order: list[int], above: tuple[int, ...], depth: int) -> str:
+def _resolve_need(course: Course, taker: ToolParameter, order: list[int], above: tuple[int, ...], depth: int) -> str:
     graph = course.graph
     producers = graph.producers.get(taker.index, ())
     if taker.told or any(one in course.steps or one in order for one in producers) or taker.index in graph.recorded:

@@ -4,7 +4,7 @@ import random
 from typing import Protocol
 
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.validity import Limits
+from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Chain
 
 
@@ -13,6 +13,6 @@ class Sampler(Protocol):
 
     name: str
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         """A chain, or the reason code of giving up."""
         ...

@@ -5,24 +5,24 @@ from collections.abc import Iterator
 
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.parameters import ToolParameter
 from envmill.toolgraph.samplers.backward import work_back
-from envmill.toolgraph.samplers.walk import Weighted
-from envmill.toolgraph.validity import Limits
+from envmill.toolgraph.samplers.walk import WeightedSampler
+from envmill.toolgraph.validity import ChainLimits
 from envmill.toolgraph.words import REFERENCES
-from schemas.chain import Chain, FromNode, FromUser, Node, Reason, Rule, Source, Step
+from schemas.chain import Chain, ChainStep, FromNode, FromUser, Node, Reason, Rule, Source
 
 SHARE = 0.5
 """How many of the arguments that could be computed are."""
 
 
-class Merge:
+class MergeSampler:
     """A DAG: what one of the two chains gives, the other one may take. At least one argument rests on a thought."""
 
     name = "merge"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
-        half = Limits(2, max(2, limits.most // 2), limits.repeats)
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+        half = ChainLimits(2, max(2, limits.most // 2), limits.repeats)
         course = Course(graph, chance)
         fault = _begin(course, half) or _join(course, half)
         if fault:
@@ -34,12 +34,12 @@ class Merge:
         return thought if any(isinstance(node, Reason) for node in thought.nodes) else "no_reasoning"
 
 
-def _begin(course: Course, limits: Limits) -> str:
-    first = Weighted().draw(course.graph, course.chance, limits)
+def _begin(course: Course, limits: ChainLimits) -> str:
+    first = WeightedSampler().draw(course.graph, course.chance, limits)
     return first if isinstance(first, str) else next((fault for tool in _list_tools(course, first) if (fault := course.add(tool))), "")
 
 
-def _join(course: Course, limits: Limits) -> str:
+def _join(course: Course, limits: ChainLimits) -> str:
     """A chain of its own towards a goal that the first one leads to as well; the goal ties them."""
     ahead = [one for step in course.steps for one in course.graph.successors[step] if one not in course.steps]
     if not ahead:
@@ -58,14 +58,14 @@ def _join(course: Course, limits: Limits) -> str:
 
 
 def _list_tools(course: Course, chain: Chain) -> list[int]:
-    return [course.graph.index[node.tool] for node in chain.nodes if isinstance(node, Step)]
+    return [course.graph.index[node.tool] for node in chain.nodes if isinstance(node, ChainStep)]
 
 
 def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:
     """The same nodes, with some of what the user would have said computed instead."""
     done, tools, made = list[Node](), dict[str, int](), 0
     for node in nodes:
-        if not isinstance(node, Step):
+        if not isinstance(node, ChainStep):
             done.append(node)
             continue
         tool = graph.index[node.tool]
@@ -83,7 +83,7 @@ def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[N
     return done
 
 
-def _list_thoughts(graph: ToolGraph, tools: dict[str, int], taker: Parameter) -> Iterator[tuple[Rule, list[Source]]]:
+def _list_thoughts(graph: ToolGraph, tools: dict[str, int], taker: ToolParameter) -> Iterator[tuple[Rule, list[Source]]]:
     """What could be computed for an input: never a reference, never one of listed values."""
     if taker.words[-1] in REFERENCES or taker.is_control or taker.choices or taker.format or taker.depth:
         return

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import Parameter
+from envmill.toolgraph.parameters import ToolParameter
 from envmill.toolgraph.samplers.backward import resolve_goal
-from envmill.toolgraph.validity import Limits
+from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Branch, Chain, FromItem, FromNode, Loop, Node
 
 CONDITION = 0.5
@@ -19,12 +19,12 @@ TRIES = 8
 """Tools tried inside the loop."""
 
 
-class Program:
+class ProgramSampler:
     """What an author writes as a program is the same record, and goes through the same validator."""
 
     name = "program"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         lists = graph.lists
         if not lists:
             return "no_list"
@@ -55,7 +55,7 @@ def _fill(course: Course, tool: int, around: str, most: int) -> list[Node]:
     body, course.nodes, course.loop = course.nodes, before, None
     if body:
         over = FromNode(node=course.steps[tool], path=around)
-        course.nodes = [*before, Loop(id="each1", over=over, body=_tell_apart(graph, tool, around, body, course.chance))]
+        course.nodes = [*before, Loop(id="each1", over=over, body=_distinguish(graph, tool, around, body, course.chance))]
     return body
 
 
@@ -65,7 +65,7 @@ def _find_takers(graph: ToolGraph, tool: int, around: str, inside: Sequence[int]
     return [*direct, *(then for one in inside for then in graph.successors[one])]
 
 
-def _tell_apart(graph: ToolGraph, tool: int, around: str, body: list[Node], chance: random.Random) -> list[Node]:
+def _distinguish(graph: ToolGraph, tool: int, around: str, body: list[Node], chance: random.Random) -> list[Node]:
     """All of it only where one of the item's values compares."""
     told = [one for one in graph.parameters.outputs[tool] if _can_be_compared(one, around)]
     if not told or chance.random() >= CONDITION:
@@ -77,5 +77,5 @@ def _tell_apart(graph: ToolGraph, tool: int, around: str, body: list[Node], chan
     return [Branch(id="if1", left=FromItem(loop="each1", path=one.path), op=op, right=right, then=body)]
 
 
-def _can_be_compared(one: Parameter, around: str) -> bool:
+def _can_be_compared(one: ToolParameter, around: str) -> bool:
     return one.path.startswith(f"{around}.") and one.depth == 1 and one.type in ("string", "integer", "number") and not one.is_control

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.validity import Limits
+from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Chain
 
 TRIES = 6
@@ -14,31 +14,31 @@ TRIES = 6
 Pick = Callable[[ToolGraph, int, Sequence[int], random.Random], int]
 
 
-class Walk:
+class WalkSampler:
     """Starts at any tool that can be called with nothing done before."""
 
     name = "walk"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         starts = graph.starts
         if not starts:
             return "no_start"
         return follow(self.name, graph, chance, limits, chance.choice(starts), _pick_any)
 
 
-class Weighted:
+class WeightedSampler:
     """Starts where something is given and nothing strongly needed; prefers what strongly rests on the step before."""
 
     name = "weighted"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: Limits) -> Chain | str:
+    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         starts = graph.sources or graph.starts
         if not starts:
             return "no_start"
         return follow(self.name, graph, chance, limits, chance.choice(starts), _pick_heavy)
 
 
-def follow(name: str, graph: ToolGraph, chance: random.Random, limits: Limits, start: int, pick: Pick) -> Chain | str:
+def follow(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, start: int, pick: Pick) -> Chain | str:
     """Walk on until the length drawn, or until nothing can follow."""
     course = Course(graph, chance)
     if fault := course.add(start):

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from envmill.agents.attackers import ATTACKERS, View
+from envmill.agents.attackers import ATTACKERS, AttackerView
 from envmill.agents.attackers.arguments import draw_call, list_calls, list_choices, read_range
-from envmill.agents.attackers.stock import Stock
+from envmill.agents.attackers.state_index import StateIndex
 from envmill.runtime.schema import compile_schema
 from envmill.sandbox import Observation
 from tests.gates.specimens import pose
 from tests.gates.specimens.studio import STATE
 
 POSED = pose()
-VIEW = View.of(POSED.scenario, POSED.environment)
+VIEW = AttackerView.of(POSED.scenario, POSED.environment)
 TOOLS = {tool.name: tool for tool in POSED.environment.tools}
 TEN = {
     "do_nothing", "refuse", "hand_over_at_once", "empty_argument", "error_collector", "read_everything", "repeat_one_call", "random_valid",
@@ -33,7 +33,7 @@ def test_all_ten_are_there() -> None:
 @pytest.mark.parametrize("name", sorted(TEN))
 def test_the_same_seed_plans_the_same_and_another_one_does_not_where_chance_has_a_say(name: str) -> None:
     attacker = ATTACKERS[name]
-    plans = [attacker.plan(View.of(POSED.scenario, POSED.environment), seed) for seed in range(8)]
+    plans = [attacker.plan(AttackerView.of(POSED.scenario, POSED.environment), seed) for seed in range(8)]
     assert plans == [attacker.plan(VIEW, seed) for seed in range(8)]
     assert (len({str(plan) for plan in plans}) > 1) == attacker.random
 
@@ -76,11 +76,11 @@ def test_ranges_are_read_from_schema_and_description() -> None:
     [("member_id", "members"), ("from_member", "members"), ("class_id", "classes"), ("classId", "classes"), ("amount", ""), ("day", "")],
 )
 def test_a_parameter_points_into_the_collection_its_name_says(parameter: str, collection: str) -> None:
-    assert Stock.of(STATE).find_pointed(parameter) == collection
+    assert StateIndex.of(STATE).find_pointed(parameter) == collection
 
 
 def test_a_list_of_rows_with_ids_is_a_collection_too() -> None:
-    stock = Stock.of({"tickets": [{"id": "T1", "title": "Leak"}, {"id": "T2", "title": "Noise"}], "open": True, "empty": {}})
+    stock = StateIndex.of({"tickets": [{"id": "T1", "title": "Leak"}, {"id": "T2", "title": "Noise"}], "open": True, "empty": {}})
     assert list(stock.rows["tickets"]) == ["T1", "T2"]
     assert stock.namesakes("new_title") == ["Leak", "Noise"]
 

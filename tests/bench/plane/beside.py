@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from envmill.runtime.jail.driver import start_zygote
-from envmill.runtime.jail.ladder import TRIALS, Standing
 from envmill.runtime.jail.layers import probe
-from envmill.runtime.jail.seat import Seat
+from envmill.runtime.jail.reset_policy import TRIALS, ResetPolicy
+from envmill.runtime.jail.slot import SessionSlot
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.templates import Templates
 from envmill.runtime.jail.wire import Message, adopt_codec
@@ -207,7 +207,7 @@ def _time_start(place: Templates, number: int, times: Times) -> None:
 
 def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
     template = _refuse_in_place(place)
-    seats = [Seat(template, "none") for _ in range(SESSIONS)]
+    seats = [SessionSlot(template, "none") for _ in range(SESSIONS)]
     for seat in seats:
         check(seat.play([RESET], soon()))
     for seat in seats:
@@ -226,7 +226,7 @@ def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
     """Zygote, template, session and this process wherever the scheduler puts them."""
     template = _prove(place.find(make_program(-2)))
     os.sched_setaffinity(0, cores)
-    seat, forked = Seat(template, "none", in_place=True), _refuse_in_place(place)
+    seat, forked = SessionSlot(template, "none", in_place=True), _refuse_in_place(place)
     check(seat.play([RESET], soon()))
     for pid in (place.pid, template.pid, forked.pid, seat._inmate.pid if seat._inmate else 0):
         os.sched_setaffinity(pid, cores)
@@ -256,8 +256,8 @@ def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Ca
     return lambda: check(seat.play(steps, soon()))
 
 
-def _take_seat(place: Templates, hashes: str) -> Seat:
-    return Seat(_prove(place.find(PROGRAM)), hashes, in_place=True)
+def _take_seat(place: Templates, hashes: str) -> SessionSlot:
+    return SessionSlot(_prove(place.find(PROGRAM)), hashes, in_place=True)
 
 
 def _prove(template: Template) -> Template:
@@ -271,13 +271,13 @@ def _prove(template: Template) -> Template:
 
 def _refuse_in_place(place: Templates) -> Template:
     template = place.find(make_program(-1))
-    template.standing = Standing("", "refuted")
+    template.standing = ResetPolicy("", "refuted")
     return template
 
 
 def play_once(template: Template, steps: list[Message]) -> None:
     """In a session of its own, in place where the program is proven."""
-    seat = Seat(template, "none", in_place=True)
+    seat = SessionSlot(template, "none", in_place=True)
     check(seat.play(steps, soon()))
     seat.close()
 

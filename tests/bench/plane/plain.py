@@ -13,7 +13,7 @@ from typing import Any
 
 from envmill.runtime.db import adopt_sessions
 from envmill.runtime.jail.wire import Message
-from envmill.runtime.program import Source
+from envmill.runtime.program import ProgramImporter
 from envmill.runtime.session import Session
 from envmill.runtime.start import Packed, pack
 from envmill.sandbox.launch import SESSIONS
@@ -91,7 +91,7 @@ def _fork(reset: Callable[[], None], call: Callable[[], Any]) -> None:
 def _open(program: Message) -> tuple[Session, Any]:
     """A session, and the state it starts from: where a database is, as a session that has met it keeps it."""
     adopt_sessions(SESSIONS)
-    source = Source(program["files"], program["entry"])
+    source = ProgramImporter(program["files"], program["entry"])
     session = Session(source.load, TOOLS, schema=source.schema)
     return session, Packed(pack(make_tables_reset()["state"])) if source.schema else make_reset()["state"]
 

@@ -5,9 +5,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from envmill.runtime.jail.ladder import TRIALS
 from envmill.runtime.jail.layers import probe
-from envmill.runtime.jail.seat import Seat
+from envmill.runtime.jail.reset_policy import TRIALS
+from envmill.runtime.jail.slot import SessionSlot
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.templates import Templates
 from envmill.runtime.jail.wire import Message, adopt_codec
@@ -132,13 +132,13 @@ def _prove(template: Template) -> Template:
     return template
 
 
-def _seat(template: Template, reset: Message | None = None) -> Seat:
-    seat = Seat(template, "none", in_place=True)
+def _seat(template: Template, reset: Message | None = None) -> SessionSlot:
+    seat = SessionSlot(template, "none", in_place=True)
     check(seat.play([reset or make_tables_reset()], soon()))
     return seat
 
 
-def _ask(seat: Seat, step: Message) -> Callable[[], None]:
+def _ask(seat: SessionSlot, step: Message) -> Callable[[], None]:
     return lambda: check(seat.play([step], soon()))
 
 

@@ -6,7 +6,7 @@ Its program runs only in the jail.
 from collections.abc import Sequence
 from typing import Any
 
-from envmill.gates.base import Built, Posed
+from envmill.gates.base import EnvironmentCase, ScenarioCase
 from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
 from envmill.verifiers.derive import derive_verifier
@@ -22,13 +22,15 @@ ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m"
 REQUEST = "Please put 25 on Ada Kern's account and book her one seat in the Tuesday wheel class."
 
 
-def ground(program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, tests: Sequence[Test] | None = None, **changes: Any) -> Built:
+def ground(
+    program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, tests: Sequence[Test] | None = None, **changes: Any
+) -> EnvironmentCase:
     """The studio with its tests; another program brings its own interface."""
     environment = make_studio(program, effects, **changes)
-    return Built(environment, tuple(make_tests(environment) if tests is None else tests))
+    return EnvironmentCase(environment, tuple(make_tests(environment) if tests is None else tests))
 
 
-def vary(*changes: tuple[str, str], **more: Any) -> Built:
+def vary(*changes: tuple[str, str], **more: Any) -> EnvironmentCase:
     """The studio with pieces of its program replaced; each piece must be there."""
     program = PROGRAM
     for old, new in changes:
@@ -79,7 +81,7 @@ def make_test(environment: Environment, tool: str, arguments: dict[str, Any], ex
     return Test.model_validate(fields | changes)
 
 
-def pose(*, built: Built | None = None, siblings: Sequence[Scenario] = (), **changes: Any) -> Posed:
+def pose(*, built: EnvironmentCase | None = None, siblings: Sequence[Scenario] = (), **changes: Any) -> ScenarioCase:
     """A scenario of the studio: four calls, two of them writes; any of its fields may be another."""
     environment = (built or ground()).environment
     fields: dict[str, Any] = {
@@ -103,4 +105,4 @@ def pose(*, built: Built | None = None, siblings: Sequence[Scenario] = (), **cha
         fields["verifier"] = derive_verifier(
             STATE, *(diff_states(STATE, end(*chance)) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09")))
         )
-    return Posed(Scenario.model_validate(fields | changes), environment, tuple(siblings))
+    return ScenarioCase(Scenario.model_validate(fields | changes), environment, tuple(siblings))

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from envmill.importers.adapter import write_adapter
-from envmill.importers.shape import Shape, read_shape
+from envmill.interop.importers.adapter import write_adapter
+from envmill.interop.importers.shape import ClassShape, read_shape
 from envmill.sandbox import Program
 from schemas.environment import Tool
 
@@ -26,7 +26,7 @@ def adapt(environment: dict[str, Any]) -> Program:
     functions = [tool["function"] for tool in environment["tools"]]
     tools = [Tool(name=one["name"], description=one["description"], parameters=one["parameters"], effect="change") for one in functions]
     shape = read_shape(environment["env_class_code"], environment["env_class_name"])
-    assert isinstance(shape, Shape), shape
+    assert isinstance(shape, ClassShape), shape
     around = write_adapter(environment["env_class_name"], [tool.name for tool in tools], takes_state=shape.takes_state)
     return Program({"program.py": environment["env_class_code"], "adapter.py": around}, "adapter:World", tools)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from envmill.sandbox import Observation, Statement
+from envmill.sandbox import CheckReply, Observation
 
 _WORDS = re.compile(r"PermissionError|Operation not permitted|ImportError|ModuleNotFoundError|No module named|EPERM|session_lost")
 
@@ -12,7 +12,7 @@ def find_denials(seen: list[Observation]) -> list[str]:
     return [f"{one.code}: {one.denied} {one.message[-300:]}" for one in seen if one.denied or _is_jail(one.outcome, one.code, one.message)]
 
 
-def find_denied_checks(findings: list[Statement]) -> list[str]:
+def find_denied_checks(findings: list[CheckReply]) -> list[str]:
     """The same for checks."""
     return [f"{one.code}: {one.message[-300:]}" for one in findings if one.holds is None and _is_jail("failure", one.code, one.message)]
 

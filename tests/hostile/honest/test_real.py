@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from envmill.importers.adapter import adapt_check
-from envmill.sandbox import Hearing, Look, Observation, Reset, Sandbox, Session, Statement
+from envmill.interop.importers.adapter import adapt_check
+from envmill.sandbox import CheckReply, CheckSession, Look, Observation, Reset, Sandbox, Session
 from envmill.settings import Settings
 from tests.hostile.honest.adapter import adapt, list_starts, read_environments
 from tests.hostile.honest.calls import Sightings, draw_calls
@@ -69,9 +69,9 @@ async def test_every_call_is_taken_and_nothing_denied(released: dict[str, dict[s
     assert min(outcomes["ok"], outcomes["rejection"]) > 100, outcomes
 
 
-async def judge_checks(sandbox: Sandbox, scenario: dict[str, Any], final: dict[str, Any]) -> list[Statement]:
+async def judge_checks(sandbox: Sandbox, scenario: dict[str, Any], final: dict[str, Any]) -> list[CheckReply]:
     sources = [adapt_check(one["check_func"]) for one in scenario["checklist_with_func"]]
-    return await sandbox.judge(Hearing(sources, scenario["init_config"], final, CLOCK))
+    return await sandbox.judge(CheckSession(sources, scenario["init_config"], final, CLOCK))
 
 
 async def test_every_check_is_taken_and_nothing_denied(released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox) -> None:

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from envmill.agents.estimates import estimate_all, estimate_any, find_interval
-from envmill.gates.f5 import Probed, estimate_variance, pool_prior
+from envmill.gates.f5 import ProbeCounts, estimate_variance, pool_prior
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.lake.views.repairs import REPAIRS
@@ -178,7 +178,7 @@ def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
 def test_trainability_is_the_chance_that_the_gate_tells() -> None:
     """In environments of one to nine scenarios, with errors, none judged, and siblings that are alike, apart, and neither."""
     dice = random.Random(5)
-    probed: dict[str, Probed] = {}
+    probed: dict[str, ProbeCounts] = {}
     with duckdb.connect() as connection:
         connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
         for place in range(40):
@@ -192,7 +192,7 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
                     "insert into rollouts values ('r', ?, ?, 'careless', ?, 'done')",
                     [(f"env_{place}", scenario, outcome) for outcome in outcomes],
                 )
-                probed[scenario] = Probed(f"env_{place}", "careless", sum(passed), len(passed), scripted=False)
+                probed[scenario] = ProbeCounts(f"env_{place}", "careless", sum(passed), len(passed), scripted=False)
         found = dict(connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall())
     assert found.keys() == probed.keys()
     for scenario, one in probed.items():
@@ -226,7 +226,7 @@ def test_who_spoils_conversations_does_not_pass_more_often(outcomes: str, rate: 
 def test_a_scenario_that_was_never_judged_has_what_its_siblings_say(example: Lake) -> None:
     question = "select {} from trainability where policy = 'reference' and scenario = '{}'"
     ((passes, attempts),) = fetch(example, question.format("passes, attempts", EASY.id))
-    sibling = Probed("env", "reference", passes, attempts, scripted=True)
+    sibling = ProbeCounts("env", "reference", passes, attempts, scripted=True)
     found = fetch(example, question.format("trainable", HARD.id))
     assert found == [(pytest.approx(estimate_variance(0, 0, GROUP, pool_prior([sibling]))),)]
     assert EASY.id != HARD.id

@@ -20,7 +20,7 @@ from envmill.lake.reading import encode
 from envmill.lake.views import VIEWS, open_views
 from schemas.ledger import Attrition
 from schemas.seed import Seed
-from schemas.shapes import PAST, UPGRADES, Column, shape_of
+from schemas.shapes import PAST, UPGRADES, ColumnShape, shape_of
 from schemas.tables import TABLES
 from tests.lake.views.example import FIRST, SECOND, fill
 
@@ -153,7 +153,7 @@ def test_a_bad_file_is_named(lake: Lake, seed_file: Path, harm: Callable[[Path],
 
 def test_a_file_of_an_older_version_is_upgraded(lake: Lake, seed_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = ask(lake, "select * exclude (schema_version) from seeds order by id")
-    shape = tuple(Column("words", "json", True) if one.name == "licence" else one for one in shape_of(Seed))
+    shape = tuple(ColumnShape("words", "json", True) if one.name == "licence" else one for one in shape_of(Seed))
     (row,) = pq.read_table(seed_file).to_pylist()
     old = {name: value for name, value in row.items() if name != "licence"} | {"words": '["CC0","1.0"]', "schema_version": 0}
     seed_file.write_bytes(encode(pa.Table.from_pylist([old], schema=make_schema("seeds", 0, shape))))

@@ -8,7 +8,7 @@ import pytest
 
 from envmill.runtime.db import Database, Db, DbError
 from envmill.runtime.db.base import MakeBackend
-from envmill.runtime.db.sessions import Sessions
+from envmill.runtime.db.sessions import ApswConnection
 from envmill.runtime.db.triggers import Triggers
 from envmill.runtime.world import WORLD
 from tests.runtime.db.contest import ROWS, SCHEMA, draw_statements
@@ -20,7 +20,7 @@ CLOCK = 1_750_000_000_123_000
 
 def open_both() -> list[Database]:
     opened: list[Database] = []
-    for backend in (Sessions, Triggers):
+    for backend in (ApswConnection, Triggers):
         WORLD.reset(CLOCK, 1)
         opened.append(Database(SCHEMA, backend))
         opened[-1].load(ROWS)
@@ -69,14 +69,14 @@ def test_both_backends_tell_the_same() -> None:
     assert {"insertplain", "deleteplain", "updateplain", "updatepairs", "deletecounted", "updateheirs", "insertlog", "updatemade"} <= seen
 
 
-@pytest.fixture(params=[Sessions, Triggers], ids=["sessions", "triggers"])
+@pytest.fixture(params=[ApswConnection, Triggers], ids=["sessions", "triggers"])
 def backend(request: pytest.FixtureRequest) -> MakeBackend:
     return request.param
 
 
 def test_change_set_holds_against_the_rows(backend: MakeBackend) -> None:
     """The change set, applied to the loaded rows as plain dicts, gives the rows of now."""
-    random, database = Random(SEED), open_both()[0 if backend is Sessions else 1]
+    random, database = Random(SEED), open_both()[0 if backend is ApswConnection else 1]
     for _ in range(60):
         database.reset()
         before = database.state()

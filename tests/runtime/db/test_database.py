@@ -6,7 +6,7 @@ import pytest
 
 from envmill.runtime.db import BrokenConstraint, Database, Db, DbError, SchemaFault
 from envmill.runtime.db.base import MakeBackend
-from envmill.runtime.db.sessions import Sessions
+from envmill.runtime.db.sessions import ApswConnection
 from envmill.runtime.db.triggers import Triggers
 from envmill.runtime.world import WORLD
 
@@ -18,7 +18,7 @@ ROWS: dict[str, Any] = {"loans": {"a": {"id": "a", "tool": "saw", "days": 2}}, "
 CLOCK = 1_750_000_000_123_000
 
 
-@pytest.fixture(params=[Sessions, Triggers], ids=["sessions", "triggers"])
+@pytest.fixture(params=[ApswConnection, Triggers], ids=["sessions", "triggers"])
 def backend(request: pytest.FixtureRequest) -> MakeBackend:
     WORLD.reset(CLOCK, 5)
     return request.param
@@ -278,7 +278,7 @@ def test_blobs_leave_as_json_and_come_back(backend: MakeBackend) -> None:
 )  # fmt: skip
 def test_time_is_virtual_and_alike(expression: str) -> None:
     answers: list[Any] = []
-    for backend in (Sessions, Triggers):
+    for backend in (ApswConnection, Triggers):
         WORLD.reset(CLOCK, 5)
         database = Database(SCHEMA, backend)
         database.load({})

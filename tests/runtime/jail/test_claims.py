@@ -6,12 +6,12 @@ import pytest
 
 from envmill.runtime.jail import claims
 from envmill.runtime.jail.operations import EMPTY
-from envmill.runtime.jail.reading import Reading
+from envmill.runtime.jail.reading import StateReading
 from envmill.runtime.jail.wire import BadFrame, Message
 
 
 def check(observations: Any) -> list[Message]:
-    return claims.check(observations, Reading())
+    return claims.check(observations, StateReading())
 
 
 FULL: Message = EMPTY | {

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
-from envmill.runtime.blob import Blob, Cabinet
+from envmill.runtime.blob import Blob, BlobStore
 from envmill.runtime.canonical import NotJson
 from envmill.runtime.jail import wire
 from envmill.runtime.jail.fragments import make_fragment
@@ -60,7 +60,7 @@ ODD: list[Any] = [
 def say(value: Any, *, quickly: bool) -> tuple[bytes, str]:
     """What would travel, or why nothing does."""
     try:
-        parts = parts_of(value, Cabinet(), make_fragment if quickly else None)
+        parts = parts_of(value, BlobStore(), make_fragment if quickly else None)
     except NotJson as fault:
         return b"", str(fault)
     # What came by the one way is read before both are spelled alike.

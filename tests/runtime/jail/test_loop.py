@@ -5,10 +5,10 @@ from typing import Any, cast
 import pytest
 
 from envmill.runtime.jail import loop
-from envmill.runtime.jail.loop import Loop
+from envmill.runtime.jail.loop import SessionLoop
 from envmill.runtime.jail.operations import SOILED
 from envmill.runtime.jail.wire import Channel, Message, decode
-from envmill.runtime.program import Source
+from envmill.runtime.program import ProgramImporter
 
 RESET: Message = {"op": "reset", "state": {}, "clock": "2026-03-01T09:00:00Z", "seed": 1}
 CALL: Message = {"op": "call", "name": "greet", "arguments": {}, "actor": "agent"}
@@ -53,7 +53,7 @@ def recorder() -> Recorder:
 def play(recorder: Recorder, steps: list[Message]) -> list[tuple[int, bool]]:
     """Observations per frame, and whether it was the last."""
     tool: Any = {"name": "greet", "description": "", "parameters": {"type": "object"}, "effect": "query"}
-    Loop(recorder, cast(Source, Greeting()), [tool]).play(9, steps)
+    SessionLoop(recorder, cast(ProgramImporter, Greeting()), [tool]).play(9, steps)
     assert {frame["seq"] for frame in recorder.frames} == {9}
     return [(len(frame["observations"]), frame["done"]) for frame in recorder.frames]
 
@@ -82,7 +82,7 @@ def test_large_replies_go_before_they_fill_a_frame(recorder: Recorder, monkeypat
 
 def test_a_reset_in_place_is_refused_where_the_interpreter_changed(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     again = RESET | {"settle": True}
-    monkeypatch.setattr(loop.soil, "find_changed", lambda: "json")
+    monkeypatch.setattr(loop.interpreter_check, "find_changed", lambda: "json")
     play(recorder, [again, CALL, RESET, CALL])
     refused, lost, fresh, called = (one for frame in recorder.frames for one in frame["observations"])
     assert refused == lost

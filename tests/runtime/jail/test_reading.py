@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from envmill.runtime.jail import reading
-from envmill.runtime.jail.reading import Reading
+from envmill.runtime.jail.reading import StateReading
 from envmill.runtime.jail.wire import BadFrame, decode
 
 STATE: dict[str, Any] = {
@@ -22,7 +22,7 @@ def spell(state: Any) -> str:
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
 
 
-def is_accepted(one: Reading, text: str) -> bool:
+def is_accepted(one: StateReading, text: str) -> bool:
     try:
         one.check(text)
     except BadFrame:
@@ -62,7 +62,7 @@ def break_up(dice: Random, text: str) -> str:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_accepted_is_json_and_what_is_json_is_accepted(seed: int) -> None:
-    dice, one = Random(seed), Reading()
+    dice, one = Random(seed), StateReading()
     one.check(spell(STATE))
     for _ in range(250):
         text = change(dice)
@@ -75,7 +75,7 @@ def test_what_is_accepted_is_json_and_what_is_json_is_accepted(seed: int) -> Non
     ["", ",", ",,", " ", '"k0":1', '"k0":1,,', '"k0":1},"d":{"m0":1,', '"k0":{"n":1}}', '"k0":[[[[1]]]', '"k0":1, ', '"k0":1,"k0":2,'],
 )
 def test_what_lies_between_the_cuts_cannot_close_what_it_did_not_open(middle: str) -> None:
-    one, text = Reading(), spell(STATE)
+    one, text = StateReading(), spell(STATE)
     one.check(text)
     row = spell(STATE["a"]["k0"])
     other = text.replace(f'"k0":{row},', middle, 1)
@@ -83,7 +83,7 @@ def test_what_lies_between_the_cuts_cannot_close_what_it_did_not_open(middle: st
 
 
 def test_only_what_differs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, seen = Reading(), list[int]()
+    one, seen = StateReading(), list[int]()
     one.check(spell(STATE))
     one.check(spell(STATE).replace('"n":3', '"n":33'))
     read = reading._read
@@ -96,7 +96,7 @@ def test_only_what_differs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_may_be_nested_deeper_because_it_is_read_by_itself() -> None:
     deep = 1100
-    one, text = Reading(), spell(STATE)
+    one, text = StateReading(), spell(STATE)
     one.check(text)
     for levels in range(deep - 200, deep):
         other = text.replace('"n":3', f'"n":{"[" * levels}{"]" * levels}')

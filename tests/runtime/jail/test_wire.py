@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from envmill.runtime.jail.inmate import connect
+from envmill.runtime.jail.process import connect
 from envmill.runtime.jail.wire import LIMIT, BadFrame, Channel, Closed, Overdue, decode, encode
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from envmill.kinds.start import CLOCK
 from envmill.runtime.jail.client import Jail
-from envmill.runtime.mcp.host import Host
+from envmill.runtime.mcp.host import JailHost
 from envmill.runtime.mcp.offer import Offer
 from envmill.sandbox import Program
 from envmill.sandbox.vendor import RUNTIME
@@ -79,6 +79,6 @@ def make_offer(**changes: Any) -> Offer:
 
 
 @pytest.fixture(scope="package")
-def host() -> Iterator[Host]:
-    with Host(make_offer(), lambda: Jail(RUNTIME)) as opened:
+def host() -> Iterator[JailHost]:
+    with JailHost(make_offer(), lambda: Jail(RUNTIME)) as opened:
         yield opened

@@ -7,30 +7,30 @@ from typing import Any
 
 import pytest
 
-from envmill.bundles.envrun.files import FolderError
-from envmill.bundles.envrun.recording import read_recording
+from envmill.interop.bundles.envrun.files import FolderError
+from envmill.interop.bundles.envrun.recording import read_recording
 from envmill.runtime.jail.client import Jail
-from envmill.runtime.mcp.connection import Connection
-from envmill.runtime.mcp.host import CannotStart, Host
-from envmill.runtime.mcp.messages import LIMIT, MODERN, VERSIONS, Fault, read
+from envmill.runtime.mcp.connection import McpConnection
+from envmill.runtime.mcp.host import CannotStart, JailHost
+from envmill.runtime.mcp.messages import LIMIT, MODERN, VERSIONS, RpcError, read
 from envmill.runtime.mcp.offer import PAGE
 from envmill.sandbox.vendor import RUNTIME
 from tests.runtime.mcp.clients import REVISION, WHO, make_request
 from tests.runtime.mcp.conftest import TOOLS, make_offer, make_tool
 
 
-def begin(host: Host, revision: str = REVISION, **more: Any) -> Connection:
+def begin(host: JailHost, revision: str = REVISION, **more: Any) -> McpConnection:
     opened = host.open(**more)
     assert opened.answer(make_request(0, "initialize", {"protocolVersion": revision, **WHO}))["result"]["protocolVersion"] in VERSIONS
     return opened
 
 
-def call(connection: Connection, name: str, arguments: Any = None) -> Any:
+def call(connection: McpConnection, name: str, arguments: Any = None) -> Any:
     return connection.answer(make_request(1, "tools/call", {"name": name, "arguments": arguments or {}}))["result"]
 
 
 @pytest.mark.parametrize(("asked", "agreed"), [*((one, one) for one in VERSIONS), ("1999-01-01", REVISION), (MODERN, REVISION)])
-def test_a_revision_is_agreed_on(host: Host, asked: str, agreed: str) -> None:
+def test_a_revision_is_agreed_on(host: JailHost, asked: str, agreed: str) -> None:
     opened = host.open()
     told = opened.answer(make_request("a", "initialize", {"protocolVersion": asked, **WHO}))["result"]
     assert (told["protocolVersion"], opened.version) == (agreed, agreed)
@@ -43,7 +43,7 @@ def modern(method: str, **params: Any) -> dict[str, Any]:
     return make_request(1, method, params | {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}})
 
 
-def test_the_revision_without_sessions_is_spoken_where_the_line_is_one(host: Host) -> None:
+def test_the_revision_without_sessions_is_spoken_where_the_line_is_one(host: JailHost) -> None:
     opened = host.open(whole=True)
     assert MODERN in opened.answer(modern("server/discover"))["result"]["supportedVersions"]
     assert opened.version == ""
@@ -53,7 +53,7 @@ def test_the_revision_without_sessions_is_spoken_where_the_line_is_one(host: Hos
     opened.close()
 
 
-def test_elsewhere_it_is_refused_in_its_own_terms(host: Host) -> None:
+def test_elsewhere_it_is_refused_in_its_own_terms(host: JailHost) -> None:
     opened = host.open()
     for message in (modern("server/discover"), modern("tools/list"), make_request(1, "server/discover")):
         error = opened.answer(message)["error"]
@@ -63,7 +63,7 @@ def test_elsewhere_it_is_refused_in_its_own_terms(host: Host) -> None:
     opened.close()
 
 
-def test_tools_are_listed_as_the_interface_has_them(host: Host) -> None:
+def test_tools_are_listed_as_the_interface_has_them(host: JailHost) -> None:
     opened = begin(host)
     listed = {tool["name"]: tool for tool in opened.answer(make_request(1, "tools/list"))["result"]["tools"]}
     mine = [tool for tool in TOOLS if tool.actors == ["agent"]]
@@ -83,12 +83,12 @@ def test_many_tools_come_in_pages() -> None:
         cursor = page.get("nextCursor")
     assert (len(seen), cursor) == (2 * PAGE + 1, None)
     for wrong in ("x", "9999999999999999", "0", "-1", 3):
-        with pytest.raises(Fault, match="no page"):
+        with pytest.raises(RpcError, match="no page"):
             offer.list_tools(wrong)
 
 
-def test_other_actors_have_other_tools(host: Host) -> None:
-    with Host(make_offer(actor="keeper"), lambda: Jail(RUNTIME)) as kept:
+def test_other_actors_have_other_tools(host: JailHost) -> None:
+    with JailHost(make_offer(actor="keeper"), lambda: Jail(RUNTIME)) as kept:
         keeper = begin(kept)
         listed = keeper.answer(make_request(1, "tools/list"))["result"]["tools"]
         assert [tool["name"] for tool in listed] == ["empty"]
@@ -99,7 +99,7 @@ def test_other_actors_have_other_tools(host: Host) -> None:
     agent.close()
 
 
-def test_what_a_tool_answers_becomes_content(host: Host) -> None:
+def test_what_a_tool_answers_becomes_content(host: JailHost) -> None:
     opened = begin(host)
     found, names, motto, pictured = (
         call(opened, "find", {"name": "T1"}),
@@ -124,7 +124,7 @@ def test_what_a_tool_answers_becomes_content(host: Host) -> None:
         ("vanish", {}, "failure", "killed"),
     ],
 )
-def test_what_is_refused_and_what_fails_are_told_apart(host: Host, name: str, arguments: Any, outcome: str, code: str) -> None:
+def test_what_is_refused_and_what_fails_are_told_apart(host: JailHost, name: str, arguments: Any, outcome: str, code: str) -> None:
     opened = begin(host)
     result = call(opened, name, arguments)
     error = result["structuredContent"]["error"]
@@ -163,7 +163,7 @@ for _ in range(100):
         pytest.param(make_request(1, "tools/call", {"name": "find", "arguments": {"name": "\ud800"}}), -32602, id="half a character"),
     ],
 )
-def test_what_is_no_message_is_an_error_and_ends_nothing(host: Host, message: Any, code: int) -> None:
+def test_what_is_no_message_is_an_error_and_ends_nothing(host: JailHost, message: Any, code: int) -> None:
     opened = begin(host)
     opened.expect(message)
     assert opened.answer(message)["error"]["code"] == code
@@ -173,12 +173,12 @@ def test_what_is_no_message_is_an_error_and_ends_nothing(host: Host, message: An
 
 @pytest.mark.parametrize("payload", [b"{", b'{"a": NaN}', b'{"a": 1e999}', b'"\\ud800"', b"\xff", b"[" * 100_000, b"1" * 10_000])
 def test_what_is_no_json_is_said(payload: bytes) -> None:
-    with pytest.raises(Fault) as told:
+    with pytest.raises(RpcError) as told:
         read(payload)
     assert told.value.code == -32700
 
 
-def test_nothing_is_done_before_the_beginning(host: Host) -> None:
+def test_nothing_is_done_before_the_beginning(host: JailHost) -> None:
     opened = host.open()
     assert opened.answer(make_request(1, "ping"))["result"] == {}
     for method in ("tools/list", "tools/call"):
@@ -187,7 +187,7 @@ def test_nothing_is_done_before_the_beginning(host: Host) -> None:
     opened.close()
 
 
-def test_several_at_once_where_the_revision_has_it(host: Host) -> None:
+def test_several_at_once_where_the_revision_has_it(host: JailHost) -> None:
     opened = begin(host, "2025-03-26")
     several = [make_request(1, "ping"), {"jsonrpc": "2.0", "method": "notifications/initialized"}, 3, make_request(2, "ping")]
     opened.expect(several)
@@ -200,7 +200,7 @@ def cancel(name: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": name}}
 
 
-def test_a_call_that_was_cancelled_in_time_is_never_made(host: Host, tmp_path: Path) -> None:
+def test_a_call_that_was_cancelled_in_time_is_never_made(host: JailHost, tmp_path: Path) -> None:
     opened = begin(host, record=tmp_path / "moves")
     add = {"name": "add", "arguments": {"name": "axe"}}
     waiting = [make_request(1, "tools/call", add), make_request(2, "tools/call", add), cancel(2)]
@@ -215,7 +215,7 @@ def test_a_call_that_was_cancelled_in_time_is_never_made(host: Host, tmp_path: P
     assert len(read_recording(tmp_path / "moves").moves) == 2
 
 
-def test_sessions_are_apart_and_begin_alike(host: Host) -> None:
+def test_sessions_are_apart_and_begin_alike(host: JailHost) -> None:
     one, other = begin(host), begin(host)
     assert [call(one, "add", {"name": "axe"})["structuredContent"]["count"] for _ in range(2)] == [2, 3]
     assert call(other, "add", {"name": "axe"})["structuredContent"] == {"count": 2}
@@ -226,7 +226,7 @@ def test_sessions_are_apart_and_begin_alike(host: Host) -> None:
         opened.close()
 
 
-def test_a_recording_holds_what_was_done_and_no_more(host: Host, tmp_path: Path) -> None:
+def test_a_recording_holds_what_was_done_and_no_more(host: JailHost, tmp_path: Path) -> None:
     opened = begin(host, record=tmp_path / "a" / "moves")
     for name, arguments in (("find", {"name": "T9"}), ("add", {"name": "axe \u2028 x"}), ("crash", {})):
         call(opened, name, arguments)
@@ -250,7 +250,7 @@ def test_what_is_no_recording_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_a_jail_that_breaks_is_no_answer_and_the_next_client_has_another(tmp_path: Path) -> None:
-    with Host(make_offer(), lambda: Jail(RUNTIME)) as host:
+    with JailHost(make_offer(), lambda: Jail(RUNTIME)) as host:
         opened = begin(host, record=tmp_path / "moves")
         call(opened, "motto")
         host._jail._process.kill()
@@ -265,5 +265,5 @@ def test_a_jail_that_breaks_is_no_answer_and_the_next_client_has_another(tmp_pat
 
 def test_an_environment_that_does_not_begin_is_named() -> None:
     wrong = make_offer(start={"initial_state": {}, "clock": "2026-03-02T09:00:00Z", "seed": 1})
-    with Host(wrong, lambda: Jail(RUNTIME)) as host, pytest.raises(CannotStart, match="Yard does not take its initial state"):
+    with JailHost(wrong, lambda: Jail(RUNTIME)) as host, pytest.raises(CannotStart, match="Yard does not take its initial state"):
         host.open()

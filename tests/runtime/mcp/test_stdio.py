@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.runtime.mcp.host import Host
+from envmill.runtime.mcp.host import JailHost
 from envmill.runtime.mcp.messages import LIMIT
 from envmill.runtime.mcp.stdio import serve_lines
 from tests.runtime.mcp.clients import REVISION, WHO, make_request
@@ -24,7 +24,7 @@ CALLS = [
 ]
 
 
-def converse(host: Host, chunks: Iterator[bytes]) -> list[Any]:
+def converse(host: JailHost, chunks: Iterator[bytes]) -> list[Any]:
     """All that is answered to bytes that come in these pieces."""
     opened = host.open(whole=True)
     (source, theirs), (mine, sink) = os.pipe(), os.pipe()
@@ -67,7 +67,7 @@ def cut(sent: bytes, dice: random.Random) -> Iterator[bytes]:
 
 
 @pytest.mark.soak(area="mcp")
-def test_damaged_lines_end_nothing(host: Host) -> None:
+def test_damaged_lines_end_nothing(host: JailHost) -> None:
     dice = random.Random(5)
     lines = [damage(dice.choice(CALLS), dice) for _ in range(count(300, 20_000))]
     last = json.dumps(make_request("last", "tools/call", {"name": "names"})).encode()
@@ -78,7 +78,7 @@ def test_damaged_lines_end_nothing(host: Host) -> None:
     assert len(replies) <= len(lines) + 2
 
 
-def test_what_is_too_long_is_passed_over_and_said(host: Host) -> None:
+def test_what_is_too_long_is_passed_over_and_said(host: JailHost) -> None:
     ping = json.dumps(make_request("p", "ping")).encode()
     long = [b"x" * (LIMIT + 1), b"x" * (3 * LIMIT), b" " * 10, b"\r", ping + b"\r"]
     replies = converse(host, iter([b"\n".join([*long, b""])]))
@@ -86,5 +86,5 @@ def test_what_is_too_long_is_passed_over_and_said(host: Host) -> None:
     assert "was passed over" in replies[0]["error"]["message"]
 
 
-def test_half_a_line_at_the_end_is_not_done(host: Host) -> None:
+def test_half_a_line_at_the_end_is_not_done(host: JailHost) -> None:
     assert [one["id"] for one in converse(host, iter([BEGIN + b"\n", CALLS[0]]))] == ["begin"]

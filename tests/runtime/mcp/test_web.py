@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from envmill.bundles.envrun.recording import read_recording
-from envmill.runtime.mcp.host import CannotStart, Host
+from envmill.interop.bundles.envrun.recording import read_recording
+from envmill.runtime.mcp.host import CannotStart, JailHost
 from envmill.runtime.mcp.messages import LIMIT, VERSIONS
 from envmill.runtime.mcp.serving import read_address
-from envmill.runtime.mcp.web import Bounds, Server, make_server, serve_web
+from envmill.runtime.mcp.web import Server, ServerLimits, make_server, serve_web
 from tests.runtime.mcp.clients import REVISION, WHO, Web, make_request
 
 BEGIN = make_request(0, "initialize", {"protocolVersion": REVISION, **WHO})
@@ -23,7 +23,12 @@ PING = make_request(1, "ping")
 
 
 @contextmanager
-def serving(host: Host, bounds: Bounds = Bounds(), record: Path | None = None, place: str = "127.0.0.1") -> Iterator[Server]:  # noqa: B008
+def serving(
+    host: JailHost,
+    bounds: ServerLimits = ServerLimits(),  # noqa: B008
+    record: Path | None = None,
+    place: str = "127.0.0.1",
+) -> Iterator[Server]:
     server = make_server(host, (place, 0), bounds, record)
     thread = threading.Thread(target=serve_web, args=(server,))
     thread.start()
@@ -35,7 +40,7 @@ def serving(host: Host, bounds: Bounds = Bounds(), record: Path | None = None, p
 
 
 @pytest.fixture(scope="module")
-def server(host: Host) -> Iterator[Server]:
+def server(host: JailHost) -> Iterator[Server]:
     with serving(host) as opened:
         yield opened
 
@@ -108,14 +113,14 @@ def test_the_revision_without_sessions_is_told_what_is_spoken(client: Web) -> No
     assert (status, reply["id"], reply["error"]["data"]["supported"]) == (400, 1, [*VERSIONS])
 
 
-def test_no_more_sessions_than_are_allowed_and_none_that_nobody_uses(host: Host) -> None:
-    with serving(host, Bounds(sessions=2)) as bounded:
+def test_no_more_sessions_than_are_allowed_and_none_that_nobody_uses(host: JailHost) -> None:
+    with serving(host, ServerLimits(sessions=2)) as bounded:
         one, two, three = (Web(bounded.url) for _ in range(3))
         one.begin()
         two.begin()
         status, _, reply = three.send(BEGIN)
         assert (status, "2 sessions are open" in reply["error"]["message"]) == (503, True)
-        bounded.sessions._bounds = Bounds(sessions=2, idle=0.0)
+        bounded.sessions._bounds = ServerLimits(sessions=2, idle=0.0)
         end = time.monotonic() + 60
         while three.send(BEGIN)[0] != 200 and time.monotonic() < end:
             time.sleep(0.2)
@@ -124,7 +129,7 @@ def test_no_more_sessions_than_are_allowed_and_none_that_nobody_uses(host: Host)
             client.close()
 
 
-def test_each_session_has_a_recording_of_its_own(host: Host, tmp_path: Path) -> None:
+def test_each_session_has_a_recording_of_its_own(host: JailHost, tmp_path: Path) -> None:
     with serving(host, record=tmp_path / "all") as recorded:
         clients = [Web(recorded.url) for _ in range(3)]
         for place, client in enumerate(clients):
@@ -163,7 +168,7 @@ def test_nonsense_on_the_socket_ends_nothing(server: Server, client: Web) -> Non
 
 
 @pytest.mark.parametrize("place", ["::1", "0.0.0.0"])
-def test_elsewhere_pages_are_refused_as_well(host: Host, place: str) -> None:
+def test_elsewhere_pages_are_refused_as_well(host: JailHost, place: str) -> None:
     try:
         with serving(host, place=place) as server:
             client = Web(server.url)

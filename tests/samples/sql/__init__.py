@@ -6,12 +6,12 @@ What a scenario's reference path changes makes its verifier: `python -m tests.sa
 from functools import cache
 from pathlib import Path
 
-from envmill.bundles import Folder, read_folder
+from envmill.interop.bundles import Folder, read_folder
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.verifiers.compose import Run, compose_verifier
+from envmill.verifiers.compose import OracleRun, compose_verifier
 from envmill.verifiers.diff import diff_states
-from envmill.verifiers.ending import Deed, Ending
+from envmill.verifiers.ending import CompletedCall, Ending
 from schemas.scenario import Draft, Scenario, Verifier
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ async def derive(sandbox: Sandbox, folder: Folder, scenario: Scenario) -> Verifi
     later = draft.model_copy(update={"clock": "2026-03-02T09:07:00+00:00", "seed": draft.seed + 1})
     run, elsewhere = [await play_oracle(sandbox, folder, one) for one in (draft, later)]
     composed = compose_verifier(
-        draft, folder.environment, *(Run(diff_states(one.initial, one.final), one.deeds) for one in (run, elsewhere))
+        draft, folder.environment, *(OracleRun(diff_states(one.initial, one.final), one.deeds) for one in (run, elsewhere)), masks=True
     )
     assert not composed.refused, composed.refused
     return composed.verifier
@@ -40,7 +40,7 @@ async def play_oracle(sandbox: Sandbox, folder: Folder, draft: Draft | Scenario)
     """Where the reference path ends."""
     seen = await sandbox.play(Program.of(folder.environment), [start(draft), *map(Invoke, draft.oracle), Look()])
     assert all(one.outcome == "ok" for one in seen), [(one.code, one.message) for one in seen]
-    deeds = [Deed.of(call, one) for call, one in zip(draft.oracle, seen[1:-1], strict=True)]
+    deeds = [CompletedCall.of(call, one) for call, one in zip(draft.oracle, seen[1:-1], strict=True)]
     return Ending(draft.initial_state, seen[-1].state, deeds, [draft.say] if draft.say else ())
 
 

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Image
+from envmill.sandbox.containers import CachedImage
 from envmill.sandbox.containers.box import Boxes
 from tests.sandbox.containers.small import make_small
 
@@ -19,7 +19,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small(images: Path) -> Image:
+def small(images: Path) -> CachedImage:
     return make_small(images / "small")
 
 

@@ -8,11 +8,11 @@ import random
 import sys
 from pathlib import Path
 
-from envmill.sandbox.containers import Container, Image, Layer, lend
+from envmill.sandbox.containers import CachedImage, Container, ContainerLayer, lend
 from envmill.sandbox.containers.box import Boxes
 
 
-async def _work(engine: Boxes, image: Image, mark: str, dice: random.Random) -> None:
+async def _work(engine: Boxes, image: CachedImage, mark: str, dice: random.Random) -> None:
     while True:
         async with lend(engine, image) as container:
             # One job of the shell's, and one that has left it.
@@ -21,10 +21,10 @@ async def _work(engine: Boxes, image: Image, mark: str, dice: random.Random) -> 
                 await _step(engine, image, container, dice)
 
 
-async def _step(engine: Boxes, image: Image, container: Container, dice: random.Random) -> None:
+async def _step(engine: Boxes, image: CachedImage, container: Container, dice: random.Random) -> None:
     match dice.randrange(5):
         case 0:
-            layer: Layer = await container.snapshot()
+            layer: ContainerLayer = await container.snapshot()
             async with lend(engine, image, layer=layer):
                 pass
         case 1:
@@ -38,7 +38,7 @@ async def _step(engine: Boxes, image: Image, container: Container, dice: random.
 
 
 async def main(images: Path, mark: str) -> None:
-    image = Image(images / "small", "small", {})
+    image = CachedImage(images / "small", "small", {})
     engine = await Boxes.open(images)
     async with lend(engine, image):
         sys.stdout.write("ready\n")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Image, lend
+from envmill.sandbox.containers import CachedImage, lend
 from envmill.sandbox.containers.box import Boxes
 
 
 async def look(images: Path) -> dict[str, Any]:
-    image = Image(images / "small", "small", {})
+    image = CachedImage(images / "small", "small", {})
     try:
         engine = await Boxes.open(images)
     except SandboxError as error:
@@ -27,14 +27,14 @@ async def look(images: Path) -> dict[str, Any]:
             files = (await branch.shell("ls /home; cat /etc/motd")).text
         other = await box.run(["id"], user="ada")
         copy = await box.copy(["/tmp"])
-        sealed = await copy.seal()
+        await copy.seal()
         shut = (await copy.run(["/bin/bash", "-c", "echo x >/etc/motd"])).code
         tell = "while read -r name bits; do [ $name = CapPrm: ] && echo $bits; done </proc/self/status"
         badges = [(await copy.run(["/bin/bash", "-c", tell], judges=each)).text for each in (False, True)]
         await copy.down()
     weak = list(engine.condition.weak)
     await engine.close()
-    return {"said": said, "files": files, "other": other.text, "weak": weak, "sealed": sealed, "shut": shut, "badges": badges}
+    return {"said": said, "files": files, "other": other.text, "weak": weak, "shut": shut, "badges": badges}
 
 
 if __name__ == "__main__":

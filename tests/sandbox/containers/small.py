@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from envmill.sandbox.containers.image import Image
+from envmill.sandbox.containers.image import CachedImage
 
 _PROGRAMS = (
     "bash", "cat", "chmod", "dd", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "mv", "rm", "seq", "setsid", "sleep", "stat",
@@ -23,7 +23,7 @@ _TEXTS = {
 _FOLDERS = ("proc", "dev", "run", "tmp", "root", "etc", "home", "home/ada", "bin", "lib", "lib64", "mnt", "var")
 
 
-def make_small(folder: Path) -> Image:
+def make_small(folder: Path) -> CachedImage:
     """In a folder of its own."""
     folder.mkdir(parents=True)
     folder.chmod(0o755)
@@ -43,7 +43,7 @@ def make_small(folder: Path) -> Image:
             _add(archive, str(path).lstrip("/").removeprefix("usr/"), 0o755, path.read_bytes())
     digest = hashlib.sha256((folder / "root.tar.gz").read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps({"digest": digest, "packages": {}}))
-    return Image(folder, digest, {})
+    return CachedImage(folder, digest, {})
 
 
 def _list_libraries(program: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.sandbox.containers import Image
+from envmill.sandbox.containers import CachedImage
 from envmill.sandbox.containers.box import Boxes
 from envmill.settings import ROOT
 from tests.sandbox.containers.remains import list_remains, wait_gone
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.soak(area="terminal")
-async def test_a_killed_driver_leaves_nothing(images: Path, small: Image, boxes: Boxes) -> None:
+async def test_a_killed_driver_leaves_nothing(images: Path, small: CachedImage, boxes: Boxes) -> None:
     """`boxes` itself is not killed: what it has is there before and after."""
     dice = random.Random(os.environ.get("ENVMILL_SEED", "0"))
     small.unpack(0x20000000)
@@ -33,7 +33,7 @@ async def test_a_killed_driver_leaves_nothing(images: Path, small: Image, boxes:
 
 
 @pytest.mark.soak(area="terminal")
-async def test_a_killed_nursery_leaves_nothing_after_the_next_start(images: Path, small: Image, boxes: Boxes) -> None:
+async def test_a_killed_nursery_leaves_nothing_after_the_next_start(images: Path, small: CachedImage, boxes: Boxes) -> None:
     await boxes.empty()
     for _ in range(count(1, 10)):
         before = list_remains(images, "27182.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers import Image, find_base
+from envmill.sandbox.containers import CachedImage, find_base
 from envmill.sandbox.containers.image import PACKAGES, build_base, import_base, list_packages
 from envmill.settings import Settings
 from tests.sandbox.containers.small import make_small
@@ -64,7 +64,7 @@ def test_the_same_packages_make_the_same_bytes(tmp_path: Path) -> None:
     assert _list_differences(first, second) == set()
 
 
-def _list_differences(first: Image, second: Image) -> set[str]:
+def _list_differences(first: CachedImage, second: CachedImage) -> set[str]:
     """Members that differ; what Python compiled bears the date of its source, which is the package's."""
     listed = [
         set(

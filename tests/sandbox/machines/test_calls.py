@@ -3,7 +3,7 @@
 import pytest
 
 from envmill.sandbox.machines.machine import Containers
-from tests.drafting.breaking.conftest import containers
+from tests.kinds.terminal.breaking.conftest import containers
 
 __all__ = ["containers"]
 

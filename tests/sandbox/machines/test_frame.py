@@ -2,12 +2,12 @@
 
 import pytest
 
-from envmill.drafting.breaking.systems import load_system
+from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.containers import Container
-from envmill.sandbox.machines.frame import Ground, list_frame, list_ground
+from envmill.sandbox.machines.baseline import TRUSTED, read_trusted
+from envmill.sandbox.machines.frame import BaseListing, list_frame, list_ground
 from envmill.sandbox.machines.machine import Containers, check_health, pack_library, set_up
-from envmill.sandbox.machines.trust import TRUSTED, read_trusted
-from tests.drafting.breaking.conftest import containers
+from tests.kinds.terminal.breaking.conftest import containers
 
 __all__ = ["containers"]
 
@@ -25,7 +25,7 @@ DEEDS = (
 )
 
 
-async def _take_ground(container: Container) -> Ground:
+async def _take_ground(container: Container) -> BaseListing:
     return await list_ground(container, SHARE, await read_trusted(container, {}), b"")
 
 

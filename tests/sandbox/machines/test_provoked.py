@@ -2,16 +2,17 @@
 
 import pytest
 
-from envmill.drafting.breaking.judging import decide
-from envmill.drafting.breaking.systems import load_system
 from envmill.errors import SandboxError
+from envmill.kinds.terminal.breaking.judging import decide
+from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.baseline import Baseline, Examination, examine, take_ground, take_reference
 from envmill.sandbox.machines.frame import list_frame
 from envmill.sandbox.machines.machine import Containers, check_health, set_up
-from envmill.sandbox.machines.starting import spell_state
-from envmill.sandbox.machines.trust import Examined, Reference, examine, take_ground, take_reference
+from envmill.sandbox.machines.starting import render_state
 from schemas.system import MachineState
-from tests.drafting.breaking.conftest import containers
+from tests.kinds.terminal.breaking.conftest import containers
+from tests.soak import count
 
 __all__ = ["containers"]
 
@@ -26,13 +27,13 @@ OVERWHELM = {
 }
 
 
-async def _begin(container: Container) -> Reference:
+async def _begin(container: Container) -> Baseline:
     ground = await take_ground(container, SHARE)
     await set_up(container, SHARE)
     return await take_reference(container, SHARE, ground)
 
 
-async def _leave(containers: Containers, script: str) -> tuple[Examined, str]:
+async def _leave(containers: Containers, script: str) -> tuple[Examination, str]:
     """What is found after a script, and what lies in /root/loot then."""
     async with containers() as container:
         reference = await _begin(container)
@@ -49,9 +50,19 @@ async def test_files_that_cannot_be_read_are_a_change_and_no_error(containers: C
     assert not found.lasting
 
 
-async def test_many_large_and_deep_files_are_no_change_where_work_leaves_files(containers: Containers) -> None:
-    made = "truncate -s 100G /home/hole; cd /home; mkdir -p $(printf 'd/%.0s' $(seq 150)); seq 3000 | xargs touch; mkfifo p; ln -s / l"
-    found, _ = await _leave(containers, made)
+LEFT = {
+    "large and deep": "truncate -s 100G hole; mkdir -p $(printf 'd/%.0s' $(seq 150)); seq 3000 | xargs touch",
+    "odd": "mkfifo p; ln -s / l; ln -s l m; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; "
+    "touch $'a\\nb' $'\\xff' -- '-rf' 'a b' '*'; mkdir $'\\t'",
+    "many": "seq 30000 | xargs touch",
+    "much": "head -c 400M /dev/zero >full",
+}
+
+
+@pytest.mark.soak(area="terminal")
+@pytest.mark.parametrize("name", [*LEFT][: count(2, len(LEFT))])
+async def test_where_work_leaves_files_they_are_no_change(containers: Containers, name: str) -> None:
+    found, _ = await _leave(containers, f"cd /home; {LEFT[name]}")
     assert not found.outside
     assert set(found.left.values()) == set(found.lasting.values()) == {""}
 
@@ -83,8 +94,9 @@ async def test_the_judge_loads_nothing_that_was_compiled_for_it(containers: Cont
     assert bool(found.outside) == place.startswith("/nonexistent")
 
 
-COMPILED = {"/opt/__pycache__/x.pyc": False, "/opt/__pycache__": False, "/opt/__pycache__/books.db": True, "/opt/x.pyc": True,
-            "/opt/__pycache__/a/x.pyc": True}  # fmt: skip
+COMPILED = {"/opt/__pycache__/x.cpython-311.pyc": False, "/opt/__pycache__/x.cpython-311.opt-1.pyc": False, "/opt/__pycache__": False,
+            "/opt/__pycache__/books.db": True, "/opt/__pycache__/x.pyc": True, "/opt/x.cpython-311.pyc": True,
+            "/opt/__pycache__/a/x.cpython-311.pyc": True}  # fmt: skip
 
 
 @pytest.mark.parametrize("path", COMPILED)
@@ -142,7 +154,7 @@ async def test_no_report_after_a_restart_is_the_machines_fault(containers: Conta
     assert list(found.lasting) == ["check"]
     assert decide(found).reason == "not_lasting"
     begun = MachineState(breaks=[], places=[])
-    assert set(spell_state(healthy, begun, found)["lasting"].values()) == {"unasked"}
+    assert set(render_state(healthy, begun, found)["lasting"].values()) == {"unasked"}
 
 
 async def test_a_machine_that_cannot_be_copied_is_an_error(containers: Containers, monkeypatch: pytest.MonkeyPatch) -> None:

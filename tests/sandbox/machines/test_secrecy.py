@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from envmill.drafting.breaking.systems import load_system
+from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.containers import Container
+from envmill.sandbox.machines.baseline import examine, take_ground, take_reference
 from envmill.sandbox.machines.machine import CLEAN, Containers, check_health, set_up
-from envmill.sandbox.machines.trust import examine, take_ground, take_reference
-from tests.drafting.breaking.conftest import containers
+from tests.kinds.terminal.breaking.conftest import containers
 
 __all__ = ["containers"]
 

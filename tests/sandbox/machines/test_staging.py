@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, cast
 
 from envmill.sandbox.containers import Engine
-from envmill.sandbox.machines.staging import MOST, Stages, _Stage  # pyright: ignore[reportPrivateUsage]
+from envmill.sandbox.machines.staging import MOST, MachineLayers, _Stage  # pyright: ignore[reportPrivateUsage]
 
 
 class Slow:
@@ -22,7 +22,7 @@ class Slow:
 
 async def test_each_surplus_layer_is_forgotten_once() -> None:
     engine = Slow()
-    stages = Stages(cast(Engine, engine), cast(Any, None))
+    stages = MachineLayers(cast(Engine, engine), cast(Any, None))
     kept: dict[str, Any] = stages._kept  # pyright: ignore[reportPrivateUsage, reportAssignmentType]
     kept |= {str(number): _Stage(layer=cast(Any, number + 1)) for number in range(MOST + 3)}
     await asyncio.gather(*(stages._thin_out() for _ in range(3)))  # pyright: ignore[reportPrivateUsage]

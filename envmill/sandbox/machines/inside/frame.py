@@ -19,7 +19,9 @@ DEEPEST = 200
 WHOLE = 64 << 20
 """Bytes of a file that is read; of a larger one the change time tells."""
 MORE = "more\tthan can be told"
-SKIPPED = {"/proc", "/sys", "/dev", "/run", "/tmp"}
+SKIPPED = {"/proc", "/dev", "/run", "/tmp"}
+KERNEL = "/sys"
+"""Passed over where the kernel's files are mounted there; elsewhere it is a folder like any other."""
 
 
 def list_files(top: str, hashed: list[str]) -> list[str]:
@@ -30,7 +32,7 @@ def list_files(top: str, hashed: list[str]) -> list[str]:
         if folder.count("/") > DEEPEST:
             return sorted([*lines, MORE])
         for entry in os.scandir(folder):
-            if entry.path in SKIPPED:
+            if entry.path in SKIPPED or (entry.path == KERNEL and os.path.ismount(KERNEL)):
                 continue
             seen = entry.stat(follow_symlinks=False)
             lines.append(_write(entry.path, seen, hashed))

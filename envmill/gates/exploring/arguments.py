@@ -1,0 +1,303 @@
+"""Arguments offered to a tool: what its tests gave it, what its state holds, what its words allow, and what is odd.
+
+tests · rows · words of the interface ──► values per parameter ──► calls: drawn, bent out of shape, pushed to a limit
+"""
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import EnvironmentCase
+from envmill.gates.exploring.rows import StateRow, list_keys, list_rows
+from envmill.gates.exploring.start_states import find_starts
+from schemas.base import Json, canonical_json, is_array
+from schemas.environment import Call, Tool
+
+NOBODY = "nobody_00000000"
+"""An id that no state holds."""
+
+_RANGE = re.compile(r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE)
+_PLAIN_RANGE = re.compile(
+    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) -?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])", re.IGNORECASE
+)
+"""A range that a sentence, or the part after a comma, says alone."""
+_OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
+_SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
+_EXACT = re.compile(r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b", re.IGNORECASE)
+"""Words of a parameter that is given whole, though its tool speaks of parts."""
+_STATES = 8
+"""States whose rows are at hand."""
+_MOST = 24
+"""Values kept per parameter."""
+
+_ODD: dict[str, tuple[Json, ...]] = {
+    "string": ("", "   ", "null", "x" * 4000, "O'Neill \"; --", "日本語 \u202e🚀\n", "-1", "../../etc/passwd", "%s{0}{x}"),
+    "integer": (0, -1, 2**53 + 1, -(2**62)),
+    "number": (0, -0.5, 1e308, 1e-300, -(10**15)),
+    "array": ([], [""], [[]], [None] * 3),
+    "object": ({}, {"": None}, {"__class__": "x", "a": {"b": [1]}}),
+    "": (None, [], {}, "x", -1.5, True, [{"a": None}]),
+}
+"""What passes the schema and is seldom thought of; under no type, what a schema that says nothing lets through."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit the interface tells of."""
+
+    low: float
+    high: float
+    plain: bool = True
+    """Whether a sentence says nothing else."""
+
+
+class Offers:
+    """Calls for one environment."""
+
+    def __init__(self, built: EnvironmentCase) -> None:
+        self._tools = {tool.name: tool for tool in built.environment.tools}
+        self._tests, self._starts = built.tests, find_starts(built)
+        self._rows: dict[int, tuple[Json, Sequence[StateRow]]] = {}
+
+    def draw(self, tool: Tool, state: Json, dice: random.Random) -> Call:
+        """A call that passes validation and names what exists, as far as tests, names and types tell."""
+        return _draw(tool, self._list_choices(tool, state), dice)
+
+    def draw_some(self, tool: Tool, state: Json, dice: random.Random, most: int) -> list[Call]:
+        """Distinct draws, fewer where there is little to choose."""
+        drawn, choices = dict[str, Call](), self._list_choices(tool, state)
+        for _ in range(2 * most):
+            call = _draw(tool, choices, dice)
+            drawn.setdefault(canonical_json(call.arguments), call)
+            if len(drawn) == most or not choices:
+                break
+        return list(drawn.values())
+
+    def _list_choices(self, tool: Tool, state: Json) -> dict[str, Sequence[Json]]:
+        return {name: self.values(tool, name, state) for name in _properties(tool)}
+
+    def bend(self, base: Call, state: Json, dice: random.Random, most: int) -> list[Call]:
+        """The call with one argument odd: empty, huge, foreign, absent."""
+        tool = self._tools[base.name]
+        bent = [
+            base.model_copy(update={"arguments": base.arguments | {name: value}})
+            for name in _properties(tool)
+            for value in self._odd(tool, name, state)
+        ]
+        dice.shuffle(bent)
+        return bent[:most]
+
+    def push(self, base: Call) -> Iterator[tuple[str, bool, Call]]:
+        """Parameter, whether the interface says it is allowed, and the call with that argument at or beyond a limit."""
+        for name, limit in self.limits(self._tools[base.name]).items():
+            inner, whole = (limit.low, limit.high), _first_type(_properties(self._tools[base.name])[name]) == "integer"
+            for allowed, values in ((True, inner), (False, (limit.low - 1, limit.high + 1))):
+                for value in values:
+                    settled = int(value) if whole else value
+                    yield name, allowed, base.model_copy(update={"arguments": base.arguments | {name: settled}})
+
+    def limits(self, tool: Tool) -> dict[str, Limit]:
+        """Parameters of which the interface says from where to where they go."""
+        found: dict[str, Limit] = {}
+        for name, schema in _properties(tool).items():
+            told = _RANGE.search(schema.get("description", ""))
+            if told and _first_type(schema) in ("integer", "number"):
+                found[name] = Limit(float(told[1]), float(told[2]), bool(_PLAIN_RANGE.search(schema["description"])))
+        return found
+
+    def points(self, tool: str, parameter: str) -> str:
+        """Collection whose keys the parameter names, as the tests' successes show; empty when none."""
+        collection, attribute = self._pointed.get((tool, parameter), ("", ""))
+        return "" if attribute else collection
+
+    def find_column(self, tool: str, parameter: str, state: Json) -> list[tuple[StateRow, Json]]:
+        """Rows with the value by which the parameter names each: its key, or an attribute such as a name."""
+        collection, attribute = self._pointed.get((tool, parameter), ("", ""))
+        rows = [row for row in self._list_rows(state) if row.collection == collection]
+        if not attribute and _first_type(_properties(self._tools[tool]).get(parameter, {})) == "integer":
+            return [(row, int(row.key)) for row in rows if row.key.isdecimal()]
+        return [(row, row.value.get(attribute) if attribute else row.key) for row in rows if not attribute or attribute in row.value]
+
+    def _list_rows(self, state: Json) -> Sequence[StateRow]:
+        """Read once for the parameters of all tools; the last states are held, so that no other can have the place of one."""
+        kept = self._rows.get(id(state))
+        if kept is None:
+            while len(self._rows) >= _STATES:
+                self._rows.pop(next(iter(self._rows)))
+            kept = self._rows[id(state)] = (state, list(list_rows(state)))
+        return kept[1]
+
+    def searches(self, tool: Tool) -> Iterator[str]:
+        """Parameters that take a part of a text, by their own words; where none has such words, by those of their tool."""
+        texts = {
+            name: str(schema.get("description", ""))
+            for name, schema in _properties(tool).items()
+            if _first_type(schema) == "string" and "enum" not in schema and not _read_options(schema)
+        }
+        own = [name for name, said in texts.items() if _SEARCH.search(said)]
+        if own or not _SEARCH.search(tool.description):
+            yield from (name for name in own if not re.search(r"\bexact", texts[name], re.IGNORECASE))
+        else:
+            yield from (name for name, said in texts.items() if not _EXACT.search(f"{name.replace('_', ' ')} {said}"))
+
+    def list_taken(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
+        """Values a parameter is known to take: those the interface lists, or the column that its tests' values stand in."""
+        schema = _properties(tool)[name]
+        return schema.get("enum") or _read_options(schema) or [value for _, value in self.find_column(tool.name, name, state)]
+
+    def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
+        """What might be given for a parameter, likeliest first; never empty."""
+        schema = _properties(tool)[name]
+        if "enum" in schema:
+            return schema["enum"]
+        if told := _read_options(schema):
+            return told
+        pointed = [value for _, value in self.find_column(tool.name, name, state)]
+        if pointed and self.points(tool.name, name):
+            return pointed
+        found = [*self._known.get((tool.name, name), ()), *(pointed or self._guess(name, schema, state))]
+        return list({canonical_json(value): value for value in found}.values())[:_MOST] or [None]
+
+    def _guess(self, name: str, schema: Mapping[str, Any], state: Json) -> list[Json]:
+        kind = _first_type(schema)
+        if kind == "string":
+            return _find_namesakes(name, state) or _find_words(state) or ["x"]
+        if kind == "array":
+            inner = self._guess(name.removesuffix("s"), schema.get("items", {}), state)
+            return [[value] for value in inner[:4]]
+        if kind == "object":
+            parts = schema.get("properties", {})
+            return [{part: (self._guess(part, inner, state) or [None])[0] for part, inner in parts.items()}]
+        told = _RANGE.search(schema.get("description", ""))
+        if kind in ("integer", "number"):
+            low, high = (float(told[1]), float(told[2])) if told else (1.0, 3.0)
+            return [int(value) if kind == "integer" else value for value in (low, (low + high) // 2, high)]
+        return [True, False] if kind == "boolean" else [None]
+
+    def _odd(self, tool: Tool, name: str, state: Json) -> Iterator[Json]:
+        schema = _properties(tool)[name]
+        if "enum" in schema:
+            yield from schema["enum"]
+            return
+        yield from _ODD.get(_first_type(schema) if "type" in schema else "", ())
+        if "null" in _types(schema):
+            yield None
+        if _first_type(schema) == "string":
+            yield NOBODY
+            pointed = self.points(tool.name, name)
+            others = [keys[0] for collection, keys in list_keys(state).items() if collection != pointed]
+            yield from others[:2]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], list[Json]]:
+        known: dict[tuple[str, str], list[Json]] = {}
+        for call in self._successes():
+            for name, value in call.arguments.items():
+                held = known.setdefault((call.name, name), [])
+                if value not in held:
+                    held.append(value)
+        return known
+
+    @cached_property
+    def _pointed(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Parameter → collection and attribute that hold at least half of its values; no attribute stands for the key."""
+        columns = self._list_columns()
+        attributes = {column: held for column, held in columns.items() if column[1]}
+        pointed: dict[tuple[str, str], tuple[str, str]] = {}
+        for parameter, values in self._known.items():
+            texts = [value for value in values if isinstance(value, str)]
+            if values and not texts and (home := self._find_counted(parameter[1], values)):
+                pointed[parameter] = (home, "")
+                continue
+            for count, among in ((_count_whole, columns), (_count_parts, attributes)):
+                found = {column: count(texts, held) for column, held in among.items()}
+                best = max(found, key=lambda column: (found[column], not column[1], len(columns[column])), default=("", ""))
+                if best[0] and 2 * found[best] >= len(values):
+                    pointed[parameter] = best
+                    break
+        return pointed
+
+    def _find_counted(self, parameter: str, values: Sequence[Json]) -> str:
+        """The collection of numbered rows that a parameter names by its own name and half of its values."""
+        for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
+            stock = StateIndex.of(state)
+            home = stock.find_counted(parameter, values[0])
+            if home and 2 * sum(bool(stock.find_home(value, parameter)) for value in values) >= len(values):
+                return home
+        return ""
+
+    def _list_columns(self) -> dict[tuple[str, str], set[str]]:
+        """Collection and attribute → the texts there in any test's state; no attribute stands for the keys."""
+        columns: dict[tuple[str, str], set[str]] = {}
+        for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
+            for row in list_rows(state):
+                columns.setdefault((row.collection, ""), set()).add(row.key)
+                for name, value in row.value.items():
+                    if isinstance(value, str):
+                        columns.setdefault((row.collection, name), set()).add(value)
+        return columns
+
+    def _successes(self) -> Iterator[Call]:
+        for test in self._tests:
+            yield from test.setup
+            if test.expect == "success":
+                yield test.call
+
+
+def _draw(tool: Tool, choices: Mapping[str, Sequence[Json]], dice: random.Random) -> Call:
+    required = set(tool.parameters.get("required", ()))
+    chosen = [name for name in choices if name in required or dice.random() < 0.4]
+    return Call(name=tool.name, arguments={name: dice.choice(choices[name]) for name in chosen}, actor=tool.actors[0])
+
+
+def _count_whole(values: Sequence[str], held: set[str]) -> int:
+    return sum(value in held for value in values)
+
+
+def _count_parts(values: Sequence[str], held: set[str]) -> int:
+    """Values that are a part of some text, as people write them into a search."""
+    texts = "\n".join(held).casefold()
+    return sum(len(value) > 2 and value.casefold() in texts for value in values)
+
+
+def _properties(tool: Tool) -> dict[str, Any]:
+    return tool.parameters.get("properties", {})
+
+
+def _types(schema: Mapping[str, Any]) -> list[str]:
+    kind: Json = schema.get("type", [])
+    return list(kind) if is_array(kind) else [kind]
+
+
+def _first_type(schema: Mapping[str, Any]) -> str:
+    return next((kind for kind in _types(schema) if kind != "null"), "")
+
+
+def _read_options(schema: Mapping[str, Any]) -> list[Json]:
+    """`One of a, b, c.` in the description of a text."""
+    told = _OPTIONS.search(schema.get("description", ""))
+    if told is None or _first_type(schema) != "string":
+        return []
+    options = [part.strip(" '\"`") for part in re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+", told[1])]
+    return [option for option in options if option] if len(options) > 1 else []
+
+
+def _find_namesakes(name: str, state: Json) -> list[Json]:
+    """Keys of collections the name seems to point into, and texts of attributes that bear it."""
+    stem, found = name.removesuffix("_id").removesuffix("_name"), list[Json]()
+    for row in list_rows(state):
+        if name.endswith("id") and row.collection.rstrip("s").endswith(stem.rstrip("s")[:-1] or stem):
+            found.append(row.key)
+        elif isinstance(row.value.get(name), str):
+            found.append(row.value[name])
+    return found
+
+
+def _find_words(state: Json) -> list[Json]:
+    rows = list(list_rows(state))
+    names = [row.value[label] for row in rows for label in ("name", "title") if isinstance(row.value.get(label), str)]
+    return [*names[:8], *(row.key for row in rows[:16])]

@@ -1,0 +1,29 @@
+"""What gates that follow each other on one subject share: the last so many of a kind, by key."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+HELD = 24
+"""Subjects remembered in this process: a bucket's environments are worked on together."""
+
+
+class RecentCache(Generic[T]):
+    """Forgets what was not asked for the longest."""
+
+    def __init__(self, most: int = HELD) -> None:
+        self._most = most
+        self._held: OrderedDict[Hashable, T] = OrderedDict()
+
+    def find(self, key: Hashable) -> T | None:
+        if key in self._held:
+            self._held.move_to_end(key)
+        return self._held.get(key)
+
+    def keep(self, key: Hashable, value: T) -> T:
+        self._held[key] = value
+        while len(self._held) > self._most:
+            self._held.popitem(last=False)
+        return value

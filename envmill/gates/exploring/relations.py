@@ -1,0 +1,270 @@
+"""Relations a tour is held against: each yields what breaks it, with both sides."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from envmill.gates.base import EnvironmentCase
+from envmill.gates.exploring.observations import ExplorationRun, ObservedCall, ReadPair, is_alike
+from envmill.gates.exploring.rows import StateRow, list_objects, list_placed, list_rows
+from envmill.sandbox import Observation
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.environment import Tool
+
+_ID = re.compile(r"(?:^|_)id$")
+_REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
+"""Letters and digits of a number on paper: `P-205`."""
+_PICKS = re.compile(
+    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any(?! of| case)|suggest\w*"
+    r"|recommend\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of a query that may choose among equals: by the order of rows, for instance."""
+
+
+ASKED: Mapping[str, str] = {
+    "queries_disagree": "Should both tell the same value under that name?",
+    "filter_widens": "Should this call, with the argument left out, tell of these rows too?",
+    "filter_differs": "Should this call, with that value, tell of the rows that show it under that name and of no others?",
+    "row_left_out": "Should this search, given a text that two rows hold, tell of both rows?",
+    "whole_words_only": "Should this search find rows by a part of that text?",
+    "case_sensitive": "Should this search find rows whatever the case of the letters?",
+    "rows_changed_alike": "Is only one of these rows meant to be changed by this call?",
+    "others_changed_instead": "Is the row that is named meant to be changed, and are the others to stay as they are?",
+    "number_taken": "Is each of these rows meant to have a value of its own under that name?",
+    "below_zero": "Do the rules, or what the number means, keep it from going below zero?",
+    "misspelt_attribute": "Are the two attributes meant to be the same one?",
+    "unknown_value": "Is the value that was set another spelling of one of the known values?",
+    "transition_missing": "Do the rules demand that some tool sets this value?",
+    "booked_twice": "Should the number move by the amount itself, not by twice the amount?",
+    "total_overwritten": "Should the amount be added to the number, instead of taking its place?",
+}
+"""Reason code of a suspicion → what a judge is asked after what was seen."""
+
+
+@dataclass(frozen=True)
+class BrokenRelation:
+    """A relation that does not hold."""
+
+    reason: str
+    words: str
+    evidence: Json
+
+
+def reads_change_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    for stop in tour.stops:
+        if stop.call.name in tour.tools and tour.tools[stop.call.name].effect == "query" and stop.moved:
+            told = {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "states": [stop.before, stop.after]}
+            yield BrokenRelation("query_changes", f"{stop.call.name} only reads, and the state is another one after it", told)
+
+
+def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """A read in the session that wrote says what a session says that starts from the state alone."""
+    for echo in tour.echoes:
+        if echo.way == "written" and _differ(echo):
+            names = ", ".join(stop.call.name for stop in echo.moves)
+            yield BrokenRelation("stale_read", f"after {names}, {echo.call.name} tells of another state than the one there is", _show(echo))
+
+
+def order_of_rows_is_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """Two states that are equal as JSON give equal answers, up to the order of lists."""
+    for echo in tour.echoes:
+        if echo.way == "turned" and not _may_pick(tour.tools[echo.call.name]) and _differ(echo):
+            yield BrokenRelation("row_missed", f"{echo.call.name} tells of other rows when they are stored in another order", _show(echo))
+
+
+def _may_pick(tool: Tool) -> bool:
+    words = [tool.name.replace("_", " "), tool.description]
+    for name, schema in tool.parameters.get("properties", {}).items():
+        words += [name.replace("_", " "), schema.get("description", "")]
+    return bool(_PICKS.search(" ".join(words)))
+
+
+def list_agrees_with_get(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
+    """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
+    told: dict[tuple[int, str, str], list[tuple[ReadPair, Mapping[str, Json]]]] = {}
+    for echo in tour.echoes:
+        if echo.one.outcome == "ok":
+            for home, key, row in list_placed(echo.one.parts, built.environment.tables):
+                told.setdefault((id(echo.state), home, key), []).append((echo, row))
+    states = {id(echo.state): echo.state for echo in tour.echoes}
+    rows = {place: {each: row.value for row in list_rows(state) for each in _name_row(row)} for place, state in states.items()}
+    for (state, home, key), tellings in told.items():
+        stored = rows[state].get((home, key))
+        if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
+            continue
+        for echo, row in tellings:
+            wrong = [name for name in row if name in stored and row[name] != stored[name] and type(row[name]) is type(stored[name])]
+            agreeing = [other for other, one in tellings if wrong and other.call.name != echo.call.name and _holds_all(one, stored)]
+            if agreeing:
+                seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
+                yield BrokenRelation(
+                    "queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen
+                )
+
+
+def _name_row(row: StateRow) -> tuple[tuple[str, str], ...]:
+    """Under its key alone, and in its collection."""
+    return ("", row.key), (row.collection, row.key)
+
+
+def _holds_all(told: Mapping[str, Json], stored: Mapping[str, Json]) -> bool:
+    return all(told.get(name) == value for name, value in stored.items())
+
+
+def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """With one more filter, a list holds nothing that was not in it before."""
+    for tool in tour.tools.values():
+        required = set(tool.parameters.get("required", ()))
+        stops = [stop for stop in tour.of(tool.name) if stop.why == "filter" and stop.seen.outcome == "ok"]
+        bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
+        whole = _read_list(bare.seen) if bare else None
+        if bare is None or whole is None:
+            continue
+        for stop in stops:
+            extra = next(iter(set(stop.call.arguments) - required), "")
+            part = _read_list(stop.seen)
+            value = stop.call.arguments.get(extra)
+            if part is None:
+                continue
+            key = _find_key(whole, part)
+            wide, narrow = _name_rows(whole, key), _name_rows(part, key)
+            if not _is_filter(tool, extra) or narrow <= wide or (isinstance(value, bool) and wide <= narrow):
+                continue
+            # A choice among rows leaves out no row where more of them may be told of.
+            if _may_pick(tool) and len(narrow) <= len(wide):
+                continue
+            seen = {"call": stop.call.model_dump(), "without": bare.call.model_dump(), "more": sorted(narrow - wide)[:5]}
+            yield BrokenRelation("filter_widens", f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without", seen)
+
+
+def _is_filter(tool: Tool, name: str) -> bool:
+    """An optional argument that, left out, leaves nothing out: one with a default chooses by that; a number may be a page."""
+    schema = tool.parameters.get("properties", {}).get(name)
+    if schema is None or _PICKS.search(name.replace("_", " ")):
+        return False
+    types: Json = schema.get("type")
+    kinds: list[Json] = types if is_array(types) else [types]
+    return "boolean" in kinds or (not schema.get("default") and "string" in kinds)
+
+
+def _read_list(seen: Observation) -> list[Json] | None:
+    """Rows of an answer that is one list."""
+    value: Json = seen.parts[0].get("value") if len(seen.parts) == 1 else None
+    return value if is_array(value) else None
+
+
+def _find_key(*lists: Sequence[Json]) -> str:
+    """The first field whose name ends in `id` and whose values differ within each list; empty if there is none.
+
+    It identifies a row whose other fields depend on the filter: who is free depends on the day that is asked for.
+    """
+    rows = [row for listed in lists for row in listed]
+    first: Json = rows[0] if rows else None
+    for name in first if is_object(first) else ():
+        keys = [[str(row.get(name) or "") if is_object(row) else "" for row in listed] for listed in lists]
+        if _ID.search(name) and all(all(listed) and len(set(listed)) == len(listed) for listed in keys):
+            return name
+    return ""
+
+
+def _name_rows(rows: Sequence[Json], key: str) -> set[str]:
+    """Rows by their key. Without one, by their fields, except nested ones, which the same filter may choose."""
+    return {canonical_json(row.get(key) if key and is_object(row) else _flatten(row)) for row in rows}
+
+
+def _flatten(row: Json) -> Json:
+    flat: Json = {name: part for name, part in row.items() if not is_object(part) and not is_array(part)} if is_object(row) else row
+    return flat or row
+
+
+def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """Where a part of a text is asked for, a part finds what the whole found, in either case."""
+    for tool in tour.tools.values():
+        stops = [stop for stop in tour.of(tool.name) if stop.why == "search"]
+        for whole, part, other in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
+            found = _list_ids(whole)
+            if not found or whole.seen.outcome != "ok":
+                continue
+            for reason, spelt, words in (("whole_words_only", part, "a part of it"), ("case_sensitive", other, "it in the other case")):
+                if not found <= _list_ids(spelt) and not _is_reference(whole, spelt):
+                    seen = {
+                        "call": spelt.call.model_dump(),
+                        "against": whole.call.model_dump(),
+                        "found": sorted(found),
+                        "now": sorted(_list_ids(spelt)),
+                    }
+                    yield BrokenRelation(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
+
+
+def _is_reference(whole: ObservedCall, spelt: ObservedCall) -> bool:
+    """Whether the text that is put otherwise is a reference such as `P-205`, which people copy as it stands, and no name."""
+    changed = [value for name, value in whole.call.arguments.items() if value != spelt.call.arguments.get(name)]
+    return any(_REFERENCE.fullmatch(str(value)) for value in changed)
+
+
+def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """A part that two texts hold finds what either of them finds; one that finds nothing is another fault."""
+    for tool in tour.tools.values():
+        stops = [stop for stop in tour.of(tool.name) if stop.why == "shared"]
+        for one, other, part in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
+            wanted, found = _list_ids(one) | _list_ids(other), _list_ids(part)
+            if found and _list_ids(one) and _list_ids(other) and not wanted <= found and not _may_pick(tool):
+                calls = [stop.call.model_dump() for stop in (one, other, part)]
+                words = f"{tool.name} finds two rows by their texts, and by a part of both not all of them"
+                yield BrokenRelation("row_left_out", words, {"calls": calls, "wanted": sorted(wanted), "found": sorted(found)})
+
+
+def _list_ids(stop: ObservedCall) -> set[str]:
+    """Numbers too: of one tool's replies, they are of the same rows."""
+    return (
+        {str(one["id"]) for one in list_objects(stop.seen.parts) if isinstance(one.get("id"), str | int)}
+        if stop.seen.outcome == "ok"
+        else set()
+    )
+
+
+def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """A change does the same to a state in the session that came there and in one that starts there: nothing is kept beside the state."""
+    for twin in tour.twins:
+        changes = diff_states(*twin.states)
+        if twin.one.outcome != twin.other.outcome or changes:
+            seen = {
+                "after": twin.first.call.model_dump(),
+                "call": twin.call.model_dump(),
+                "outcomes": [twin.one.outcome, twin.other.outcome],
+                "differences": [change.model_dump() for change in changes[:5]],
+            }
+            yield BrokenRelation(
+                "hidden_link", f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same state alone", seen
+            )
+
+
+def rows_are_not_overwritten(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    """A row that is added takes the place of no other, even where rows were removed before."""
+    for gap in tour.gaps:
+        collection, key = gap.place
+        changes = diff_states(*gap.states)
+        if gap.one.outcome == "ok" and not any(change.op == "add" and change.path[:-1] == [collection] for change in changes):
+            seen = {"call": gap.call.model_dump(), "row": gap.place, "changes": [change.model_dump() for change in changes[:5]]}
+            yield BrokenRelation(
+                "row_overwritten", f"{gap.call.name} counts its ids: with another row gone, the next one falls on {collection}.{key}", seen
+            )
+
+
+def _differ(echo: ReadPair) -> bool:
+    return not is_alike(echo.one, echo.other)
+
+
+def _show(echo: ReadPair) -> Json:
+    return {
+        "writes": [stop.call.model_dump() for stop in echo.moves],
+        "read": echo.call.model_dump(),
+        "one": _brief(echo.one),
+        "other": _brief(echo.other),
+    }
+
+
+def _brief(seen: Observation) -> Json:
+    return {"outcome": seen.outcome, "code": seen.code, "parts": seen.parts[:3] if len(canonical_json(seen.parts)) < 4000 else "long"}

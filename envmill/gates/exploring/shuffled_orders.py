@@ -1,0 +1,107 @@
+"""Orders left to chance: reads asked on states that are the same but for the letters of their ids, so that sets come in many orders.
+
+A set of two comes the same way in every other process. With each id spelled a little longer, in the same order, its hash is another one:
+so many twists of a state are as good as so many processes.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
+from envmill.gates.exploring.rows import list_keys
+from envmill.gates.mutating.syntax import list_nodes
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Invoke, Reset, Step
+from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.environment import Call, Environment
+
+SEED = 0
+_STARTS, _READS = 2, 48
+"""States of the tour that are twisted, and reads on each."""
+_TWISTS = ("", "0", "00", "000", "0000", "00000")
+"""What ids are lengthened by: noughts leave them in order, by letters and by number."""
+_NAMES = frozenset(("set", "frozenset", "hash", "id"))
+_MAKERS = (ast.Set, ast.SetComp, ast.Name, ast.BinOp)
+_VIEWS = frozenset(("keys", "items"))
+_ORDERLESS = frozenset(("len", "sorted", "min", "max", "any", "all"))
+
+
+def could_scatter(environment: Environment) -> bool:
+    """Whether the program makes sets, or asks for hashes or addresses; of one that cannot be parsed here nobody knows."""
+    return any(nodes is None or _scatters(nodes) for _, nodes in list_nodes(environment))
+
+
+def _scatters(nodes: Sequence[ast.AST]) -> bool:
+    makers = [node for node in nodes if isinstance(node, _MAKERS) and _makes_set(node)]
+    harmless = {id(part) for node in nodes if makers for one in _list_orderless(node) for part in (one, getattr(one, "func", one))}
+    return any(id(node) not in harmless for node in makers)
+
+
+def _list_orderless(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of which the order cannot show: what is only looked into, counted or sorted."""
+    match node:
+        case ast.Compare(ops=ops, comparators=others):
+            yield from (other for op, other in zip(ops, others, strict=True) if isinstance(op, ast.In | ast.NotIn))
+        case ast.Call(func=ast.Name(id=name), args=given) if name in _ORDERLESS:
+            yield from given
+        case _:
+            return
+
+
+def _makes_set(node: ast.AST) -> bool:
+    match node:
+        case ast.Set() | ast.SetComp():
+            return True
+        case ast.Name(id=name):
+            return name in _NAMES
+        case ast.BinOp(left=one, right=other):
+            return any(
+                isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr in _VIEWS for side in (one, other)
+            )
+        case _:
+            return False
+
+
+def list_twists(tour: ExplorationRun) -> list[list[Step]]:
+    """Sessions of reads that gave lists, on every twist of the states where they gave them."""
+    plans: list[list[Step]] = []
+    for start in tour.starts[:_STARTS]:
+        reads = _list_reads(tour, start)
+        known = {key for keys in list_keys(start).values() for key in keys}
+        for tail in _TWISTS:
+            names = {key: key + tail for key in known}
+            calls = [call.model_copy(update={"arguments": _rename(call.arguments, names)}) for call in reads]
+            plans.append([Reset(_rename(start, names), CLOCK, SEED), *map(Invoke, calls)])
+    return plans
+
+
+def _list_reads(tour: ExplorationRun, start: Json) -> Sequence[Call]:
+    """Those first whose answers hold lists of more than one."""
+    asked = [stop for stop in tour.stops if stop.start is start and not stop.route and tour.is_query(stop.call.name)]
+    done = sorted((stop for stop in asked if stop.seen.outcome == "ok"), key=_is_list, reverse=True)
+    calls = {canonical_json([stop.call.name, stop.call.arguments]): stop.call for stop in done}
+    return list(calls.values())[:_READS]
+
+
+def _is_list(stop: ObservedCall) -> bool:
+    return any(len(one) > 1 for one in _find_lists(stop.seen.parts))
+
+
+def _find_lists(value: Json) -> Iterator[Sequence[Json]]:
+    left: list[Json] = list(value)
+    while left:
+        one = left.pop()
+        if is_array(one):
+            yield one
+            left.extend(one)
+        elif is_object(one):
+            left.extend(one.values())
+
+
+def _rename(value: Json, names: Mapping[str, str]) -> Json:
+    """The value with every key and text that is a name replaced."""
+    if is_array(value):
+        return [_rename(one, names) for one in value]
+    if is_object(value):
+        return {names.get(key, key): _rename(one, names) for key, one in value.items()}
+    return names.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,82 @@
+"""Drills: the stored tests, played once for all gates that want to know what came of them.
+
+a change that succeeds, a test with calls before it ─► a session of its own, with the state looked at
+queries and refusals of one state                   ─► one session: what changes nothing spoils nothing
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from envmill.gates.base import EnvironmentCase, GateContext
+from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.memory import RecentCache
+from envmill.gates.exploring.session_plans import SessionPlan
+from envmill.gates.exploring.start_states import find_starts, name_built
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Look, Observation, Reset, Step
+from schemas.environment import Test
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class StoredTestReplay:
+    """One session of tests."""
+
+    leg: SessionPlan
+    tests: tuple[Test, ...]
+
+    def plan(self, clock: str = CLOCK, seed: int = SEED) -> list[Step]:
+        return list(self.leg.steps(Reset(self.leg.start, clock, seed)))
+
+    def share(self, seen: Sequence[Observation]) -> Iterator[tuple[Test, list[Observation]]]:
+        """What each test saw: the start, the calls before its own, its own."""
+        steps = list(zip(self.plan(), seen, strict=True))
+        # What was looked at after a call belongs to it: some tests expect something of the state.
+        ends = [following[1].state if isinstance(following[0], Look) else None for following in steps[1:]] + [None]
+        first, *rest = (
+            one if end is None else replace(one, state=end)
+            for (step, one), end in zip(steps, ends, strict=True)
+            if not isinstance(step, Look)
+        )
+        calls = iter(rest)
+        for test in self.tests:
+            yield test, [first, *(next(calls) for _ in (*test.setup, test.call))]
+
+
+def show_end(seen: Sequence[Observation]) -> list[Observation]:
+    """The steps without the look at their end, whose state the last of them then has."""
+    *before, last, looked = seen
+    return [*before, replace(last, state=looked.state)]
+
+
+Drilled = Sequence[tuple[StoredTestReplay, list[Observation]]]
+
+_played: RecentCache[Drilled] = RecentCache()
+
+
+async def replay_stored_tests(built: EnvironmentCase, means: GateContext) -> Drilled:
+    """Every test's session with what was seen of it, played once per process."""
+    key = name_built(built)
+    known = _played.find(key)
+    if known is not None:
+        return known
+    drills = list(list_drills(built))
+    played = await play_plans(find_program(built.environment), [drill.plan() for drill in drills], means.sandbox)
+    return _played.keep(key, list(zip(drills, played, strict=True)))
+
+
+def list_drills(built: EnvironmentCase) -> Iterator[StoredTestReplay]:
+    """Those that have a session of their own first."""
+    starts, still = find_starts(built), dict[int, list[Test]]()
+    changes = {tool.name for tool in built.environment.tools if tool.effect == "change"}
+    for test in built.tests:
+        writes = test.expect == "success" and test.call.name in changes
+        if writes or test.setup or test.after:
+            yield StoredTestReplay(
+                SessionPlan(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes or bool(test.after)), (test,)
+            )
+        else:
+            still.setdefault(id(starts.of(test)), []).append(test)
+    for tests in still.values():
+        yield StoredTestReplay(SessionPlan(starts.of(tests[0]), (), tuple(("test", test.call) for test in tests)), tuple(tests))

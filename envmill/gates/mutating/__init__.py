@@ -1,0 +1,1 @@
+"""Programs and reference paths with one thing changed, and programs compared as trees."""

@@ -1,0 +1,114 @@
+"""A sketch of a program: what is left of it when names and literals are erased, for comparing many programs with one another.
+
+text ─► statements, each with its own names numbered ─► shingles: neighbours within a method     (a renamed copy has the same)
+                                                     └► guards: conditions that refuse           (another rule makes another program)
+"""
+
+import keyword
+import tokenize
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+
+from envmill.kinds import kind_of
+from schemas.base import Json, digest
+from schemas.environment import Environment
+
+PERMUTATIONS = 64
+_SHINGLE = 10
+"""Digits of a shingle: a program has some hundreds, and its sketch is stored."""
+_LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is compared."""
+
+    structure: str
+    """Hash of everything, names numbered by first use: equal only for copies."""
+    shingles: frozenset[str]
+    """Pairs of statements that follow each other in a method, wherever the method stands."""
+    guards: str
+    """Hash of the conditions that refuse, however often each comes and in whatever order."""
+
+    def tell(self) -> dict[str, Json]:
+        """For the lake: later runs hold theirs against it without reading the program again."""
+        return {"structure": self.structure, "shingles": sorted(self.shingles), "guards": self.guards}
+
+    @classmethod
+    def read(cls, told: Mapping[str, Json]) -> "Sketch":
+        return cls(told["structure"], frozenset(told["shingles"]), told["guards"])
+
+    def hash_shingles(self) -> "MinHash":
+        """For finding those worth comparing."""
+        # Imported late: a second, of scipy and redis, that only those pay who compare.
+        from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+
+        hashed = MinHash(num_perm=PERMUTATIONS, seed=1)
+        hashed.update_batch(  # pyright: ignore[reportUnknownMemberType]
+            [one.encode() for one in sorted(self.shingles)]
+        )
+        return hashed
+
+    def contain(self, other: "Sketch") -> float:
+        """Share of the smaller that is in the larger."""
+        least = min(len(self.shingles), len(other.shingles))
+        return len(self.shingles & other.shingles) / least if least else 0.0
+
+
+def draw_sketch(environment: Environment) -> Sketch:
+    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
+    sources = kind_of(environment).list_sources(environment)
+    statements = [statement for text in sources.texts for statement in _list_statements(text)]
+    methods = _split_methods(statements)
+    shingles = {digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])}
+    guards = Counter(
+        " ".join(pair) for method in methods for pair in pairwise(method) if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
+    )
+    guards += Counter(each for each in statements if sources.examined and each.startswith("assert "))
+    return Sketch(digest([list(_erase(text)) for text in sources.texts]), frozenset(shingles), digest(sorted(guards.items())))
+
+
+def _refuses(statement: str) -> bool:
+    return statement.startswith(("raise ", "return "))
+
+
+def _list_statements(text: str) -> Iterator[str]:
+    """Logical lines with names numbered within each; what is only a text, a docstring, is left out."""
+    line: list[str] = []
+    numbers: dict[str, str] = {}
+    for token in tokenize.generate_tokens(StringIO(text).readline):
+        if token.type == tokenize.NEWLINE:
+            if line != ["STRING"]:
+                yield " ".join(line)
+            line, numbers = [], {}
+        elif token.type not in _LAYOUT:
+            line.append(_render(token, numbers))
+
+
+def _render(token: tokenize.TokenInfo, numbers: dict[str, str]) -> str:
+    if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+        return numbers.setdefault(token.string, f"n{len(numbers)}")
+    return tokenize.tok_name[token.type] if token.type in (tokenize.STRING, tokenize.NUMBER) else token.string
+
+
+def _split_methods(statements: Sequence[str]) -> list[list[str]]:
+    methods: list[list[str]] = [[]]
+    for statement in statements:
+        if statement.startswith(("def ", "async def ", "class ")):
+            methods.append([])
+        methods[-1].append(statement)
+    return methods
+
+
+def _erase(text: str) -> Iterator[str]:
+    numbers: dict[str, str] = {}
+    for token in tokenize.generate_tokens(StringIO(text).readline):
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            yield _render(token, numbers).strip() or tokenize.tok_name[token.type]

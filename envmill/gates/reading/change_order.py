@@ -1,0 +1,174 @@
+"""What a request's sentences say of the reference path's changes: in which order they are wanted, which nobody wants, which otherwise."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import ScenarioCase
+from envmill.gates.exploring.trials import list_writes
+from envmill.gates.reading.given_values import amounts_to
+from envmill.gates.reading.known_values import KnownValues, list_leaves, read_numbers
+from envmill.gates.reading.question import Question
+from envmill.gates.reading.request_alignment import RequestAlignment, RequestedChange, Sign, mask_sign
+from envmill.gates.s15 import describe_row
+from envmill.language.words import find_words, normalise
+from schemas.base import Json
+
+_TURNS_ROUND = re.compile(r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|this\b))")
+"""Words that ask for another order than they stand in."""
+_WAITS = re.compile(r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|only then)\b")
+"""Words by which a sentence asks for something that comes later than what follows it."""
+_GOES_FIRST = re.compile(
+    r"\b(?:beforehand|prior to|before (?:that|this|these|those|any|all|you|doing|the))\b"
+    r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
+)
+"""Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
+_DEMANDS = re.compile(
+    r"\b(?:then|first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)"
+    r"|followed by|finally|lastly|subsequently|thereafter"
+    r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|they)|as soon as"
+    r"|in (?:this|that|the following) order"
+    r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
+)
+"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none."""
+_JOINS = re.compile(
+    r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon"
+    r"|furthermore|subsequently|thereafter"
+    r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b"
+    r"(?: (?:then|also|after that|afterwards|next)\b)?|[;+](?=.*\w)"
+)
+"""Words by which one sentence asks for two things."""
+_OPENING = 12
+"""Characters in which a sentence joins itself to the one before."""
+_DEPTH = 2
+"""References followed from a row: what people call one is often what another is called."""
+
+
+def order_as_asked(subject: ScenarioCase, asked: RequestAlignment) -> list[int] | None:
+    """Places of the changes in the order asked for; None where none is demanded, where it is the path's own, or words turn it round."""
+    if not _DEMANDS.search(normalise(subject.scenario.request)):
+        return None
+    return order_by_sentences(asked) or order_by_words(subject)
+
+
+def order_by_words(subject: ScenarioCase) -> list[int] | None:
+    """By where the request first speaks of what is each change's alone; None where it does not of each."""
+    stock, writes = StateIndex.of(subject.scenario.initial_state), list_writes(subject)
+    text = normalise(subject.scenario.request)
+    words = {place: set(list_words(subject, place, stock)) for place in writes}
+    found: dict[int, int] = {}
+    for place in writes:
+        own = words[place] - {word for other in writes if other != place for word in words[other]}
+        starts = [spans[0][0] for word in own if len(word) > 1 and (spans := find_words(text, word))]
+        if not starts:
+            return None
+        found[place] = min(starts)
+    asked = sorted(writes, key=found.__getitem__)
+    return None if asked == writes or _TURNS_ROUND.search(text) else asked
+
+
+def list_words(subject: ScenarioCase, place: int, stock: StateIndex) -> Iterator[str]:
+    """Values of a change, and what the rows it is about are called."""
+    arguments = subject.scenario.oracle[place].arguments
+    for name, value in ((name, leaf) for name, given in arguments.items() for leaf in list_leaves(given)):
+        yield str(value)
+        if home := stock.find_home(value, name):
+            yield from (str(word) for _, word in describe_row(stock, home, str(value), _DEPTH))
+
+
+def order_by_sentences(asked: RequestAlignment) -> list[int] | None:
+    """By the sentence that asks for each."""
+    ordered = iter(sort_as_asked(asked.known, asked))
+    places = [next(ordered).place if one.sentence >= 0 else one.place for one in asked.wishes]
+    return None if places == [one.place for one in asked.wishes] else places
+
+
+def sort_as_asked(known: Sequence[RequestedChange], asked: RequestAlignment) -> list[RequestedChange]:
+    """Sorted by sentence, where no word keeps one behind another."""
+    ordered = list(known)
+    for _ in known:
+        for place, (soon, late) in enumerate(pairwise(ordered)):
+            if late.sentence < soon.sentence and is_sure(late, soon, asked) and not is_meant(late, soon, asked):
+                ordered[place : place + 2] = [late, soon]
+    return ordered
+
+
+def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
+    """Whether a name, or more than one word, says which sentence asks for it, and the other's does not show all that and more."""
+    here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
+    return (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) and not here < there
+
+
+def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
+    """Whether the request says in words that what it asks for first comes later.
+
+    "Before that" may be about every wish of its sentence, or order two wishes of it. It is about every one if the path does all of them
+    before the late change.
+    """
+    waits, goes_first = _WAITS.search(asked.texts[late.sentence].text), _GOES_FIRST.search(asked.texts[soon.sentence].text)
+    return waits is not None or (goes_first is not None and all(other.place < late.place for other in asked.list_beside(soon)))
+
+
+def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
+    """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
+    for one in asked.known:
+        text, rivals = asked.texts[one.sentence], asked.list_beside(one)
+        if len(rivals) > count_joins(text, rivals) and not asked.may_be_elsewhere(one) and not _goes_with_others(one, asked):
+            shown = one.list_telling(text)
+            if any(_says_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
+                yield one
+
+
+def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
+    """Whether a sentence that asks for other changes says what is this one's alone, and goes on as often as it takes to ask for it, too."""
+    for number, text in enumerate(asked.texts):
+        others = [one for one in asked.wishes if one.sentence == number]
+        if number != wish.sentence and others and count_joins(text, others) >= len(others):
+            taken = {sign for one in others for sign in one.signs}
+            if any(sign[0] == "value" and sign not in taken for sign in wish.list_shown(text)):
+                return True
+    return False
+
+
+def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
+    """How often a sentence goes on to something else: behind its opening, and behind the first word of what it asks for."""
+    signs = {sign for wish in wishes for sign in wish.list_telling(text)}
+    begin = max(_OPENING, min(text.find_start(mask_sign(sign, text)) for sign in signs) if signs else 0)
+    return len(_JOINS.findall(text.text[begin:]))
+
+
+def _says_more(rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]) -> bool:
+    """All that and more; of two changes of which it says the same, the first is the one that is asked for."""
+    return shown < told or (shown == told and rival.place < one.place and rival.call.name != one.call.name)
+
+
+def list_other_amounts(asked: RequestAlignment, there: set[Decimal]) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
+    """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by.
+
+    What the sentence says in other words or units, or by what is there, is said.
+    """
+    for one in asked.known:
+        text = asked.read_on(one)
+        said, mine = Counter(number.value for number in read_numbers(text)), list_amounts(one)
+        sentence = KnownValues.of([text], 0)
+        mine -= {number for number in mine - said.keys() if amounts_to(number, sentence, there)}
+        if mine <= said.keys() or asked.may_be_elsewhere(one):
+            continue
+        # Said twice and used once, it is said of something else as well.
+        used = Counter(amount for each in asked.list_beside(one) for amount in list_amounts(each))
+        texts = {sign for each in asked.wishes for sort, sign in each.signs if sort == "value" and isinstance(sign, str)}
+        named = {number.value for sign in texts if find_words(text, sign) for number in read_numbers(sign)}
+        if spare := (said - used).keys() - named:
+            yield one, min(mine - said.keys()), min(spare)
+
+
+def list_amounts(wish: RequestedChange) -> set[Decimal]:
+    given = [value for name, value in wish.call.arguments.items() if name not in wish.counted]
+    return {Decimal(str(leaf)) for leaf in list_leaves(given) if is_amount(leaf)}
+
+
+def is_amount(leaf: Json) -> bool:
+    return isinstance(leaf, int | float) and not isinstance(leaf, bool)

@@ -1,0 +1,160 @@
+"""Which sentence of a request asks for which change of its reference path.
+
+request ─► sentences ─┐
+changes ─► signs ─────┴─► each change goes to the sentence that shows most of its signs, surest first
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from envmill.agents.attackers.state_index import StateIndex
+from envmill.gates.base import ScenarioCase
+from envmill.gates.exploring.trials import list_writes
+from envmill.gates.reading.coreference import name_antecedents
+from envmill.gates.reading.known_values import list_leaves
+from envmill.gates.reading.question import Mask, Question, cut_name, split_sentences
+from envmill.gates.s15 import describe_row
+from envmill.language.words import normalise
+from schemas.base import Json
+from schemas.environment import Call
+
+_DEPTH = 2
+"""References followed from a row: what people call one is often what another is called."""
+_REFERRED = 0.4
+"""Weight of what a referred row is called, beside 1 for a row's own fields; and of a tool's other words beside its first."""
+_TAKEN = 0.4
+"""Weight of a sentence that asks for another change already."""
+
+Sign = tuple[str, Json]
+"""`name` and a word of the tool's name, or `value` and something an argument or a row says."""
+
+
+@dataclass(frozen=True)
+class RequestedChange:
+    """A change of the reference path, and the sentence that asks for it; -1 where that is open."""
+
+    place: int
+    sentence: int
+    call: Call
+    signs: Mapping[Sign, float]
+    """What it may be known by, with its weight."""
+    counted: frozenset[str] = frozenset()
+    """Arguments that are numbers of rows, and no amounts."""
+
+    def list_shown(self, text: Question) -> set[Sign]:
+        """Signs that a sentence shows."""
+        return {sign for sign in self.signs if is_shown(sign, text)}
+
+    def list_telling(self, text: Question) -> set[Sign]:
+        """Those of them that tell it from other changes of the same rows: not what kind of row its tool is for."""
+        return {sign for sign in self.list_shown(text) if sign[0] == "value" or self.signs[sign] > _REFERRED}
+
+
+@dataclass(frozen=True)
+class RequestAlignment:
+    """A request, sentence by sentence, and what each asks for."""
+
+    texts: Sequence[Question]
+    wishes: Sequence[RequestedChange]
+    """In the order of the path."""
+
+    @classmethod
+    def of(cls, subject: ScenarioCase) -> "RequestAlignment":
+        stock, oracle = StateIndex.of(subject.scenario.initial_state), subject.scenario.oracle
+        sentences = name_antecedents(split_sentences(subject.scenario.request), stock)
+        texts = [Question(normalise(sentence)) for sentence in sentences]
+        places = list_writes(subject)
+        signs = [list_signs(oracle[place], stock) for place in places]
+        found = assign([score(each, texts) for each in signs])
+        counted = [list_counted(oracle[place], stock) for place in places]
+        return cls(texts, [RequestedChange(place, found[row], oracle[place], signs[row], counted[row]) for row, place in enumerate(places)])
+
+    @property
+    def known(self) -> list[RequestedChange]:
+        return [one for one in self.wishes if one.sentence >= 0]
+
+    def find_text(self, place: int) -> str:
+        """The sentence that asks for a change; empty where none does, or several may."""
+        return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
+
+    def read_on(self, wish: RequestedChange) -> str:
+        """The sentence that asks for a change, with what it goes on with behind a semicolon and nothing else is asked for in."""
+        taken, last = {one.sentence for one in self.wishes}, wish.sentence
+        while self.texts[last].text.rstrip().endswith(";") and last + 1 < len(self.texts) and last + 1 not in taken:
+            last += 1
+        return " ".join(text.text for text in self.texts[wish.sentence : last + 1])
+
+    def says_for_others(self, place: int, value: Json) -> bool:
+        """Whether the request says a value, and only where it asks for other changes that use it."""
+        own = next((one.sentence for one in self.known if one.place == place), -1)
+        said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]
+        users = {one.sentence for one in self.known if one.place != place and value in list(list_leaves(one.call.arguments))}
+        return bool(said) and own >= 0 and own not in said and users.issuperset(said)
+
+    def may_be_elsewhere(self, wish: RequestedChange) -> bool:
+        """Whether a sentence that asks for nothing else speaks of its rows or values, too."""
+        free = set(range(len(self.texts))) - {one.sentence for one in self.wishes}
+        return any(sort == "value" for number in free for sort, _ in wish.list_shown(self.texts[number]))
+
+    def list_beside(self, wish: RequestedChange) -> list[RequestedChange]:
+        """Others that the same sentence asks for."""
+        return [one for one in self.wishes if one.sentence == wish.sentence and one is not wish]
+
+
+def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
+    """The tool's name, the values, what the rows are called, and less what these refer to."""
+    verb, *nouns = cut_name(call.name) or [call.name]
+    signs: dict[Sign, float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
+    for argument, value in ((name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)):
+        home = stock.find_home(value, argument)
+        signs["value", value] = 1.0
+        for name, word in describe_row(stock, home, str(value), _DEPTH) if home else ():
+            if isinstance(word, str):
+                signs.setdefault(("value", word), _REFERRED if "." in name else 1.0)
+    return signs
+
+
+def list_counted(call: Call, stock: StateIndex) -> frozenset[str]:
+    """Arguments that are numbers of rows."""
+    return frozenset(name for name, value in call.arguments.items() if stock.find_counted(name, value))
+
+
+def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]:
+    """How much each sentence says; a sign counts the less the more show it. Where values are said, a tool's name alone is chance."""
+    scores, said = [0.0] * len(texts), [False] * len(texts)
+    for sign, weight in signs.items():
+        shown = [is_shown(sign, text) for text in texts]
+        for number in (number for number, one in enumerate(shown) if one):
+            scores[number] += weight / sum(shown)
+            said[number] |= sign[0] == "value"
+    return [round(one, 6) if known or not any(said) else 0.0 for one, known in zip(scores, said, strict=True)]
+
+
+def is_shown(sign: Sign, text: Question) -> bool:
+    return bool(mask_sign(sign, text))
+
+
+def mask_sign(sign: Sign, text: Question) -> Mask:
+    """Words that show it."""
+    sort, value = sign
+    return text.mark_name(str(value)) if sort == "name" else text.mark_value(value)
+
+
+def assign(scores: Sequence[Sequence[float]]) -> list[int]:
+    """A sentence for each change, surest first; one that is taken already counts for less. -1 where none says anything."""
+    found, left = dict[int, int](), set(range(len(scores)))
+    while left and scores[0]:
+        row, sentence = max(product(left, range(len(scores[0]))), key=lambda one: (_value(scores, found, *one), -_stray(scores, *one)))
+        found[row] = sentence if _value(scores, found, row, sentence) > 0 else -1
+        left.discard(row)
+    return [found.get(row, -1) for row in range(len(scores))]
+
+
+def _value(scores: Sequence[Sequence[float]], found: Mapping[int, int], row: int, sentence: int) -> float:
+    return scores[row][sentence] * (_TAKEN if sentence in found.values() else 1.0)
+
+
+def _stray(scores: Sequence[Sequence[float]], row: int, sentence: int) -> float:
+    """How far it is from where it would stand if the request followed the path."""
+    return abs(row / len(scores) - sentence / len(scores[row]))

@@ -1,0 +1,108 @@
+"""S16: a reader who sees the request, and not the reference path, understands it as the path and the verifier do.
+
+brief, rules, policy, tools, date, rows, request, told ─► reader ─► changes, answers, readings ─┐
+reference path, verifier ────────────────────────────────────────────────────────────────────────┴─► differences: suspicions
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from envmill.agents.attackers.state_index import StateIndex, read_rows
+from envmill.errors import BadReply, BadRequest, Outage
+from envmill.gates.base import Finding, GateContext, ScenarioCase, doubt, gather, pass_by, skip
+from envmill.gates.exploring.trials import list_writes
+from envmill.gates.reading.differences import find_differences
+from envmill.gates.reading.evidence import show_tools
+from envmill.gates.reading.known_values import list_leaves
+from envmill.models.prompt import Prompt
+from envmill.models.session import ModelSession, name_judge
+from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.ledger import ReasonClass
+from schemas.reading import ReaderInput, ReaderReply
+
+GATE = "S16"
+CODES: Mapping[str, ReasonClass] = {"read_otherwise": "suspicion", "two_readings": "suspicion"}
+PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "reader.md", ReaderInput, ReaderReply)
+
+_WHOLE = 40
+"""Rows up to which a table is shown whole."""
+_LEAST_SHARE = 4
+"""Of a larger table so many rows are shown for each row that the path touches."""
+_MOST = 3
+"""Differences that are put to the judge, surest first: each takes two readings."""
+_WORD = re.compile(r"\w{3,}")
+
+
+async def check(subject: ScenarioCase, means: GateContext) -> Finding:
+    """Not measured where no reader can be asked. The reader's mistake drops nothing: each difference is a suspicion."""
+    scenario = subject.scenario
+    if not scenario.oracle and not scenario.verifier.facts:
+        return pass_by(GATE, "nothing_to_compare", "There is neither a reference path nor anything to be told.")
+    if means.account is None:
+        return skip(GATE, "no_reader", "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.")
+    try:
+        reply = await ask_reader(subject, means.account)
+    except (BadReply, BadRequest, Outage) as error:
+        return skip(GATE, "not_read", error.message)
+    return await compare(subject, means, reply, name_judge(means.account))
+
+
+async def ask_reader(subject: ScenarioCase, account: ModelSession) -> ReaderReply:
+    return await account.ask(PROMPT, show(subject), ReaderReply, role="judge")
+
+
+async def compare(subject: ScenarioCase, means: GateContext, reply: ReaderReply, model: str = "") -> Finding:
+    """The finding that a reply gives."""
+    told: dict[str, Json] = {"model": model, "prompt_hash": PROMPT.hash, "reply": reply.model_dump(mode="json")}
+    if not (reply.changes or reply.answers or reply.readings) and (list_writes(subject) or subject.scenario.verifier.facts):
+        return skip(GATE, "nothing_read", "The reader names no change, no answer and no second reading.", told)
+    found = await find_differences(subject, means, reply)
+    findings = [doubt(GATE, one.code, one.words, one.question, told | {"difference": one.seen}) for one in found[:_MOST]]
+    return gather(GATE, findings, told)
+
+
+def show(subject: ScenarioCase) -> ReaderInput:
+    """What agent and user know together."""
+    scenario, environment = subject.scenario, subject.environment
+    return ReaderInput(
+        brief=environment.brief.model_copy(update={"outline": None}),
+        name=environment.name,
+        rules=environment.rules,
+        policy=environment.policy_document,
+        tools=show_tools(environment),
+        rows={name: _show_table(name, value, subject) for name, value in scenario.initial_state.items()},
+        date=scenario.clock,
+        request=scenario.request,
+        told=[f"{name}: {value}" for name, value in scenario.user.facts.items()],
+    )
+
+
+def _show_table(name: str, value: Json, subject: ScenarioCase) -> Json:
+    """A small table whole. Of a large one the rows that matter among many that look like them, in key order: the choice tells nothing."""
+    rows = read_rows(value)
+    if len(rows) <= _WHOLE:
+        return value
+    touched = {key for home, key in _list_touched(subject) if home == name}
+    words = set(_WORD.findall(canonical_json([subject.scenario.request, *(rows[key] for key in touched if key in rows)]).casefold()))
+
+    def rank(key: str) -> tuple[bool, int, str]:
+        return key not in touched, -len(words & set(_WORD.findall(canonical_json(rows[key]).casefold()))), key
+
+    picked = set(sorted(rows, key=rank)[: max(_WHOLE, _LEAST_SHARE * len(touched))])
+    if is_array(value):
+        return [row for row in value if is_object(row) and row.get("id") in picked]
+    return {key: row for key, row in rows.items() if key in picked}
+
+
+def _list_touched(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
+    """Rows that the path names, and those they refer to."""
+    stock = StateIndex.of(subject.scenario.initial_state)
+    for call in subject.scenario.oracle:
+        for argument, value in ((name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)):
+            if home := stock.find_home(value, argument):
+                yield home, str(value)
+                row = stock.rows[home][str(value)]
+                for field, other in row.items() if is_object(row) else ():
+                    if found := stock.find_home(other, field):
+                        yield found, str(other)

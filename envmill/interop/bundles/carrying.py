@@ -1,0 +1,72 @@
+"""What an exported folder carries so that it runs where nothing is installed: the jail, the judge, and the few files that open both.
+
+envrun/*.py              opens the folder
+envrun/jail.py           the jail's client
+envrun/runtime/          the runtime, whole: standard library only
+envrun/judge/            our verifiers and the scripted user as they are, the records they read, stand-ins for three libraries
+envrun/environment.json  program and interface
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import orjson
+
+from envmill.interop.bundles.envrun.judge.__main__ import HOLLOW
+from envmill.interop.bundles.envrun.layout import CARRIED
+from envmill.sandbox.plan import Program
+from envmill.sandbox.vendor import CLIENT, list_runtime
+from envmill.settings import ROOT
+
+_HERE = Path(__file__).parent / CARRIED
+_ROOTS = ("envmill.verifiers.judge", "envmill.agents.users.scripted", "envmill.agents.users.missteps")
+
+
+def list_carried(program: Program) -> dict[str, bytes]:
+    """Path in the bundle folder → content."""
+    own = {f"{CARRIED}/environment.json": orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)}
+    return {**_list_same(), **own}
+
+
+@cache
+def _list_same() -> dict[str, bytes]:
+    """Files that are the same in every folder, read once."""
+    runtime = list_runtime()
+    found = {f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes() for path in sorted(_HERE.rglob("*.py"))}
+    found |= {f"{CARRIED}/runtime/{name}": content for name, content in runtime.items()}
+    found |= {f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()}
+    return found | {f"{CARRIED}/jail.py": runtime[CLIENT], f"{CARRIED}/LICENSE": (ROOT / "LICENSE").read_bytes()}
+
+
+def list_judge() -> list[Path]:
+    """Our files that the judge and the scripted user need, found by following imports; the runtime lies beside them already."""
+    found: dict[str, Path] = {}
+    waiting = [*_ROOTS]
+    while waiting:
+        module = waiting.pop()
+        path = _locate(module)
+        if path and module not in found and module not in HOLLOW and not module.startswith("envmill.runtime"):
+            found[module] = path
+            waiting += [*_list_parents(module), *_list_imports(path)]
+    return sorted(found.values())
+
+
+def _locate(module: str) -> Path | None:
+    stem = ROOT.joinpath(*module.split("."))
+    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+def _list_parents(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    return (".".join(parts[:length]) for length in range(1, len(parts)))
+
+
+def _list_imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -1,0 +1,128 @@
+"""An attempt at a scenario of an opened bundle, and the moves that it is made of."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from .court import JudgeProcess, Verdict, make_error
+from .fields import fit
+from .files import fault
+from .jail import Message, Session
+
+CALL = {"name": str, "arguments": dict, "actor": str}
+_MOVES = {"name": CALL, "say": {"say": str}, "advance": {"advance": (int, float)}}
+
+
+class Episode:
+    """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail broke, and nothing about the policy."""
+
+    def __init__(
+        self,
+        session: Session,
+        court: JudgeProcess,
+        scenario: Mapping[str, Any],
+        verifier: Mapping[str, Any],
+        policy: str,
+        form: str,
+        person: str,
+    ) -> None:
+        self.scenario, self.form, self.person = scenario, form, person
+        self._session, self._court, self._verifier, self._policy = session, court, verifier, policy
+        self._deeds: list[Message] = []
+        self._said: list[str] = []
+        self._dialogue: list[Message] = []
+        self._misstep = ""
+        self._done: set[str] = set()
+        began = session.reset(scenario)
+        self.state_hash: str = began["state_hash"]
+        """Hash of the state as it is now; empty when it is unknown."""
+        self._broken = not began["ok"]
+
+    @property
+    def messages(self) -> list[Message]:
+        """What a policy reads first: the policy document where there is one, and what the user says."""
+        system = [{"role": "system", "content": self._policy}] if self._policy else []
+        return [*system, {"role": "user", "content": self.opening}]
+
+    @property
+    def opening(self) -> str:
+        """What the user says first."""
+        return self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+
+    def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
+        """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
+        seen = self._session.call(name, dict(arguments), actor)
+        asked = {"name": name, "arguments": dict(arguments), "actor": actor}
+        code = "" if seen["ok"] else seen["error"]["code"]
+        self._deeds.append({"call": asked, "outcome": seen["outcome"], "code": code, "parts": seen.get("parts", [])})
+        self._note(seen)
+        return {name: seen[name] for name in ("ok", "parts", "error", "delay") if name in seen}
+
+    def advance(self, seconds: float) -> list[Message]:
+        """Let time pass; what came meanwhile."""
+        seen = self._session.advance(seconds)
+        self._note(seen)
+        return seen.get("notifications", [])
+
+    def say(self, text: str) -> Message | None:
+        """Tell the user something; the last words are those that count most.
+
+        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty (`content`, `gave_up`) it says no more.
+        """
+        self._said.append(text)
+        if self.form == "single" or self.person == "yours":
+            return None
+        self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
+        answer = self._court.answer(self.scenario, self._dialogue)
+        said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"])]))
+        self._dialogue.append({"who": "user", "text": said})
+        self._misstep = self._misstep or answer["misstep"]
+        return {"text": said, "end": answer["end"]}
+
+    def score(self) -> Verdict:
+        """The verdict on the state as it is now, and on what was done and said."""
+        end = self._session.state()
+        if self._broken or not end["ok"]:
+            return make_error("the environment failed, not the policy")
+        if self._misstep:
+            return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
+        ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
+        return self._court.decide(self._verifier, ending, self.scenario["clock"])
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
+
+    def _act(self, deed: Message) -> str:
+        """Make a call that is the user's alone; what they say of it."""
+        if deed["name"] in self._done:
+            return deed["again"]
+        seen = self.call(deed["call"]["name"], deed["call"]["arguments"], deed["call"]["actor"])
+        if not seen["ok"]:
+            return deed["refused"] + seen["error"]["message"]
+        self._done.add(deed["name"])
+        return deed["done"]
+
+    def _note(self, seen: Message) -> None:
+        self._broken = self._broken or seen["outcome"] == "failure"
+        self.state_hash = seen["state_hash"]
+
+
+def check_move(move: Message, file: str = "moves", place: str = "") -> None:
+    """Raise FolderError unless it is a move."""
+    kind = next((kind for kind in _MOVES if kind in move), "")
+    if not kind:
+        raise fault(file, f"{str(move)[:80]} is no move", "Write a call as name and arguments, words as say, seconds as advance.", place)
+    fit(file, {"arguments": {}, "actor": "agent"} | move, _MOVES[kind], place)
+    if kind == "advance" and not isfinite(move["advance"]):
+        raise fault(file, f"{move['advance']} is no number of seconds", "Write a finite one.", place)
+
+
+def make_move(episode: Episode, move: Message) -> Any:
+    """Make one move; FolderError where it is no move."""
+    check_move(move)
+    if "name" in move:
+        return episode.call(move["name"], move.get("arguments", {}), move.get("actor", "agent"))
+    if "say" in move:
+        return episode.say(move["say"])
+    return episode.advance(move["advance"])

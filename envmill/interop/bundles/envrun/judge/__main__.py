@@ -1,0 +1,85 @@
+"""The judge's process: endings in, verdicts out, one JSON line each; dialogues in, the user's words out. It runs our files as they are.
+
+judge/envmill/verifiers/     the very files that judge in the factory
+judge/envmill/agents/users/  those that play its scripted user, and hold it to its contract
+judge/schemas/               the records they read
+judge/*.py                   stand-ins for the libraries these import
+"""
+
+import asyncio
+import json
+import resource
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+SECONDS = 60
+"""Processor time of one verdict: a pattern that takes more decides nothing. The signal then ends this process."""
+HOLLOW = ("envmill.agents", "envmill.agents.users")
+"""Packages whose members are needed and whose own text is not: it names every policy there is."""
+_ROOM = 4 * 2**30
+"""Bytes it may map."""
+
+
+def adopt() -> None:
+    """Import from here; the runtime that lies beside is ours, too. In EnvMill itself the files to run are its own."""
+    here = Path(__file__).resolve().parent
+    home = here if (here / "envmill").is_dir() else here.parents[4]
+    sys.path[:0] = [str(here), str(home)]
+    import_module("envmill").__path__ = [str(home / "envmill"), str(here.parent)]
+    for name in HOLLOW:
+        package = sys.modules[name] = ModuleType(name)
+        package.__path__ = [str(home.joinpath(*name.split(".")))]
+
+
+def serve() -> None:
+    """Until its input ends."""
+    for line in sys.stdin.buffer:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, resource.RLIM_INFINITY))
+        try:
+            asked = json.loads(line)
+            reply = {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
+        except Exception as error:  # whatever it is, it is said, and no verdict  # noqa: BLE001
+            reply = {"broken": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(reply) + "\n")
+        sys.stdout.flush()
+
+
+def decide(request: dict[str, Any]) -> dict[str, Any]:
+    """The verdict as JSON."""
+    judge, ending, scenario = (
+        import_module(f"{name}") for name in ("envmill.verifiers.judge", "envmill.verifiers.ending", "schemas.scenario")
+    )
+    call = import_module("schemas.environment").Call
+    told = request["ending"]
+    deeds = [ending.CompletedCall(call(**one["call"]), one["outcome"], one["code"], one["parts"]) for one in told["deeds"]]
+    end = ending.Ending(told["initial"], told["final"], deeds, told["said"])
+    return judge.judge(scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]).model_dump(mode="json")
+
+
+def converse(request: dict[str, Any]) -> dict[str, Any]:
+    """What the scripted user says to the last line of a dialogue that it took part in; a misstep is no answer to go by."""
+    base, doing, scripted, missteps = (import_module(f"envmill.agents.users.{name}") for name in ("base", "doing", "scripted", "missteps"))
+    contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
+    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]])
+    knowledge = base.UserKnowledge(contract.UserContract.model_validate(request["user"]), request["request"], deeds)
+    person, dialogue = scripted.ScriptedUser(knowledge), [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
+    heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
+    answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
+    misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
+    does = [_describe_deed(name, deeds[name].model_dump(mode="json"), doing) for name in answers[-1].does if not misstep]
+    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does}
+
+
+def _describe_deed(name: str, call: dict[str, Any], doing: Any) -> dict[str, Any]:
+    done, refused = (doing.describe_outcome(name, did, "") for did in (True, False))
+    return {"name": name, "call": call, "done": done, "refused": refused, "again": doing.describe_again(name)}
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (_ROOM, _ROOM))
+    adopt()
+    serve()

@@ -1,0 +1,16 @@
+"""Exporters by name: what leaves the factory, in which form."""
+
+from envmill.interop.exporters import atif, bundle, dataset, harbor, preferences, rl, sft
+from envmill.interop.exporters.base import Exporter, ExportSet, OutputFolder, StepCount, write_parcel, write_parcels
+
+__all__ = ["EXPORTERS", "ExportSet", "Exporter", "OutputFolder", "StepCount", "write_parcel", "write_parcels"]
+
+EXPORTERS: dict[str, Exporter] = {
+    sft.NAME: sft.export_sft,
+    rl.NAME: rl.export_rl,
+    preferences.NAME: preferences.export_preferences,
+    dataset.NAME: dataset.export_dataset,
+    bundle.NAME: bundle.export_bundle,
+    harbor.NAME: harbor.export_harbor,
+    atif.NAME: atif.export_atif,
+}

@@ -1,0 +1,103 @@
+"""Exporter `atif`: each trajectory as a file of the Agent Trajectory Interchange Format, of any kind of environment.
+
+messages ──► steps: system, user, agent (its calls, and what they were answered) ──► SPLIT/TRAJECTORY.json
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from envmill import __version__
+from envmill.interop.exporters.base import ExportSet, OutputFolder, make_canary, render_json
+from envmill.interop.exporters.messages import describe_tools
+from schemas.base import Json, canonical_json, is_object
+from schemas.rollout import Trajectory
+
+NAME = "atif"
+VERSION = "ATIF-v1.8"
+_SCRIPTED = ("reference", "careless", "skilled")
+"""Policies that ask no model."""
+
+
+def export_atif(cargo: ExportSet) -> list[OutputFolder]:
+    """One folder: a file for each trajectory, below its split."""
+    if not cargo.trajectories:
+        return []
+    ordered = sorted(cargo.trajectories, key=lambda one: one.id)
+    files = {f"{one.split}/{one.id}.json": render_json(describe_trajectory(one)) for one in ordered}
+    canary = make_canary([one.id for one in ordered])
+    tiers = cargo.tell_tiers({one.scenario for one in ordered})
+    told = {"exporter": NAME, "version": VERSION, "trajectories": len(ordered), "tiers": tiers, "canary": canary}
+    files["manifest.json"] = render_json(told)
+    environments = tuple(sorted({one.environment for one in ordered}))
+    return [OutputFolder(NAME, NAME, files, len(ordered), environments, tuple(sorted({one.scenario for one in ordered})))]
+
+
+def describe_trajectory(trajectory: Trajectory) -> dict[str, Json]:
+    """The whole file."""
+    steps = _list_steps(trajectory)
+    return {
+        "schema_version": VERSION,
+        "session_id": trajectory.rollout,
+        "trajectory_id": trajectory.id,
+        "agent": {"name": f"envmill/{trajectory.policy}", "version": __version__, "tool_definitions": describe_tools(trajectory.tools)},
+        "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],
+        "final_metrics": {"total_steps": len(steps), "extra": {"reward": trajectory.reward}},
+        "extra": trajectory.model_dump(mode="json", include={"environment", "scenario", "policy", "form", "split", "licence", "features"}),
+    }
+
+
+def _list_steps(trajectory: Trajectory) -> list[dict[str, Any]]:
+    """A reply belongs to the step whose call it answers."""
+    steps: list[dict[str, Any]] = []
+    hashes = iter(trajectory.state_hashes)
+    scripted = trajectory.policy.partition("@")[0] in _SCRIPTED
+    for message, learned in zip(trajectory.messages, trajectory.loss, strict=True):
+        if message["role"] == "tool":
+            _find_asker(steps, message["tool_call_id"]).setdefault("observation", {"results": []})["results"].append(
+                _describe_reply(message, next(hashes, ""))
+            )
+        elif message["role"] == "assistant":
+            steps.append(_describe_turn(message, learned, scripted))
+        elif message["role"] == "wait":
+            steps.append(_describe_wait(message, next(hashes, "")))
+        else:
+            steps.append({"source": message["role"], "message": message["content"]})
+    return steps
+
+
+def _find_asker(steps: Sequence[dict[str, Any]], call: str) -> dict[str, Any]:
+    asked = (step for step in reversed(steps) if any(each["tool_call_id"] == call for each in step.get("tool_calls", ())))
+    return next(asked)
+
+
+def _describe_turn(message: Json, learned: bool, scripted: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"source": "agent", "message": message.get("content") or "", "extra": {"loss": learned}}
+    if scripted:
+        told["llm_call_count"] = 0
+    elif message.get("reasoning"):
+        told["reasoning_content"] = message["reasoning"]
+    if message.get("tool_calls"):
+        told["tool_calls"] = [_describe_call(call) for call in message["tool_calls"]]
+    return told
+
+
+def _describe_call(call: Json) -> dict[str, Any]:
+    """Arguments that are no object were never sent to anything; they are kept beside."""
+    arguments: Json = call["arguments"]
+    spoilt = not is_object(arguments)
+    extra = {name: value for name, value in call.items() if name not in ("id", "name", "arguments")}
+    extra |= {"arguments": arguments} if spoilt else {}
+    told: dict[str, Any] = {"tool_call_id": call["id"], "function_name": call["name"], "arguments": {} if spoilt else arguments}
+    return told | ({"extra": extra} if extra else {})
+
+
+def _describe_reply(message: Json, state_hash: str) -> dict[str, Any]:
+    told = {"source_call_id": message["tool_call_id"], "content": canonical_json(message["content"])}
+    return told | ({"extra": {"state_hash": state_hash}} if state_hash else {})
+
+
+def _describe_wait(message: Json, state_hash: str) -> dict[str, Any]:
+    """What came while nobody did anything."""
+    results = [{"content": canonical_json(each)} for each in message["notifications"]]
+    extra = {"waited_seconds": message["seconds"]} | ({"state_hash": state_hash} if state_hash else {})
+    return {"source": "system", "message": "", "observation": {"results": results}, "extra": extra}

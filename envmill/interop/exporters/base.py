@@ -1,0 +1,162 @@
+"""What every exporter works with: the cargo that may leave, the parcel an exporter makes of it, and the folder the parcel becomes.
+
+Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──► folder, all at once ──► Bundle
+"""
+
+import shutil
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeAlias
+
+import orjson
+
+from envmill.interop.bundles.envrun.layout import RECORDINGS
+from schemas.base import Json, digest
+from schemas.environment import Environment, Test
+from schemas.pair import Pair
+from schemas.rollout import Bundle, Trajectory
+from schemas.scenario import Scenario, Split
+
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+TRANSFER = "not measured"
+"""What is known about models trained on it."""
+
+
+@dataclass(frozen=True)
+class StepCount:
+    """What became of everything that entered one step, and what that took."""
+
+    step: str
+    kept: int
+    dropped: int
+    reasons: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Reason → how many were dropped for it."""
+    tokens: int = 0
+    cost: float | None = 0.0
+    """Null when a price is unknown."""
+
+
+@dataclass(frozen=True)
+class ExportSet:
+    """What may leave: everything in it has a known licence, and was asked for."""
+
+    environments: tuple[Environment, ...] = ()
+    tests: tuple[Test, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    trajectories: tuple[Trajectory, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    counts: tuple[StepCount, ...] = ()
+    """The way here, for the card."""
+    limits: Mapping[str, float] = field(default_factory=dict[str, float])
+    """How long a rollout was allowed to be."""
+
+    suspected: frozenset[str] = frozenset()
+    """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
+
+    def tell_tiers(self, scenarios: Collection[str] | None = None) -> Json:
+        """How many of some scenarios (of all, when none are named) are clean, and which are suspected."""
+        ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
+        return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)}
+
+    @property
+    def splits(self) -> dict[str, Split]:
+        """Scenario id → split."""
+        return {one.id: one.split for one in self.scenarios}
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """One folder yet to be written."""
+
+    exporter: str
+    name: str
+    """Folder, relative to the one that all of an export lies in."""
+    files: Mapping[str, bytes]
+    """Path → content: what the parcel is, hashed."""
+    rows: int
+    environments: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """Papers that also say what making it took, which differs between equal runs: they are no part of what it is."""
+
+    @property
+    def content_hash(self) -> str:
+        """Hash over the files' bytes."""
+        return digest({name: blake2b(content, digest_size=20).hexdigest() for name, content in self.files.items()})
+
+
+Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
+
+
+def make_canary(names: Sequence[str]) -> str:
+    """A line that no text holds by chance, the same for the same content: whoever trains on a crawl can find it and leave it out."""
+    guid = uuid.uuid5(uuid.NAMESPACE_URL, f"envmill:{digest(sorted(names))}")
+    return (
+        f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of other corpora, and its test split out of all."
+    )
+
+
+def render_json(value: Json) -> bytes:
+    """For people and diffs: indented, keys sorted."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+
+
+def render_lines(rows: Sequence[Json]) -> bytes:
+    """JSON Lines."""
+    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+
+
+def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
+    """The parcel's folder below `folder`, and its record; `home` is how that folder is called among all bundles."""
+    _replace_folder(folder / parcel.name, {**parcel.files, **parcel.beside})
+    return Bundle(
+        exporter=parcel.exporter,
+        content_hash=parcel.content_hash,
+        path=f"{home}/{parcel.name}",
+        files={name: len(content) for name, content in sorted(parcel.files.items())},
+        rows=parcel.rows,
+        environments=list(parcel.environments),
+        scenarios=list(parcel.scenarios),
+    )
+
+
+def write_parcels(parcels: Sequence[OutputFolder], folder: Path, home: str) -> list[Bundle]:
+    """All folders of one export, and nothing else: what an earlier or killed export left in the folder goes."""
+    bundles = [write_parcel(parcel, folder, home) for parcel in parcels]
+    wanted = {folder / parcel.name for parcel in parcels}
+    for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth)):
+        within = any(one.is_relative_to(path) or path.is_relative_to(one) for one in wanted)
+        if path.is_dir() and not within:
+            shutil.rmtree(path)
+    return bundles
+
+
+def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    """The files appear all at once; where another content stood, for an instant there is none. The same content is left alone."""
+    if _holds(target, files):
+        return
+    part = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
+    for folder in {(part / name).parent for name in files}:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (part / name).write_bytes(content)
+    if target.exists():
+        target.rename(old := part.with_name(f"{part.name}-old"))
+        if (old / RECORDINGS).exists():
+            (old / RECORDINGS).rename(part / RECORDINGS)
+        part.rename(target)
+        shutil.rmtree(old)
+    else:
+        part.rename(target)
+
+
+def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
+    if not target.is_dir():
+        return False
+    every = {path.relative_to(target): path for path in target.rglob("*") if path.is_file()}
+    # What users make there while they play it is no other content.
+    found = {str(inside): path for inside, path in every.items() if inside.parts[0] != RECORDINGS and "__pycache__" not in inside.parts}
+    return found.keys() == files.keys() and all(found[name].read_bytes() == content for name, content in files.items())

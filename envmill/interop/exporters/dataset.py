@@ -1,0 +1,147 @@
+"""Exporter `dataset`: a folder that `datasets.load_dataset` opens by config and split, with a card that says how it came to be.
+
+README.md                 the card: front matter for loaders, then funnel, costs, bounds, models, licences, fields
+data/CONFIG/SPLIT.parquet sft, rl, preferences, environments
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from envmill.agents.transcript import list_tools
+from envmill.interop.exporters import preferences, rl, sft
+from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, StepCount, make_canary, render_json
+from envmill.interop.exporters.columns import ExportColumn, write_parquet
+from envmill.interop.exporters.pages import describe_bounds, describe_tiers, fill
+from schemas.environment import Environment
+
+NAME = "dataset"
+
+COLUMNS: tuple[ExportColumn[Environment], ...] = (
+    ExportColumn("environment", "string", "Environment id.", lambda one: one.id),
+    ExportColumn("name", "string", "Title.", lambda one: one.name),
+    ExportColumn("summary", "string", "What this world is.", lambda one: one.summary),
+    ExportColumn("theme", "string", "Working-life domain.", lambda one: one.brief.theme),
+    ExportColumn("kind", "string", "Kind of environment.", lambda one: one.kind),
+    ExportColumn("rules", "list<string>", "Rules the tools enforce.", lambda one: one.rules),
+    ExportColumn("policy_document", "string", "Policy document for the agent.", lambda one: one.policy_document),
+    ExportColumn("tools", "json", "Interface: name, description, JSON Schema of the arguments.", list_tools),
+    ExportColumn("files", "json", "Path → source text. It runs only in a jail; exporter `bundle` brings one.", lambda one: one.files),
+    ExportColumn("entry", "string", "`module:Class` that a session constructs.", lambda one: one.entry),
+    ExportColumn("recipe", "string", "How it was thought up.", lambda one: one.origin.recipe),
+    ExportColumn("provider", "string", "Who answered; `offline` is a procedural author.", lambda one: one.origin.provider),
+    ExportColumn("model", "string", "Model that answered.", lambda one: one.origin.model),
+    ExportColumn("licence", "string", "Licence.", lambda one: one.licence),
+)
+
+CONFIGS: Mapping[str, tuple[str, Sequence[ExportColumn[Any]]]] = {
+    "sft": ("trajectories that passed, with loss flags", sft.COLUMNS),
+    "rl": ("scenarios as they are put to a policy", rl.COLUMNS),
+    "preferences": ("pairs of a passed and a failed attempt that begin alike", preferences.COLUMNS),
+    "environments": ("the environments all of it was made in; always split `train`, whatever the split of their scenarios", COLUMNS),
+}
+
+
+def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
+    """One folder. The card stands beside what is hashed: what the run spent may differ where all else is equal."""
+    if not cargo.scenarios:
+        return []
+    grouped: dict[str, Mapping[str, Sequence[Any]]] = {
+        "sft": sft.group_trajectories(cargo),
+        "rl": rl.group_posings(cargo),
+        "preferences": preferences.group_pairs(cargo),
+        "environments": {"train": sorted(cargo.environments, key=lambda one: one.id)},
+    }
+    files = {
+        f"data/{config}/{split}.parquet": write_parquet(CONFIGS[config][1], rows)
+        for config, splits in grouped.items()
+        for split, rows in splits.items()
+    }
+    ids = tuple(sorted(one.id for one in cargo.scenarios))
+    canary = make_canary(ids)
+    counts = {config: {split: len(rows) for split, rows in splits.items()} for config, splits in grouped.items() if splits}
+    files["provenance.json"] = render_json(_describe_provenance(cargo, canary))
+    card = _write_card(cargo, counts, canary).encode()
+    environments = tuple(sorted(one.id for one in cargo.environments))
+    rows = sum(sum(splits.values()) for splits in counts.values())
+    return [OutputFolder(NAME, NAME, files, rows, environments, ids, {"README.md": card})]
+
+
+def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
+    made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
+    posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
+    return {"environments": made, "scenarios": posed, "tiers": cargo.tell_tiers(), "canary": canary}
+
+
+def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
+    licences = Counter(one.licence for one in cargo.environments)
+    made = Counter(f"{one.origin.provider} {one.origin.model}".strip() for one in (*cargo.environments, *cargo.scenarios))
+    policies = Counter(one.policy for one in cargo.trajectories)
+    return fill(
+        "dataset",
+        front=_write_front(counts, sorted(licences)),
+        configs="\n".join(
+            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} | {CONFIGS[config][0]} |"
+            for config, splits in counts.items()
+        ),
+        first=next(iter(counts)),
+        funnel="\n".join(_describe_step(one) for one in cargo.counts),
+        spent=_describe_spent(cargo),
+        bounds=describe_bounds(cargo.scenarios),
+        models=_describe_counts(made),
+        policies=_describe_counts(policies) or "none",
+        licences=_describe_counts(licences),
+        tiers=describe_tiers(cargo.tell_tiers()),
+        polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
+        offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
+        if "offline" in str(made)
+        else "",
+        fields="\n\n".join(f"### {config}\n{describe_fields(CONFIGS[config][1])}" for config in counts),
+        transfer=TRANSFER,
+        canary=canary,
+    )
+
+
+def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:
+    """The field table."""
+    rows = [f"| `{column.name}` | {column.type} | {column.meaning} |" for column in columns]
+    return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
+
+
+def _describe_step(count: StepCount) -> str:
+    reasons = ", ".join(f"{reason} {number}" for reason, number in count.reasons.items())
+    told = (count.step, count.kept + count.dropped, count.kept, count.dropped, reasons, count.tokens, describe_cost(count.cost))
+    return f"| {' | '.join(map(str, told))} |"
+
+
+def _describe_spent(cargo: ExportSet) -> str:
+    costs = [one.cost for one in cargo.counts]
+    whole = None if None in costs else sum(one or 0.0 for one in costs)
+    each = None if whole is None else whole / len(cargo.scenarios)
+    return f"{sum(one.tokens for one in cargo.counts)} tokens, cost {describe_cost(whole)}; per scenario kept {describe_cost(each)}"
+
+
+def describe_cost(cost: float | None) -> str:
+    """Money, in the currency of the price file."""
+    return "unknown" if cost is None else f"{cost:.4f}"
+
+
+def _describe_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items()))
+
+
+def _write_front(counts: Mapping[str, Mapping[str, int]], licences: Sequence[str]) -> str:
+    """What loaders read. One licence has its name there; several are listed below it."""
+    lines = [
+        "license: other" if len(licences) != 1 else f"license: {licences[0].lower()}",
+        "tags:",
+        "- tool-use",
+        "- synthetic",
+        "configs:",
+    ]
+    for config, splits in counts.items():
+        lines += [f"- config_name: {config}", "  data_files:"]
+        lines += [
+            part for split in SPLITS if split in splits for part in (f"  - split: {split}", f"    path: data/{config}/{split}.parquet")
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+"""Pages that lie in exports: texts with named slots, and what several of them say."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
+
+from schemas.base import Json
+from schemas.scenario import Scenario
+
+_PAPERS = Path(__file__).parent / "papers"
+
+
+def fill(page: str, /, **slots: str) -> str:
+    """A page with its slots filled; a slot that is missing is an error."""
+    return _read(page).substitute(slots)
+
+
+def describe_bounds(scenarios: Sequence[Scenario]) -> str:
+    """Error bounds of the verifiers, the worst of them, and how many were measured."""
+    measured = [one.bounds for one in scenarios if one.bounds]
+    if not measured:
+        return "Error bounds of the verifiers: not measured."
+    accept, reject = max(one.false_accept for one in measured), max(one.false_reject for one in measured)
+    trials = sum(one.false_accept_n for one in measured), sum(one.false_reject_n for one in measured)
+    return (
+        f"Upper 95 % bounds of the verifiers' errors, measured on {len(measured)} of {len(scenarios)} scenarios: at worst {accept:.1%} of "
+        f"wrong ends accepted and {reject:.1%} of right ends rejected in one scenario. "
+        f"Tried in all: {trials[0]} wrong and {trials[1]} right ends."
+    )
+
+
+def describe_tiers(tiers: Json) -> str:
+    """How many scenarios are clean, and how many suspected."""
+    if not tiers:
+        return "Tiers: unknown."
+    return (
+        f"Tiers: {tiers['clean']} clean, {len(tiers['suspected'])} suspected. "
+        "An item is suspected where a gate that reads language raised a suspicion about it or its environment, and no judge decided it. "
+        "`provenance.json` lists these scenarios."
+    )
+
+
+@cache
+def _read(name: str) -> Template:
+    return Template((_PAPERS / f"{name}.md").read_text(encoding="utf-8"))

@@ -1,0 +1,73 @@
+"""Exporter `preferences`: pairs of a passed and a failed attempt that begin alike, per split as JSONL and Parquet."""
+
+from collections.abc import Sequence
+
+from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.columns import ExportColumn, write_parquet
+from envmill.interop.exporters.messages import describe_tools, render_messages
+from schemas.base import Json
+from schemas.pair import Pair
+
+NAME = "preferences"
+
+COLUMNS: tuple[ExportColumn[Pair], ...] = (
+    ExportColumn("pair", "string", "Pair id.", lambda one: one.id),
+    ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario),
+    ExportColumn("environment", "string", "Environment id.", lambda one: one.environment),
+    ExportColumn("policy", "string", "Who acted in both.", lambda one: one.policy),
+    ExportColumn("form", "string", "`single`: all was asked for at once; `conversation`: in turns.", lambda one: one.form),
+    ExportColumn("prompt", "json", "Messages that both begin with.", lambda one: one.shared),
+    ExportColumn("chosen", "json", "How the attempt that passed goes on.", lambda one: one.better),
+    ExportColumn("chosen_loss", "list<bool>", "Per message of it: whether the policy said it.", lambda one: one.better_loss),
+    ExportColumn("rejected", "json", "How the attempt that failed goes on.", lambda one: one.worse),
+    ExportColumn("rejected_loss", "list<bool>", "Per message of it: whether the policy said it.", lambda one: one.worse_loss),
+    ExportColumn("tools", "json", "Interface: name, description, JSON Schema of the arguments.", lambda one: one.tools),
+    ExportColumn("margin", "double", "By how much the rewards differ.", lambda one: one.margin),
+    ExportColumn("chosen_rollout", "string", "Rollout that passed.", lambda one: one.chosen),
+    ExportColumn("rejected_rollout", "string", "Rollout that failed.", lambda one: one.rejected),
+    ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.licence),
+)
+"""Of the Parquet files."""
+
+
+def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
+    """One folder, or none where no attempt failed beside one that passed."""
+    if not cargo.pairs:
+        return []
+    files: dict[str, bytes] = {}
+    for split, found in group_pairs(cargo).items():
+        files[f"{split}.jsonl"] = render_lines([as_line(pair) for pair in found])
+        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+    files["manifest.json"] = render_json(
+        {**_describe_manifest(cargo.pairs), "tiers": cargo.tell_tiers({pair.scenario for pair in cargo.pairs})}
+    )
+    environments = tuple(sorted({pair.environment for pair in cargo.pairs}))
+    scenarios = tuple(sorted({pair.scenario for pair in cargo.pairs}))
+    return [OutputFolder(NAME, NAME, files, len(cargo.pairs), environments, scenarios)]
+
+
+def as_line(pair: Pair) -> Json:
+    """Conversations in OpenAI's spelling under the names that preference trainers look for."""
+    return {
+        "prompt": render_messages(pair.shared),
+        "chosen": render_messages(pair.better),
+        "rejected": render_messages(pair.worse),
+        "tools": describe_tools(pair.tools),
+    }
+
+
+def group_pairs(cargo: ExportSet) -> dict[str, list[Pair]]:
+    """By split, each in the order of ids."""
+    ordered = sorted(cargo.pairs, key=lambda one: one.id)
+    found = {split: [pair for pair in ordered if pair.split == split] for split in SPLITS}
+    return {split: rows for split, rows in found.items() if rows}
+
+
+def _describe_manifest(pairs: Sequence[Pair]) -> Json:
+    return {
+        "exporter": NAME,
+        "pairs": sorted(pair.id for pair in pairs),
+        "licences": sorted({pair.licence for pair in pairs}),
+        "transfer": TRANSFER,
+        "canary": make_canary([pair.id for pair in pairs]),
+    }

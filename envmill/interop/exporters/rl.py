@@ -1,0 +1,127 @@
+"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt, tools, and where the verifier is."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from envmill.agents.transcript import list_tools
+from envmill.agents.users.doing import needs_user
+from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
+from envmill.interop.exporters.messages import describe_tools
+from envmill.kinds import kind_of
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.scenario import Scenario
+
+NAME = "rl"
+
+
+@dataclass(frozen=True)
+class RlRow:
+    """A scenario as it is put to a policy."""
+
+    scenario: Scenario
+    environment: Environment
+    form: Literal["single", "conversation"]
+    limits: Mapping[str, float]
+
+    @property
+    def prompt(self) -> list[Json]:
+        """What the policy reads first. In a conversation the user begins with less than everything."""
+        policy = self.environment.policy_document
+        asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
+        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": asked}]
+
+    @property
+    def verifier(self) -> Json:
+        """Where what judges it is found; never the verifier itself: a policy's process must not hold it."""
+        return kind_of(self.environment).locate_verifier(self.environment, self.scenario)
+
+
+COLUMNS: tuple[ExportColumn[RlRow], ...] = (
+    ExportColumn("data_source", "string", "`envmill/` and the recipe.", lambda one: f"envmill/{one.scenario.origin.recipe}"),
+    ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario.id),
+    ExportColumn("environment", "string", "Environment id.", lambda one: one.environment.id),
+    ExportColumn(
+        "form",
+        "string",
+        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when asked.",
+        lambda one: one.form,
+    ),
+    ExportColumn("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
+    ExportColumn("tools", "json", "Interface in OpenAI's spelling.", lambda one: describe_tools(list_tools(one.environment))),
+    ExportColumn(
+        "verifier",
+        "json",
+        "Folder of the exported environment and its scenario there, which judges; of a machine, its Harbor folder.",
+        lambda one: one.verifier,
+    ),
+    ExportColumn("seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed),
+    ExportColumn("clock", "string", "Virtual time at the start.", lambda one: one.scenario.clock),
+    ExportColumn(
+        "limits",
+        "json",
+        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, errors.",
+        lambda one: one.limits,
+    ),
+    ExportColumn("polarity", "string", "What success means here.", lambda one: one.scenario.polarity),
+    ExportColumn("features", "json", "Difficulty features.", lambda one: one.scenario.features),
+    ExportColumn("bounds", "json", "Error bounds of the verifier; null where not measured.", lambda one: _describe_bounds(one.scenario)),
+    ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.environment.licence),
+)
+"""Of JSONL and Parquet alike."""
+
+
+def export_rl(cargo: ExportSet) -> list[OutputFolder]:
+    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie beside it."""
+    if not cargo.scenarios:
+        return []
+    files: dict[str, bytes] = {}
+    rows = group_posings(cargo)
+    for split, found in rows.items():
+        files[f"{split}.jsonl"] = render_lines([describe_row(COLUMNS, row) for row in found])
+        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+    files["manifest.json"] = render_json(_describe_manifest(cargo))
+    environments = tuple(sorted({one.environment for one in cargo.scenarios}))
+    scenarios = tuple(sorted(one.id for one in cargo.scenarios))
+    return [OutputFolder(NAME, NAME, files, sum(map(len, rows.values())), environments, scenarios)]
+
+
+def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
+    """By split, each in the order of scenarios' ids."""
+    homes = {one.id: one for one in cargo.environments}
+    ordered = sorted((one for one in cargo.scenarios if is_posed(homes[one.environment], one)), key=lambda one: one.id)
+    found = {
+        split: [row for one in ordered if one.split == split for row in _pose(one, homes[one.environment], cargo.limits)]
+        for split in SPLITS
+    }
+    return {split: rows for split, rows in found.items() if rows}
+
+
+def is_posed(environment: Environment, scenario: Scenario) -> bool:
+    """Whether there is anything outside of the factory that judges it."""
+    return not kind_of(environment).find_formless(NAME, scenario)
+
+
+def _pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[RlRow]:
+    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
+    if not needs_user(scenario):
+        yield RlRow(scenario, environment, "single", limits)
+    if scenario.user.hidden or needs_user(scenario):
+        yield RlRow(scenario, environment, "conversation", limits)
+
+
+def _describe_bounds(scenario: Scenario) -> Json:
+    return scenario.bounds.model_dump(mode="json") if scenario.bounds else None
+
+
+def _describe_manifest(cargo: ExportSet) -> Json:
+    return {
+        "exporter": NAME,
+        "scenarios": sorted(one.id for one in cargo.scenarios),
+        "licences": sorted({one.licence for one in cargo.environments}),
+        "tiers": cargo.tell_tiers(),
+        "transfer": TRANSFER,
+        "canary": make_canary([one.id for one in cargo.scenarios]),
+    }

@@ -1,0 +1,67 @@
+"""Documents on disk: JSON, or YAML where a file says so by its ending."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from envmill.errors import SettingsError
+from envmill.interop.importers.tools.base import ToolHarvest
+from schemas.base import Json, is_array, is_object
+
+ENDINGS = (".json", ".yaml", ".yml")
+MOST = 64 * 2**20
+"""Bytes of a document: the largest public ones have 15 MB."""
+
+
+def read_files(sources: Sequence[str], harvest: ToolHarvest) -> Iterator[tuple[Path, Json]]:
+    """Each file, and each file of a folder that ends like a document; what cannot be read is a remark."""
+    for source in sources:
+        place = Path(source)
+        if not place.exists():
+            raise SettingsError(f"There is nothing at {place}. Name a document, or a folder of documents ({', '.join(ENDINGS)}).")
+        for path in sorted(one for one in place.rglob("*") if one.suffix in ENDINGS) if place.is_dir() else [place]:
+            try:
+                yield path, _read(path)
+            except (ValueError, RecursionError, OSError) as error:
+                harvest.refuse(path.name, "unreadable", str(error).splitlines()[0][:200] or type(error).__name__)
+
+
+def _read(path: Path) -> Json:
+    if path.stat().st_size > MOST:
+        raise ValueError(f"larger than {MOST >> 20} MB")
+    text = path.read_text(encoding="utf-8-sig")
+    return json.loads(text) if path.suffix == ".json" else _read_yaml(text)
+
+
+def _read_yaml(text: str) -> Json:
+    """What JSON could say: keys as texts (`200:` is a number to YAML), dates as they are written."""
+    import yaml  # late: only those who read YAML
+
+    class Plain(yaml.SafeLoader):
+        """Safe, and without dates."""
+
+    Plain.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    try:
+        return _render_keys(yaml.load(text, Plain), {})
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML: {error}") from error
+
+
+def _render_keys(value: Json, done: dict[int, Json]) -> Json:
+    """What an alias repeats is spelled once and stays shared: written out, nine lines can be gigabytes."""
+    if id(value) in done:
+        return done[id(value)]
+    if is_object(value):
+        done[id(value)] = {_render(key): _render_keys(item, done) for key, item in value.items()}
+    elif is_array(value):
+        done[id(value)] = [_render_keys(item, done) for item in value]
+    else:
+        return value
+    return done[id(value)]
+
+
+def _render(key: Json) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)

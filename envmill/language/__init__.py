@@ -1,0 +1,1 @@
+"""How values stand in English text: words, numbers, dates, patterns, and the choices that a sentence leaves open."""

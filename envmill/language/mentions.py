@@ -1,0 +1,40 @@
+"""Whether a text says a value."""
+
+import re
+from datetime import date
+
+from envmill.language.dates import find_dates, is_same_date, read_date
+from envmill.language.numbers import find_numbers, is_same_number, read_number
+from envmill.language.words import normalise
+from schemas.base import Json
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_WORD = re.compile(r"\d+(?:[:.,]\d+)*|[^\W_]{3,}")
+"""Short words carry little; a short number is all that tells 45 litres from 120. The 14 of "14:00" is no 14."""
+_APART = 4
+"""Most other words among the words of a value. Words of two parts of a sentence do not say a value."""
+
+
+def is_told(value: Json, text: str) -> bool:
+    """Whether a text says a value: a number or a date in any spelling, of anything else every word that carries it."""
+    plain = normalise(text)
+    if (day := _read_day(value)) is not None:
+        return any(is_same_date(said, day) for said in find_dates(plain))
+    if isinstance(value, int | float) and (number := read_number(value)) is not None:
+        return any(is_same_number(said, number) for said in find_numbers(plain))
+    words = _WORD.findall(normalise(str(value)))
+    return bool(words) and _stand_together(set(words), _WORD.findall(plain))
+
+
+def _stand_together(words: set[str], text: list[str]) -> bool:
+    """Whether all of the words stand in the text, in any order, close to each other."""
+    width = len(words) + _APART
+    return any(words <= set(text[start : start + width]) for start, word in enumerate(text) if word in words)
+
+
+def is_exact(value: Json) -> bool:
+    return isinstance(value, int | float) or _read_day(value) is not None
+
+
+def _read_day(value: Json) -> date | None:
+    return read_date(value) if isinstance(value, str) and _DAY.fullmatch(value) else None

@@ -1,0 +1,119 @@
+"""Numbers in a message, in the spellings people use; never a part of another number, a date, a time or a code.
+
+1,200.50   1200.5   $1 200.50   1.200,50   -3   12 %   twelve
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
+
+from envmill.language.dates import find_dates
+from envmill.language.words import Span, blank, normalise
+from schemas.base import Json
+
+_WORDS: tuple[str, ...] = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
+# Six groups at most: a longer row of digits is no number, and would be tried from every one of its places.
+_GROUPED = (
+    r"\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?: \d{3}){1,6}(?:[.,]\d+)?(?!\d)|"
+    r"\d{1,3}(?:'\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){1,6},\d+|\d{1,3}(?:\.\d{3}){2,6}"
+)
+_PLAIN = r"\d+(?:[.,]\d+)?"
+# Times, versions, fractions, ranges, telephone numbers: digits joined by what joins no number.
+_JOINED = re.compile(r"(?<!\d)(?:\d+(?:[:/–-]\d+)+|\d+(?:\.\d+){2,}(?![\d,]))")
+_NUMBER = re.compile(
+    rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|{_PLAIN})"
+    rf"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?:{_UNITS})\b)?(?![^\W_]|[/:.,'][^\W_]|-(?![a-z]{{3}})[^\W_])"
+)
+_SPELLED = re.compile(rf"(?<![^\W_])(?<![^\W_]-)(?:{'|'.join(_WORDS)})(?![^\W_]|-[^\W_])")
+# A pronoun is no number.
+_PRONOUN_BEFORE = re.compile(r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$")
+_PRONOUN_AFTER = re.compile(r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number somebody said."""
+
+    value: Decimal
+    span: Span
+    percent: bool = False
+
+    @property
+    def places(self) -> int:
+        """Decimals that were said."""
+        exponent = self.value.as_tuple().exponent
+        return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+@lru_cache(16)
+def find_numbers(text: str) -> tuple[Number, ...]:
+    """All numbers of a normalised text, in order."""
+    text = blank(text, [date.span for date in find_dates(text)])
+    joined = [match.span() for match in _JOINED.finditer(text) if not _is_grouped(match[0])]
+    text = _mask(text, joined)
+    return tuple(sorted((*_find_digits(text), *_find_spelled(text)), key=lambda one: one.span))
+
+
+def read_number(value: Json) -> Decimal | None:
+    """The number a fact asks for; None when it asks for none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return Decimal(str(value))
+    found = find_numbers(normalise(value)) if isinstance(value, str) else ()
+    return found[0].value if len(found) == 1 else None
+
+
+def is_same_number(said: Number, wanted: Decimal) -> bool:
+    """Equal; or rounded to as many decimals as were said, two at least; or a share told in percent."""
+    readings = [said.value, said.value / 100] if said.percent else [said.value]
+    return wanted in readings or (said.places >= 2 and _is_rounded(said, wanted))
+
+
+def _is_rounded(said: Number, wanted: Decimal) -> bool:
+    unit = Decimal(1).scaleb(-said.places)
+    try:
+        return said.value in (wanted.quantize(unit, ROUND_HALF_UP), wanted.quantize(unit, ROUND_HALF_EVEN))
+    except InvalidOperation:
+        return False
+
+
+def _find_digits(text: str) -> Iterator[Number]:
+    for match in _NUMBER.finditer(text):
+        negative = match["minus"] or (match["sign"] and not text[: match.start()].rstrip(" ").endswith(tuple("0123456789")))
+        value = _read(match["digits"])
+        yield Number(-value if negative else value, match.span(), match["percent"] is not None)
+
+
+def _find_spelled(text: str) -> Iterator[Number]:
+    for match in _SPELLED.finditer(text):
+        before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 12]
+        if match[0] != "one" or not (_PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)):
+            yield Number(Decimal(_WORDS.index(match[0])), match.span())
+
+
+def _read(digits: str) -> Decimal:
+    """Which mark is the decimal one: the last of two kinds; alone, a point always, a comma unless three digits follow."""
+    bare = digits.replace(" ", "").replace("'", "")
+    point, comma = bare.rfind("."), bare.rfind(",")
+    if point >= 0 and comma >= 0:
+        thousands, decimal = (",", ".") if point > comma else (".", ",")
+        return Decimal(bare.replace(thousands, "").replace(decimal, "."))
+    if comma >= 0:
+        grouped = re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits) is not None
+        return Decimal(bare.replace(",", "" if grouped else "."))
+    return Decimal(bare.replace(".", "") if bare.count(".") > 1 else bare)
+
+
+def _is_grouped(joined: str) -> bool:
+    return re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", joined) is not None
+
+
+def _mask(text: str, spans: list[Span]) -> str:
+    """A letter in place of each character: digits beside it are parts of it."""
+    for start, end in spans:
+        text = text[:start] + "x" * (end - start) + text[end:]
+    return text

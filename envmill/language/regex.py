@@ -1,0 +1,63 @@
+"""Patterns of an author we do not know, run by RE2: time grows with the text and nothing else, whatever the pattern."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+LONGEST = 500
+"""Characters of a pattern."""
+_MEMORY = 1 << 20
+"""Bytes RE2 may spend on one pattern: `(a{1000}){1000}` asks for gigabytes."""
+
+
+def find_fault(pattern: Any) -> str:
+    """Why it cannot be used; empty when it can."""
+    if not isinstance(pattern, str) or not pattern or len(pattern) > LONGEST:
+        return f"a pattern is a text of 1 to {LONGEST} characters"
+    try:
+        return "the pattern is found in an empty text" if is_found(pattern, "") else ""
+    except ValueError as error:
+        return f"RE2 does not take the pattern ({str(error)[:200]})"
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether it matches anywhere; ValueError for one that RE2 does not take."""
+    return _compile(pattern).search(_render(text)) is not None
+
+
+def drop(pattern: str, text: str) -> str:
+    """The text without what it matches."""
+    return str(_compile(pattern).sub("\n", _render(text)))
+
+
+def replace(pattern: str, text: str, swap: Callable[[str], str]) -> str:
+    """The text with each thing it matches swapped for another."""
+
+    def write(found: Any) -> str:
+        return swap(found.group(0))
+
+    return str(_compile(pattern).sub(write, _render(text)))
+
+
+@lru_cache(64)
+def _compile(pattern: str) -> Any:
+    options = re2.Options()
+    options.max_mem, options.log_errors = _MEMORY, False
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        raise ValueError(_say(error)) from None
+
+
+def _say(error: Exception) -> str:
+    said: Any = error.args[0] if error.args else error
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+
+
+def _render(text: str) -> str:
+    # Half a surrogate pair is no text, and whoever says it must not keep a verdict from being reached.
+    return text.encode("utf-8", "replace").decode()

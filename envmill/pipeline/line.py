@@ -1,0 +1,214 @@
+"""The line: ten steps in two laps, in the one order there is, and one before them where themes are mined from a corpus.
+
+environments  (mine ─►) generate ─► build ─► verify ─► filter
+scenarios                                      └─► generate ─► build ─► verify ─► filter ─► collect ─► export
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from envmill.agents import FAULT_PROMPT, ROLLOUT_PROMPTS
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.gates.base import EnvironmentCase, Finding, Gate, ScenarioCase
+from envmill.gates.f4 import find_repeats
+from envmill.gates.f5 import ProbeCounts, find_untrainable
+from envmill.gates.reading.suspicions import PROMPT as SUSPICION
+from envmill.gates.s16 import PROMPT as READER
+from envmill.gates.w10 import find_duplicates
+from envmill.models.gateway import ModelSession
+from envmill.models.prompt import Prompt
+from envmill.pipeline.inputs import (
+    StepInputs,
+    enter_blueprints,
+    enter_built,
+    enter_drafts,
+    enter_load,
+    enter_places,
+    enter_probed,
+    enter_scenarios,
+    enter_seeds,
+    enter_sound,
+    enter_texts,
+    enter_verified,
+)
+from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.collect import collect_trajectories
+from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
+from envmill.stages.export import export_bundles
+from envmill.stages.filter import filter_environment, filter_scenario
+from envmill.stages.generate import generate_blueprint, generate_draft
+from envmill.stages.mine import choose_seeds, mine_text
+from envmill.stages.verify import verify_environment, verify_scenario
+from envmill.verifiers.ruling import PROMPT as RULING
+from schemas.ledger import Lap, Stage
+from schemas.run import RunConfig
+from schemas.scenario import Scenario
+from schemas.seed import Seed
+
+T = TypeVar("T")
+Work = Callable[[Subject[T], RunContext, ModelSession], Awaitable[Result]]
+Decide = Callable[[Sequence[Subject[T]], RunConfig], Mapping[str, Finding]]
+
+
+@dataclass(frozen=True)
+class PipelineStep:
+    """One flow, one deployment, one library function, and a barrier. `make_step` checks that what enters is what the functions take."""
+
+    lap: Lap
+    stage: Stage
+    enter: Callable[[StepInputs], Sequence[Subject[object]]]
+    """What comes in."""
+    work: Work[object]
+    """What is done with each subject."""
+    makes: tuple[str, ...] = ()
+    """Tables it adds to besides attrition and gate_evidence, its product first."""
+    gates: tuple[str, ...] = ()
+    """Admission checks it runs."""
+    settings: tuple[str, ...] = ()
+    """Config fields its outcome depends on beyond what came in."""
+    decide: Decide[object] | None = None
+    """A decision over the whole set, made before any subject is worked on."""
+    prompts: tuple[Prompt, ...] = ()
+    """What it may ask models whatever the recipe; the recipe's own prompts come to these."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.lap}-{self.stage}"
+
+
+def make_step(
+    lap: Lap,
+    stage: Stage,
+    enter: Callable[[StepInputs], Sequence[Subject[T]]],
+    work: Work[T],
+    makes: tuple[str, ...] = (),
+    gates: tuple[str, ...] = (),
+    settings: tuple[str, ...] = (),
+    decide: Decide[T] | None = None,
+    prompts: tuple[Prompt, ...] = (),
+) -> PipelineStep:
+    """A row of the table. A step works on nothing but what it entered, so the record's type is checked here and then forgotten."""
+    return PipelineStep(lap, stage, enter, cast(Work[object], work), makes, gates, settings, cast("Decide[object] | None", decide), prompts)
+
+
+def _decide_seeds(subjects: Sequence[Subject[Seed]], config: RunConfig) -> Mapping[str, Finding]:
+    """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
+    mined = [subject.record for subject in subjects if subject.record.source]
+    return choose_seeds(mined, config.environments, config.score)
+
+
+def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], _: RunConfig) -> Mapping[str, Finding]:
+    seen = subjects[0].record.seen if subjects else ()
+    return find_duplicates([subject.record.environment for subject in subjects], seen)
+
+
+def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], _: RunConfig) -> Mapping[str, Finding]:
+    return find_repeats([subject.record.record for subject in subjects])
+
+
+def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], config: RunConfig) -> Mapping[str, Finding]:
+    """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
+    for in between."""
+    placed = {subject.id: subject.record for subject in subjects}
+    probes = {name: [one for one in found.rollouts if one.rollout_group == "probe"] for name, found in placed.items()}
+    probed = {name: ProbeCounts.of(found.environment.id, probes[name]) for name, found in placed.items()}
+    return find_untrainable(probed, drops=config.untrainable == "drop")
+
+
+def _name(gates: Sequence[Gate[EnvironmentCase]] | Sequence[Gate[ScenarioCase]]) -> tuple[str, ...]:
+    return tuple(gate.name for gate in gates)
+
+
+_WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
+_ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
+_LOOP = ("rehearse", "suspicions")
+_PLAYED = ("form", "person", "steps", "turns", "tokens")
+
+STEPS: tuple[PipelineStep, ...] = (
+    make_step(
+        "environments",
+        "generate",
+        enter_seeds,
+        generate_blueprint,
+        ("blueprints", "seeds", "builds"),
+        ("choice",),
+        (*_WANTED, *_ASKED),
+        _decide_seeds,
+    ),
+    make_step(
+        "environments",
+        "build",
+        enter_blueprints,
+        build_environment,
+        ("environments", "builds", "tests"),
+        settings=("review", "whole", *_LOOP),
+        prompts=(SUSPICION,),
+    ),
+    make_step(
+        "environments",
+        "verify",
+        enter_built,
+        verify_environment,
+        gates=_name(ENVIRONMENT_GATES),
+        settings=("review", "suspicions"),
+        prompts=(SUSPICION,),
+    ),
+    make_step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
+    make_step(
+        "scenarios",
+        "generate",
+        enter_places,
+        generate_draft,
+        ("drafts", "builds"),
+        settings=("scenarios", "polarities", "reward", *_LOOP),
+        prompts=(SUSPICION, READER),
+    ),
+    make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
+    make_step(
+        "scenarios",
+        "verify",
+        enter_scenarios,
+        verify_scenario,
+        ("attacks",),
+        _name(SCENARIO_GATES),
+        ("search", "suspicions"),
+        prompts=(SUSPICION, READER),
+    ),
+    make_step(
+        "scenarios",
+        "filter",
+        enter_sound,
+        filter_scenario,
+        ("rollouts",),
+        ("F4", "F3", "S13", "F1", "F2"),
+        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", *_PLAYED),
+        _decide_repeats,
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
+    ),
+    make_step(
+        "scenarios",
+        "collect",
+        enter_probed,
+        collect_trajectories,
+        ("trajectories", "rollouts", "pairs"),
+        ("F5",),
+        ("teacher", "keep", "pairs", "judged", "untrainable"),
+        _decide_untrainable,
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
+    ),
+    make_step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "with_tier", "exporters")),
+)
+
+MINE = make_step(
+    "environments",
+    "mine",
+    enter_texts,
+    mine_text,
+    ("seeds",),
+    ("theme",),
+    ("corpus", "column", "texts", "documents", "score", *_WANTED, *_ASKED),
+)
+"""Before all others, where a corpus is given."""
+
+STEP: dict[str, PipelineStep] = {step.name: step for step in (MINE, *STEPS)}

@@ -1,0 +1,164 @@
+"""Opening a run: the config it keeps, what it already knows, and the means to go on."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from envmill.errors import SettingsError
+from envmill.gates.reading.calibrations import read_calibrations
+from envmill.kinds import open_sandbox
+from envmill.lake.arrow import Stamp
+from envmill.lake.events import note
+from envmill.lake.journal import Journal, read_calls, seal
+from envmill.lake.lake import Lake
+from envmill.lake.stores import open_store
+from envmill.models.base import Provider
+from envmill.models.batch import Batch, open_batch
+from envmill.models.batches import CARRIERS
+from envmill.models.embed import open_embeddings
+from envmill.models.embedders import open_embedder
+from envmill.models.gateway import CallPolicy, Gateway, ModelSession
+from envmill.models.offline import Author, Offline
+from envmill.models.recording import is_file, read_recording, write_recording
+from envmill.models.replay import open_playback
+from envmill.models.role_models import Opener, RoleModels, check_cast, open_cast, read_specs
+from envmill.models.spec import BATCH, Spec
+from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
+from envmill.pipeline.runner import Runner
+from envmill.pipeline.version import claim_version
+from envmill.recipes import RECIPES, check_recipe
+from envmill.recipes.drafting.themes import read_themes
+from envmill.settings import Settings
+from envmill.stages.context import RunContext
+from envmill.stages.gate_workers import GateWorkers
+from envmill.verifiers.bounds import FindTruth
+from schemas.ledger import ModelCall
+from schemas.run import RunConfig
+
+
+@asynccontextmanager
+async def open_walk(
+    run: str, config: RunConfig, settings: Settings, answer: Author | None = None, find_truth: FindTruth | None = None
+) -> AsyncGenerator[Runner]:
+    """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
+    lake = Lake(open_store(settings.lake))
+    _check(config, settings, lake, answer)
+    asked, config = config, _settle(run, config, lake)
+    folder = settings.home / "journal" / run
+    seal(folder, lake, _seal_stamp(run))
+    journalled = list(read_calls(folder))  # before the lake: a journal sealed between the two is then seen twice, never missed
+    calls = [*lake.read(ModelCall, run), *journalled]
+    known = {(call.request, call.sample): call for call in calls if call.answers}
+    allowance = agree_on_budget(run, asked, config, lake)
+    playback = open_playback(_read_recording(config, settings, lake), calls, config.playback == "by-order")
+    cast = open_cast(config, settings, _open_house(run, config, settings, lake, answer, playback["author"]))
+    if config.provider == "replay":
+        cast = RoleModels(cast.author, {**playback, **cast.others})
+    terms = set_terms(run, config, allowance, settings, lake, cast, calls)
+    _bind_batches(cast, terms, known)
+    journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
+    embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
+    keepers = GateWorkers(settings, find_truth)
+    try:
+        async with open_sandbox(settings) as sandbox:
+            door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
+            recipe = RECIPES[config.recipe](read_themes(), config.whole)
+            mill = RunContext(
+                run, config, settings, recipe, door, sandbox, embeddings, keepers, find_truth=find_truth, calibrations=calibrations
+            )
+            yield Runner(mill, lake)
+    finally:
+        await keepers.close()
+        await cast.close()
+        await embeddings.close()
+        await journal.close()
+        terms.close()
+        seal(folder, lake, _seal_stamp(run))
+        if config.record:
+            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor)
+
+
+def _settle(run: str, config: RunConfig, lake: Lake) -> RunConfig:
+    """The config that the run started with."""
+    claim_version(run, lake)
+    settled = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
+    note(lake, run, "started", settled.model_dump(mode="json"))
+    return settled
+
+
+def _bind_batches(cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]) -> None:
+    """What batches may spend, and what they need not ask."""
+    for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
+        if isinstance(provider, Batch):
+            provider.bind(terms.budget, lambda request, sample: (request, sample) in known)
+
+
+@asynccontextmanager
+async def open_judge(spec: str, settings: Settings, answer: Author | None = None) -> AsyncGenerator[ModelSession]:
+    """A judge outside of any run. Its replies are journalled in the home, so that an interrupted calibration pays for nothing twice."""
+    config = RunConfig(judge=spec, mistakes=0.0)
+    check_cast(config, settings)
+    _check_author(config, settings, answer)
+    if (provider := Spec.parse(spec).provider).startswith(BATCH) or provider == "replay":
+        raise SettingsError(f"A judge is calibrated by a model that answers at once, and {spec} does not: name a direct provider.")
+    folder = settings.home / "calibration"
+    known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
+    cast = open_cast(config, settings, {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)})
+    journal = Journal(folder)
+    try:
+        yield Gateway(cast.author, journal, known, 0, cast.others, hold_calls(settings)).account("calibrate", "cases")
+    finally:
+        await cast.close()
+        await journal.close()
+
+
+def _open_house(
+    run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author | None, playback: Provider
+) -> dict[str, Opener]:
+    """Providers that need no vendor."""
+    house: dict[str, Opener] = {
+        "offline": lambda _: Offline(answer, config.mistakes, settings.author_url),
+        "replay": lambda _: playback,
+    }
+    batch: Opener = lambda spec: open_batch(spec, settings, lake.store, run)  # noqa: E731
+    return house | {f"{BATCH}{kind}": batch for kind in CARRIERS}
+
+
+def _check(config: RunConfig, settings: Settings, lake: Lake, answer: Author | None) -> None:
+    """Before anything is fixed: a run that cannot start must not take its id along."""
+    check_cast(config, settings)
+    _check_author(config, settings, answer)
+    check_terms(config, settings, lake)
+    check_recipe(config)
+    _check_recording(config, settings, lake)
+    open_embedder(config.embedder, settings)
+
+
+def _check_author(config: RunConfig, settings: Settings, answer: Author | None) -> None:
+    """Whether somebody plays the provider `offline`, where a role asks for it."""
+    roles = [role for role, spec in read_specs(config).items() if spec.provider == "offline"]
+    if roles and answer is None and not settings.author_url:
+        raise SettingsError(f"The {roles[0]}'s provider is `offline`, and no embedded author is registered: name a model.")
+
+
+def _check_recording(config: RunConfig, settings: Settings, lake: Lake) -> None:
+    if config.provider == "replay" and not is_file(config.recording) and config.recording not in lake.runs():
+        raise SettingsError(
+            f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.url}, "
+            "or to a file like kept/run.jsonl."
+        )
+    _read_recording(config, settings, lake)
+
+
+def _read_recording(config: RunConfig, settings: Settings, lake: Lake) -> list[ModelCall]:
+    """What is played back; nothing when nothing is."""
+    if config.provider != "replay":
+        return []
+    if is_file(config.recording):
+        return read_recording(Path(config.recording))
+    return list(read_replies(config.recording, settings, lake).values())
+
+
+def _seal_stamp(run: str) -> Stamp:
+    return Stamp(run, "", "", 0, 1, "", datetime.now(UTC).isoformat())

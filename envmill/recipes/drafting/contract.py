@@ -1,0 +1,42 @@
+"""The user contract of a reply, held to itself: what is hidden is known, untold at first, and no other than what the request says."""
+
+from collections.abc import Iterator
+
+from envmill.language.delegation import find_handed_over
+from envmill.language.mentions import is_exact, is_told
+from schemas.prompts import ScenarioReply
+from schemas.scenario import UserContract
+
+
+def make_contract(reply: ScenarioReply) -> UserContract:
+    """Where nothing is hidden the whole request opens the conversation."""
+    return UserContract(
+        opening=reply.opening if reply.hidden else reply.request,
+        facts=reply.facts,
+        persona=reply.persona,
+        goals=reply.goals,
+        hidden=reply.hidden,
+        fallbacks=reply.fallbacks,
+        stop=reply.stop,
+        wordings={name: asked for name, asked in reply.wordings.items() if name in reply.hidden and asked},
+    )
+
+
+def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
+    """(reason code, words) of everything that keeps the person from a conversation that ends where the request does."""
+    if unknown := [name for name in reply.hidden if name not in reply.facts]:
+        yield "user_lacks_fact", f"`hidden` names {unknown}, which `facts` does not hold: nobody could ever be told"
+    if reply.hidden and not reply.opening.strip():
+        yield "no_opening", f"`hidden` names {reply.hidden}, and there is no `opening` that leaves them out"
+    if reply.hidden and (words := find_handed_over(reply.request, reply.opening)):
+        yield (
+            "opening_delegates",
+            f"the opening leaves a choice to the agent ({words!r}), and `hidden` names {reply.hidden}: what is hidden has to be asked for, "
+            "and what the agent may choose is no fact",
+        )
+    for name in (name for name in reply.hidden if name in reply.facts):
+        value = reply.facts[name]
+        if is_told(value, reply.opening):
+            yield "opening_tells", f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked"
+        if is_exact(value) and not is_told(value, reply.request):
+            yield "user_contradicts", f"the request does not say {name!r} as {value!r}, which the person would answer when asked"

@@ -1,0 +1,25 @@
+"""Themes that a run starts from where it mines no corpus: reads `data/seeds/themes.toml`."""
+
+import tomllib
+from functools import cache
+
+from envmill.errors import SettingsError
+from envmill.settings import ROOT
+
+PATH = ROOT / "data/seeds/themes.toml"
+
+
+@cache
+def _load_themes() -> dict[str, str]:
+    try:
+        themes = tomllib.loads(PATH.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{PATH} holds no themes: {error}. Mend that file.") from error
+    if wrong := [name for name, text in themes.items() if not isinstance(text, str) or not text]:
+        raise SettingsError(f"{PATH}: {', '.join(wrong)} must be a text. Mend that file.")
+    return dict(sorted(themes.items()))
+
+
+def read_themes() -> list[tuple[str, str]]:
+    """Every theme with its text, in name order."""
+    return list(_load_themes().items())

@@ -1,0 +1,56 @@
+"""Scenarios and their checks: what their author is told, and the prompts that ask for them."""
+
+from envmill.kinds.authoring.repair import Repair
+from envmill.models.gateway import ModelSession
+from envmill.models.prompt import Prompt
+from envmill.recipes.base import PROMPTS
+from schemas.environment import Environment
+from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
+from schemas.scenario import Draft, Polarity
+
+
+def load_scenario() -> Prompt:
+    return Prompt.load(PROMPTS / "shared" / "scenario.md", ScenarioInput, ScenarioReply)
+
+
+def load_checks() -> Prompt:
+    return Prompt.load(PROMPTS / "shared" / "checks.md", ChecksInput, ChecksReply)
+
+
+def read_source(environment: Environment) -> str:
+    """All its files as one text."""
+    return "\n".join(environment.files.values())
+
+
+def describe_place(environment: Environment, number: int, polarity: Polarity) -> ScenarioInput:
+    """What the author of a scenario is told."""
+    return ScenarioInput(
+        brief=environment.brief,
+        name=environment.name,
+        rules=environment.rules,
+        tools=environment.tools,
+        source=read_source(environment),
+        policy=environment.policy_document,
+        number=number,
+        polarity=polarity,
+    )
+
+
+async def ask_scenario(
+    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
+) -> ScenarioReply:
+    """A state, a request and the calls that fulfil it."""
+    return await account.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.tell())
+
+
+async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, account: ModelSession) -> ChecksReply:
+    """A checklist over what the draft's reference path changed."""
+    known = {"number", "request", "initial_state", "changes"}
+    inputs = ChecksInput(
+        brief=environment.brief,
+        name=environment.name,
+        rules=environment.rules,
+        tools=environment.tools,
+        **{name: getattr(draft, name) for name in known},
+    )
+    return await account.ask(prompt, inputs, ChecksReply, complaint=repair.tell())

@@ -1,0 +1,69 @@
+"""The vigil: one alarm of the driver's that ends a wait which lasts too long, and costs an answer in time no system call.
+
+It rings four times a second while somebody waits, and is silent while nobody does.
+"""
+
+import atexit
+import os
+import signal
+import time
+from types import FrameType
+
+from envmill.runtime.jail.wire import Overdue
+
+TICK = 0.25
+"""Seconds between two looks at the deadline."""
+
+_monotonic = time.monotonic
+_followed: list[int] = []
+
+
+def follow(parent: int) -> None:
+    """End with the parent, also in the middle of a plan, and where the kernel does not say that it died."""
+    _followed[:] = [parent]
+
+
+def look() -> None:
+    """End the process when whom it follows is gone."""
+    if _followed and os.getppid() != _followed[0]:
+        os._exit(0)
+
+
+class DeadlineTimer:
+    """Set when a wait begins, and dismissed when it ends; for a process's main thread."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+        """When the wait is over its time; 0 while nobody waits."""
+        self._rings = False
+
+    def stop(self) -> None:
+        """Ring no more: an interpreter on its way out no longer knows what an alarm is for."""
+        self._due, self._rings = 0.0, False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def keep(self, seconds: float, until: float) -> None:
+        """Raise Overdue after so many seconds, and no later than `until` on the monotonic clock."""
+        due = _monotonic() + seconds
+        self._due = due if due < until else until
+        if not self._rings:
+            self._rings = True
+            signal.signal(signal.SIGALRM, self._ring)
+            signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+
+    def dismiss(self) -> None:
+        """Nobody waits."""
+        self._due = 0.0
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        look()
+        if not self._due:
+            # A read elsewhere has a time-out of the socket's, which a signal would start anew each time.
+            self.stop()
+        elif _monotonic() > self._due:
+            self._due = 0.0
+            raise Overdue("no answer before the deadline")
+
+
+VIGIL = DeadlineTimer()
+atexit.register(VIGIL.stop)

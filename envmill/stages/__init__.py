@@ -1,0 +1,1 @@
+"""One module per stage of the line, and the context they share. Records in, records out."""

@@ -1,0 +1,126 @@
+"""The mill: what every step works with, the subject it works on, and the result it gives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from envmill.gates.base import Finding
+from envmill.gates.w10 import Seen
+from envmill.interop.exporters.base import ExportSet
+from envmill.models.embed import Embeddings
+from envmill.models.gateway import Gateway
+from envmill.recipes.base import Recipe
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from envmill.stages.gate_workers import GateWorkers
+from envmill.stages.review import Locks, name_place
+from envmill.verifiers.bounds import FindTruth
+from schemas.base import Record
+from schemas.environment import Environment, Test
+from schemas.ledger import Attack, GateOutcome
+from schemas.rollout import Rollout
+from schemas.run import RunConfig
+from schemas.scenario import Scenario, Split
+from schemas.suspicion import JudgeCalibration
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Means of one process working on one run."""
+
+    run: str
+    config: RunConfig
+    settings: Settings
+    recipe: Recipe
+    door: Gateway
+    sandbox: Sandbox
+    embeddings: Embeddings
+    keepers: GateWorkers | None = None
+    """Who looks where many subjects wait; without any, this process does."""
+    locks: Locks = field(default_factory=Locks)
+    """What no repair may change; read anew at each step that repairs."""
+    find_truth: FindTruth | None = None
+    """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
+    calibrations: tuple[JudgeCalibration, ...] = ()
+    """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
+
+
+@dataclass(frozen=True)
+class Subject(Generic[T_co]):
+    """One candidate at one step, with what the step reads beside it."""
+
+    id: str
+    parent: str
+    theme: str
+    record: T_co
+
+
+@dataclass(frozen=True)
+class EnvironmentWithTests:
+    """An environment with its stored tests."""
+
+    environment: Environment
+    tests: tuple[Test, ...]
+    seen: tuple[Seen, ...] = ()
+    """What runs before this one kept, where that matters."""
+    held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
+    """Gate → what its open probes said of this content in the repair loop."""
+
+
+@dataclass(frozen=True)
+class ScenarioSlot:
+    """A scenario yet to be thought up: the n-th of an environment."""
+
+    environment: Environment
+    number: int
+
+    @property
+    def id(self) -> str:
+        return name_place(self.environment.id, self.number)
+
+
+R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+
+@dataclass(frozen=True)
+class PlacedScenario(Generic[R_co]):
+    """A draft or scenario with its environment, the rollouts made of it so far, and at its gates the environment's other scenarios."""
+
+    record: R_co
+    environment: Environment
+    rollouts: tuple[Rollout, ...] = ()
+    siblings: tuple[Scenario, ...] = ()
+    attacks: tuple[Attack, ...] = ()
+    """What a search was paid for on any scenario of the environment."""
+    split: Split = "train"
+    """Split of the environment's cluster."""
+    held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
+    """Gate → what its open probes said of this content in the repair loop."""
+
+
+@dataclass(frozen=True)
+class ExportInput:
+    """Everything a run has to export."""
+
+    cargo: ExportSet
+    provisional: frozenset[str] = frozenset()
+    """Environments and scenarios that a required gate could not measure."""
+    refused: frozenset[str] = frozenset()
+    """What a reviewer rejected or a recall withdrew."""
+    suspected: frozenset[str] = frozenset()
+    """Environments and scenarios of tier `suspected`."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a subject: its findings decide, its records are saved either way."""
+
+    records: tuple[Record, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def stopped_by(self) -> Finding | None:
+        """The finding that ends this candidate here. What a gate could not measure goes on as provisional: its row says so."""
+        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error")), None)

@@ -1,0 +1,128 @@
+"""Export: what a trainer loads.
+
+Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from envmill.agents.limits import RolloutLimits
+from envmill.gates.base import Finding, drop, keep
+from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
+from envmill.kinds import kind_of
+from envmill.models.gateway import ModelSession
+from envmill.stages.context import ExportInput, Result, RunContext, Subject
+from schemas.base import Json
+
+_UNKNOWN = ("", "unknown")
+_UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
+SUSPECTED = "suspected"
+"""Tier, and the name under which the ledger has what an export left out or took of it."""
+_SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
+
+Stays: TypeAlias = Callable[[str, str], bool]
+"""Of a scenario's id and its environment's: whether it stays at home."""
+
+
+async def export_bundles(subject: Subject[ExportInput], mill: RunContext, account: ModelSession) -> Result:  # noqa: ARG001
+    """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
+    wanted = {"provisional": mill.config.provisional, "suspected": mill.config.with_tier == "suspected"}
+    cargo, findings = choose_cargo(subject.record, **wanted)
+    if findings[-1].outcome == "dropped":
+        return Result(findings=tuple(findings))
+    cargo = replace(cargo, limits=RolloutLimits.of(mill.config).tell())
+    parcels = pack_cargo(cargo, mill.config.exporters)
+    if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
+        findings.append(keep("exporters", {"made_nothing": idle}))
+    if left_out := find_left_out(cargo, mill.config.exporters):
+        findings.append(keep("exporters", {"left_out": left_out}))
+    folder = mill.settings.bundles / mill.run
+    return Result(tuple(write_parcels(parcels, folder, mill.run)), tuple(findings))
+
+
+def pack_cargo(cargo: ExportSet, exporters: Collection[str]) -> list[OutputFolder]:
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+    chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
+    formless = _find_formless(cargo, "bundle")
+    bundled = leave_out(cargo, lambda scenario, _: scenario in formless)
+    return [parcel for name, pack in chosen.items() for parcel in pack(bundled if name == "bundle" else cargo)]
+
+
+def find_left_out(cargo: ExportSet, exporters: Collection[str]) -> dict[str, list[str]]:
+    """Exporter → scenarios that it has no form for, as their kinds say."""
+    left = {name: _find_formless(cargo, name) for name in EXPORTERS if name in exporters}
+    return {name: sorted(ids) for name, ids in left.items() if ids}
+
+
+def _find_formless(cargo: ExportSet, exporter: str) -> set[str]:
+    """Scenarios that an exporter has no form for."""
+    homes = {one.id: kind_of(one) for one in cargo.environments}
+    return {one.id for one in cargo.scenarios if homes[one.environment].find_formless(exporter, one)}
+
+
+def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
+    """Several runs as one: what two of them hold is there once."""
+    parts: dict[str, Any] = {
+        name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
+        for name in ("environments", "tests", "scenarios", "trajectories", "pairs")
+    }
+    counts = tuple(count for load in loads for count in load.cargo.counts)
+    limits = loads[0].cargo.limits
+    marked = {name: frozenset[str]().union(*(getattr(load, name) for load in loads)) for name in ("provisional", "refused", "suspected")}
+    return ExportInput(ExportSet(**parts, counts=counts, limits=limits), **marked)
+
+
+def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
+    """Only what belongs to some splits."""
+    others = {one.id for one in cargo.scenarios if one.split not in splits}
+    return leave_out(cargo, lambda scenario, _: scenario in others)
+
+
+def choose_cargo(load: ExportInput, *, provisional: bool, suspected: bool = False) -> tuple[ExportSet, list[Finding]]:
+    """What may leave, and why the rest stays; the last finding drops where nothing is left."""
+    licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
+    findings: list[Finding] = []
+    cargo = load.cargo
+    reasons: tuple[tuple[str, str, Stays, bool], ...] = (
+        ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
+        ("review", "all that is left was rejected by reviewers or recalled", _among(load.refused), False),
+        ("provisional", _UNMEASURED, _among(load.provisional), provisional),
+        (SUSPECTED, _SUSPECTED, _among(load.suspected), suspected),
+    )
+    for name, words, stays, asked in reasons:
+        left = list_staying(cargo, stays)
+        cargo = cargo if asked else leave_out(cargo, stays)
+        if not cargo.scenarios:
+            return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
+        if left or name == "licence":
+            findings.append(keep(name, _describe_left(left, asked)))
+    return replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected)))), findings
+
+
+def _among(ids: frozenset[str]) -> Stays:
+    """Whether a scenario or its environment is one of these."""
+    return lambda scenario, home: bool(ids & {scenario, home})
+
+
+def list_staying(cargo: ExportSet, stays: Stays) -> list[str]:
+    """Scenarios that stay at home."""
+    return sorted(one.id for one in cargo.scenarios if stays(one.id, one.environment))
+
+
+def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
+    """The cargo without scenarios that stay, without what was made of them, and without environments that have none left."""
+    scenarios = tuple(one for one in cargo.scenarios if not stays(one.id, one.environment))
+    homes = {one.environment for one in scenarios}
+    return replace(
+        cargo,
+        environments=tuple(one for one in cargo.environments if one.id in homes),
+        tests=tuple(one for one in cargo.tests if one.environment in homes),
+        scenarios=scenarios,
+        trajectories=tuple(one for one in cargo.trajectories if not stays(one.scenario, one.environment)),
+        pairs=tuple(one for one in cargo.pairs if not stays(one.scenario, one.environment)),
+    )
+
+
+def _describe_left(left: list[str], asked: bool) -> Json:
+    return {"exported" if asked else "left_at_home": left} if left else None

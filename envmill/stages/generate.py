@@ -1,0 +1,216 @@
+"""Generate: seed → blueprint, and environment → draft whose oracle has run."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from envmill.errors import BuildError
+from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, pass_by
+from envmill.gates.reading.wording import judge_words
+from envmill.kinds import kind_of
+from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.authoring.repair import Repair, UnreadableVersion, describe_trouble, give_up, strive
+from envmill.kinds.base import Composition
+from envmill.models.gateway import ModelSession
+from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
+from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
+from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
+from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
+from envmill.stages.rehearsal import WeakeningGuard, doubt_questions, doubt_request, hear_judge
+from envmill.toolgraph.topology import judge_chain
+from schemas.base import Json, digest
+from schemas.environment import Blueprint, Fault
+from schemas.prompts import ScenarioReply
+from schemas.scenario import Draft, Polarity
+from schemas.seed import Seed
+from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import Operator, RewordReply
+
+_NOTHING = ScenarioReply(initial_state={}, request="", oracle=[])
+
+
+@dataclass(frozen=True)
+class _Idea:
+    """One version of a blueprint."""
+
+    blueprint: Blueprint
+    complaints: tuple[Complaint, ...]
+
+    @property
+    def fault(self) -> Fault:
+        return "spec" if self.complaints else "none"
+
+    @property
+    def content(self) -> Json:
+        return self.blueprint.id
+
+
+async def generate_blueprint(subject: Subject[Seed], mill: RunContext, account: ModelSession) -> Result:
+    """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
+    seed, locks, held, guard = subject.record, mill.locks.of(subject.id), Locked(), WeakeningGuard()
+
+    async def write(before: _Idea | None, repair: Repair, asking: ModelSession) -> _Idea:
+        nonlocal held
+        blueprint = await mill.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
+        weakened, rules = guard.refuse(blueprint, repair), render_rules(blueprint.rules)
+        if faults := held.find_faults(rules):
+            return _Idea(blueprint, _complain("plan", REASON, faults))
+        held = locks.within(rules)
+        if weakened:
+            return _Idea(blueprint, weakened)
+        kind = kind_of(blueprint)
+        if faults := kind.find_plan_faults(blueprint):
+            return _Idea(blueprint, _complain("plan", "bad_plan", faults))
+        return _Idea(blueprint, _complain("database", "bad_database", await kind.try_plan(blueprint, mill.sandbox)))
+
+    versions = await strive(write, account, lambda: held.tell())
+    builds, last = describe_trouble(seed.id, versions), versions[-1]
+    if isinstance(last, _Idea) and not last.complaints:
+        return Result((*_save(seed), last.blueprint, *builds))
+    return Result((*_save(seed), *builds), (drop("blueprint", *give_up(versions)),))
+
+
+def _complain(source: str, code: str, faults: Sequence[str]) -> tuple[Complaint, ...]:
+    return tuple(Complaint(source, code, fault) for fault in faults)
+
+
+def _save(seed: Seed) -> tuple[Seed, ...]:
+    """What was mined is saved already."""
+    return () if seed.source else (seed,)
+
+
+def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:
+    """The polarity a place is asked for: shares are kept within an environment, and each environment begins elsewhere in the turn."""
+    turn = spread(shares)
+    return turn[(int(digest(environment, 8), 16) + number) % len(turn)]
+
+
+def spread(shares: Mapping[Polarity, int]) -> list[Polarity]:
+    """One turn of the mix, each polarity as evenly over it as its share lets it."""
+    turn: list[Polarity] = []
+    owed: dict[Polarity, int] = dict.fromkeys(shares, 0)
+    for _ in range(sum(shares.values())):
+        owed = {name: debt + shares[name] for name, debt in owed.items()}
+        chosen = max(owed, key=lambda name: owed[name])
+        owed[chosen] -= sum(shares.values())
+        turn.append(chosen)
+    return turn
+
+
+async def generate_draft(subject: Subject[ScenarioSlot], mill: RunContext, account: ModelSession) -> Result:
+    """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
+    place, locks, held, guard = subject.record, mill.locks.of(subject.id), Locked(), WeakeningGuard()
+    polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
+    turns, kind = count(), kind_of(place.environment)
+
+    async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
+        nonlocal held
+        if composed := await kind.compose_scenario(place.environment, place.number, mill.config.run_seed, next(turns), mill.sandbox):
+            return await _pose(composed, place, mill, account)
+        try:
+            reply = await mill.recipe.pose(place.environment, place.number, polarity, repair, asking)
+        except BuildError as error:
+            return refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+        weakened, facts = guard.refuse(reply, repair), render_facts(reply.facts)
+        if faults := held.find_faults(facts):
+            return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
+        held = locks.within(facts)
+        posed = await execute(reply, place, mill, asking)
+        if not mill.config.rehearse:
+            return posed
+        if weakened or posed.draft is None:
+            return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
+        rehearsed = await rehearse_draft(posed, place, mill, account)
+        vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
+        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
+
+    versions = await strive(write, account, lambda: held.tell())
+    builds, best = describe_trouble(place.id, versions), _pick_best(versions)
+    if best is None or best.draft is None:
+        return Result(builds, (drop("oracle", *give_up(versions)),))
+    reworded, findings = await _reword(best.reply, best.draft, place, mill, account)
+    draft, larger = await _enlarge(reworded, best.draft, place, mill, account)
+    return Result((draft, *builds), (*best.rehearsal.tell(), *findings, *larger))
+
+
+async def _pose(composed: Composition, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+    """Composed instead of written."""
+    if composed.reason:
+        return refuse(composed.reply, composed.reason, composed.detail)
+    return await execute(composed.reply, place, mill, account)
+
+
+def _pick_best(versions: Sequence[ScenarioVersion | UnreadableVersion]) -> ScenarioVersion | None:
+    """The last version with the fewest complaints among those that run; the gates of verify have the last word about it."""
+    ran = [version for version in versions if isinstance(version, ScenarioVersion) and version.draft is not None]
+    return min(reversed(ran), key=lambda version: len(version.complaints), default=None)
+
+
+async def _reword(
+    reply: ScenarioReply, draft: Draft, place: ScenarioSlot, mill: RunContext, account: ModelSession
+) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
+    """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
+    environment, means = place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed)
+
+    async def hear(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
+        return await hear_judge(found, posed, mill, account)
+
+    async def judge(changed: ScenarioReply) -> ScenarioVersion:
+        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
+            return refuse(changed, f"chain_{refused.code}", refused.words)
+        posed = await execute(changed, place, mill, account)
+        if posed.draft is None:
+            return posed
+        fault = await judge_words(posed.draft, environment, means, hear)
+        return refuse(posed.reply, *fault) if fault else posed
+
+    async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
+        return await ask_words(environment, place.number, operator, now, account)
+
+    tried = pick_operators(mill.recipe.operators, place.number) if reply.polarity == "achieve" else ()
+    turns = await reword(reply, tried, ask, judge)
+    kept = [turn.judged for turn in turns if turn.judged is not None]
+    return (kept[-1] if kept else ScenarioVersion(reply, draft)), tuple(map(_describe_turn, turns))
+
+
+async def _enlarge(
+    posed: ScenarioVersion, first: Draft, place: ScenarioSlot, mill: RunContext, account: ModelSession
+) -> tuple[Draft, tuple[Finding, ...]]:  # fmt: skip
+    """The draft over the largest tables on which its path does what it did, and a finding for each round that was tried."""
+    stands, tables = posed.draft or first, place.environment.tables
+    larger = ScenarioVersion(posed.reply, stands)
+    if not mill.config.enlarge or not kind_of(place.environment).tabled or posed.reply.polarity != "achieve":
+        return stands, ()
+
+    async def hear(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
+        return await hear_judge(found, posed, mill, account)
+
+    async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
+        nonlocal larger
+        tried = await execute(posed.reply.model_copy(update={"initial_state": state}), place, mill, account)
+        if tried.draft is None:
+            return tried.objection
+        if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
+            return "does_otherwise", "on more records the reference path does something else"
+        if fault := await judge_words(tried.draft, place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed), hear):
+            return fault
+        larger = tried
+        return None
+
+    chance = random.Random(f"{mill.config.run_seed}/{place.environment.id}/{place.number}/enlarge")
+    _, rounds = await enlarge(stands.initial_state, tables, mill.config.enlarge, chance, still_holds)
+    return larger.draft or stands, tuple(_describe_round(number, one) for number, one in enumerate(rounds, 1))
+
+
+def _describe_round(number: int, one: EnlargingRound) -> Finding:
+    evidence = {"records_before": one.before, "records_after": one.after}
+    gate = f"enlarge_{number}"
+    return replace(pass_by(gate, one.reason, one.detail), evidence=evidence) if one.reason else keep(gate, evidence)
+
+
+def _describe_turn(turn: RewordingRound[ScenarioVersion]) -> Finding:
+    evidence = {"before": turn.before, "after": turn.after}
+    gate = f"reword_{turn.operator}"
+    return replace(pass_by(gate, turn.reason, turn.detail), evidence=evidence) if turn.reason else keep(gate, evidence)

@@ -1,0 +1,140 @@
+"""Posing a scenario: its reference path is run on a private copy, the only source of gold, and what stands is put to the gates.
+
+reply ─► execute ─► draft, or all that is wrong with it ─► rehearse ─► what the gates send back
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from envmill.errors import BuildError
+from envmill.gates.base import ScenarioCase
+from envmill.kinds.authoring.complaint import Complaint, render
+from envmill.kinds.start import CLOCK
+from envmill.models.gateway import ModelSession
+from envmill.models.prompt import describe_prompt
+from envmill.recipes.drafting.contract import make_contract
+from envmill.recipes.drafting.finishing import finish, prepare
+from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold, list_words
+from envmill.recipes.drafting.tracing import trace
+from envmill.recipes.drafting.unfolding import unfold
+from envmill.recipes.drafting.walked import list_complaints
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset
+from envmill.stages.context import RunContext, ScenarioSlot
+from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
+from envmill.toolgraph.chain_player import read_reply
+from envmill.verifiers.diff import diff_states
+from schemas.base import Json
+from schemas.chain import Chain
+from schemas.environment import Environment, Fault
+from schemas.origin import Origin
+from schemas.prompts import ScenarioReply
+from schemas.scenario import Draft
+from schemas.tool_prompts import ChainReply
+
+_STATE_REASONS = ("state_not_kept", "records_unlike", "reference_lost")
+
+
+@dataclass(frozen=True)
+class ScenarioVersion:
+    """One version of a scenario, executed."""
+
+    reply: ScenarioReply
+    draft: Draft | None
+    complaints: tuple[Complaint, ...] = ()
+    rehearsal: GateFindings = UNASKED
+    """What the gates found, where it got as far as them."""
+
+    @property
+    def objection(self) -> tuple[str, str] | None:
+        """Why it does not stand."""
+        return None if self.draft is not None else (self.complaints[0].code, render(self.complaints))
+
+    @property
+    def fault(self) -> Fault:
+        return "none" if not self.complaints else "state" if self.complaints[0].code in _STATE_REASONS else "spec"
+
+    @property
+    def content(self) -> Json:
+        return self.reply.model_dump(mode="json")
+
+
+async def rehearse_reply(reply: ScenarioReply, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+    """A scenario that is there already, run and put to the gates."""
+    posed = await execute(reply, place, mill, account)
+    return posed if posed.draft is None else await rehearse_draft(posed, place, mill, account)
+
+
+async def rehearse_draft(posed: ScenarioVersion, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+    """A draft that runs, finished for a moment and put to the gates."""
+    assert posed.draft is not None
+    try:
+        prepared = await prepare(posed.draft, place.environment, mill.sandbox)
+        scenario = await finish(prepared, mill.config.reward, mill.sandbox)
+    except BuildError as error:
+        return replace(posed, draft=None, complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),))
+    rehearsal = await rehearse(ScenarioCase(scenario, place.environment), mill, account)
+    return replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
+
+
+def refuse(reply: ScenarioReply, code: str, words: str) -> ScenarioVersion:
+    """A version that does not stand."""
+    return ScenarioVersion(reply, None, (Complaint("oracle", code, words),))
+
+
+async def execute(reply: ScenarioReply, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+    """Run the reference path on what the reply says the world is."""
+    seed = mill.config.run_seed
+    reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
+    program = Program.of(place.environment)
+    try:
+        reply = await unfold(reply, place.environment, reset, mill.sandbox)
+    except BuildError as error:
+        return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+    begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
+    if complaints := list_complaints(reply, begun, kept, seen):
+        return ScenarioVersion(reply, None, complaints)
+    try:
+        chain = await _find_chain(reply, place.environment, seen)
+    except BuildError as error:
+        return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+    return ScenarioVersion(reply, _make_draft(place, reply, chain, seen[-1], seed, account))
+
+
+async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequence[Observation]) -> Chain | None:
+    """The chain that was carried out; of a path along a walk, the one that its calls come to, if the validator passes it."""
+    if isinstance(reply, ChainReply):
+        return reply.chain
+    if environment.brief.outline is None:
+        return None
+    replies, words = [read_reply(one) for one in seen[:-1]], list_words(reply)
+    states = (reply.initial_state, seen[-1].state or {})
+    chain = trace(reply.oracle, replies, find_keys(states), words, "walk")
+    await hold(chain, environment, PlayedChain(reply.oracle, replies, states, words))
+    return chain
+
+
+def _make_draft(
+    place: ScenarioSlot, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, account: ModelSession
+) -> Draft:
+    environment = place.environment
+    asked = {"provider": account.provider, "model": account.model} | describe_prompt(account.last_asked)
+    origin = environment.origin.model_copy(update=asked)
+    return Draft(
+        environment=environment.id,
+        number=place.number,
+        initial_state=reply.initial_state,
+        request=reply.request,
+        user=make_contract(reply),
+        oracle=reply.oracle,
+        chain=chain,
+        polarity=reply.polarity,
+        say=reply.say,
+        tell=reply.tell,
+        avoid=reply.avoid,
+        variants=reply.variants,
+        clock=CLOCK,
+        seed=seed,
+        changes=diff_states(reply.initial_state, end.state),
+        gold_hash=end.state_hash,
+        origin=Origin.model_validate(origin.model_dump()),
+    )

@@ -1,0 +1,219 @@
+"""Enacting: a chain carried out on a private copy, step by step. Nothing of it is code; what walks it is this, and calls run in the jail.
+
+chain ─► node ─┬─ step:   arguments from the user, one record, or what was seen ─► replayed from the start, one call more ─► seen
+               ├─ reason: one of many, how many, how much
+               ├─ if:     one arm
+               └─ each:   its body, item by item
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from envmill.errors import BuildError
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.toolgraph.parameters import find_type
+from schemas.base import Json, is_array, is_object
+from schemas.chain import Branch, Chain, ChainStep, Filling, FromItem, FromNode, FromRecord, Loop, Node, Reason, Source
+from schemas.environment import Call
+
+MOST = 40
+"""Calls of one chain: each is replayed with all before it."""
+
+
+@dataclass(frozen=True)
+class Enacted:
+    """What a chain came to."""
+
+    calls: list[Call]
+    steps: list[str]
+    """Step that made each call."""
+    replies: list[Json]
+    """What each was answered."""
+    state: dict[str, Json]
+    """End state."""
+
+
+async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, sandbox: Sandbox) -> Enacted:
+    """BuildError, with a `reason`, where a value has no source, a call is refused, or the same calls do not answer alike twice."""
+    walker = _Walker(filling, program, reset, sandbox)
+    await walker.walk(chain.nodes)
+    if not walker.calls:
+        raise _stick("no_call", "the chain makes no call")
+    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], await walker.look())
+
+
+@dataclass
+class _Walker:
+    """Where a chain stands: what was called, and what is known by now."""
+
+    filling: Filling
+    program: Program
+    reset: Reset
+    sandbox: Sandbox
+    calls: list[Call] = field(default_factory=list[Call])
+    made_by: list[str] = field(default_factory=list[str])
+    observed: list[Observation] = field(default_factory=list[Observation])
+    known: dict[str, Json] = field(default_factory=dict[str, Json])
+    """Node → what it gave; loop → the item it is at."""
+    over: dict[str, str] = field(default_factory=dict[str, str])
+    """Loop → path of its list."""
+
+    async def walk(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            if isinstance(node, ChainStep):
+                await self._call(node)
+            elif isinstance(node, Reason):
+                self.known[node.id] = self._derive(node)
+            elif isinstance(node, Branch):
+                await self.walk(node.then if self._compare(node) else node.otherwise)
+            else:
+                await self._repeat(node)
+
+    async def look(self) -> dict[str, Json]:
+        seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, self.calls), Look()])
+        return seen[-1].state or {}
+
+    async def _call(self, step: ChainStep) -> None:
+        if len(self.calls) == MOST:
+            raise _stick("too_long", f"the chain makes more than {MOST} calls")
+        arguments: dict[str, Json] = {}
+        for path, source in step.arguments.items():
+            _put(arguments, path, self._find(source, f"{step.id}.{path}"))
+        self._wrap(step.tool, arguments)
+        call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
+        begun, *seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, [*self.calls, call])])
+        if begun.outcome != "ok":
+            raise _stick("no_start", f"no session starts on this state: {begun.message}")
+        if [(one.parts, one.state_hash) for one in seen[:-1]] != [(one.parts, one.state_hash) for one in self.observed]:
+            raise _stick("unstable", f"the calls before {step.id} do not answer alike twice")
+        if seen[-1].outcome != "ok":
+            raise _stick(
+                "refused", f"{step.id} ({call.name} {arguments}) ended in {seen[-1].outcome} ({seen[-1].code}: {seen[-1].message})"
+            )
+        self.calls.append(call)
+        self.made_by.append(step.id)
+        self.observed = list(seen)
+        self.known[step.id] = read_reply(seen[-1])
+
+    def _wrap(self, tool: str, arguments: dict[str, Json]) -> None:
+        """One value where the tool takes a list is a list of one."""
+        schemas: Mapping[str, Json] = {}
+        for one in self.program.tools:
+            if one.name == tool:
+                schemas = one.parameters.get("properties", {})
+        for name, value in arguments.items():
+            if find_type(schemas.get(name, {})) == "array" and not is_array(value):
+                arguments[name] = [value]
+
+    async def _repeat(self, loop: Loop) -> None:
+        items = self._find(loop.over, loop.id)
+        if not is_array(items) or not items:
+            raise _stick("empty_list", f"{loop.id} goes over {loop.over.path!r}, and there is nothing in it")
+        self.over[loop.id] = loop.over.path
+        for item in items:
+            self.known[loop.id] = item
+            await self.walk(loop.body)
+
+    def _find(self, source: Source, place: str) -> Json:
+        """The value; never one that nobody gave."""
+        if isinstance(source, FromNode):
+            return self._take(source.node, source.path)
+        if isinstance(source, FromItem):
+            return self._take(source.loop, source.path.removeprefix(f"{self.over.get(source.loop, '')}."))
+        if isinstance(source, FromRecord):
+            return self._look_up(source)
+        spelled = next((one for one in (place, f"{place}[]", place.removesuffix("[]")) if one in self.filling.said), "")
+        if not spelled:
+            raise _stick("not_said", f"nobody says what {place} is")
+        return self.filling.said[spelled]
+
+    def _take(self, name: str, path: str) -> Json:
+        if name not in self.known:
+            raise _stick("not_there_yet", f"{name} has given nothing yet")
+        return read_path(self.known[name], path)
+
+    def _look_up(self, source: FromRecord) -> Json:
+        held = self.reset.state.get(source.table)
+        row = held.get(self.filling.records.get(source.table, "")) if is_object(held) else None
+        if not is_object(row) or source.column not in row:
+            raise _stick("no_record", f"no record is named whose {source.table}.{source.column} could be taken")
+        return row[source.column]
+
+    def _derive(self, reason: Reason) -> Json:
+        if reason.rule == "choose":
+            return self._choose(reason)
+        values = [self._find(source, reason.id) for source in reason.takes]
+        if reason.rule == "compose":
+            return " ".join(map(str, values))
+        flat = [one for value in values for one in (value if is_array(value) else [value])]
+        if reason.rule == "count":
+            return len(flat)
+        numbers = [one for one in flat if isinstance(one, int | float)]
+        if len(numbers) < len(flat) or not numbers:
+            raise _stick("no_number", f"{reason.id} is a {reason.rule} of what is no number")
+        return sum(numbers) if reason.rule == "total" else numbers[0] - sum(numbers[1:])
+
+    def _choose(self, reason: Reason) -> Json:
+        source = reason.takes[0]
+        values = self._find(source, reason.id)
+        if not is_array(values) or not values:
+            raise _stick("empty_list", f"{reason.id} chooses one of nothing")
+        pick = self.filling.picks.get(reason.id)
+        if pick is None or not isinstance(source, FromNode):
+            return values[0]
+        told = self._take(source.node, pick.path)
+        if not is_array(told) or len(told) != len(values) or pick.equals not in told:
+            raise _stick("nothing_chosen", f"{reason.id}: of {len(values)} none has {pick.path} {pick.equals!r}")
+        return values[told.index(pick.equals)]
+
+    def _compare(self, branch: Branch) -> bool:
+        left = self._find(branch.left, branch.id)
+        right = branch.right if branch.right is not None else self.filling.said.get(branch.id)
+        if branch.op in ("equals", "differs"):
+            return (left == right) is (branch.op == "equals")
+        if not isinstance(left, int | float) or not isinstance(right, int | float):
+            raise _stick("no_number", f"{branch.id} compares {left!r} with {right!r}")
+        return left > right if branch.op == "above" else left < right
+
+
+def read_path(value: Json, path: str) -> Json:
+    """What stands at `orders[].id`: a list of all, where the way leads through one; a list within a list is laid flat."""
+    for place, part in enumerate(one for one in path.split(".") if one):
+        name = part.removesuffix("[]")
+        if name:
+            if not is_object(value) or name not in value:
+                raise _stick("no_output", f"there is no {name!r} in what was answered, so {path!r} leads nowhere")
+            value = value[name]
+        if part.endswith("[]"):
+            if not is_array(value):
+                raise _stick("no_output", f"{path!r} goes through a list, and there is none")
+            rest = ".".join([one for one in path.split(".") if one][place + 1 :])
+            found = [read_path(item, rest) for item in value]
+            return [each for one in found for each in (one if "[]" in rest and is_array(one) else [one])]
+    return value
+
+
+def read_reply(seen: Observation) -> Json:
+    """What was answered; several parts are a list."""
+    values = [part.get("value", part.get("text")) for part in seen.parts if is_object(part)]
+    return values[0] if len(values) == 1 else values
+
+
+def _put(arguments: dict[str, Json], path: str, value: Json) -> None:
+    """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list; one value is put into all."""
+    head, _, rest = path.partition(".")
+    name = head.removesuffix("[]")
+    if not rest:
+        arguments[name] = value
+    elif head.endswith("[]"):
+        rows = arguments.setdefault(name, [])
+        values = value if is_array(value) else [value] * max(1, len(rows))
+        rows += [dict[str, Json]() for _ in range(len(values) - len(rows))]
+        for row, one in zip(rows, values, strict=False):
+            _put(row, rest, one)
+    else:
+        _put(arguments.setdefault(name, {}), rest, value)
+
+
+def _stick(reason: str, message: str) -> BuildError:
+    return BuildError(message, reason=reason)

@@ -1,0 +1,266 @@
+"""The offline author: answers the factory's prompts from domain knowledge instead of a model, with a model's mistakes.
+
+    brief ──compose──► model of the domain ──► blueprint · program · tests · scenario · checks · opinions ──faults──► reply text
+
+It is plumbing and a generator in its own right; its pass rates say nothing about difficulty.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from envmill.errors import SettingsError
+from offline import errands, linking, rewording, sketching, tabling
+from offline.blueprint import write_blueprint
+from offline.chaining import find_whole, spread_samples, write_chain
+from offline.compose import compose_domain
+from offline.consent import lead
+from offline.dice import make_dice
+from offline.domain import Domain
+from offline.faults import ANYWHERE, FaultCase, PlantedFault, pick_fault, plant_kind, spell_reply
+from offline.faults.repair import end_repair, find_full, find_variant
+from offline.mining import judge_text, place_text
+from offline.opinions import answer_suspicion, judge_call, read_request, rule_on, write_calls, write_checks
+from offline.parts import write_methods, write_skeleton
+from offline.polarities import Twins, make_twins, write_polar
+from offline.program import name_class, write_program
+from offline.renderings import RENDERINGS
+from offline.tests import write_tests
+from schemas.base import Contract, Json
+from schemas.chain import Chain, ChainStep
+from schemas.document_prompts import WalkInput
+from schemas.prompts import (
+    BlueprintInput,
+    CheckerInput,
+    ChecksInput,
+    MethodsInput,
+    ProgramInput,
+    ProgramReply,
+    ScenarioInput,
+    ScenarioReply,
+    SkeletonInput,
+    TesterInput,
+    TestsInput,
+    ThemeInput,
+)
+from schemas.reading import ReaderInput
+from schemas.ruling import RulingInput
+from schemas.seed import Brief
+from schemas.suspicion import SuspicionInput
+from schemas.tool_prompts import ChainReply
+from schemas.typed_prompts import TopologyInput
+
+_APART = 1_000_000
+"""Between two variants of a reply: each is as another sample would be. What is wrong with a clean scenario may lie in its state."""
+_TRIES, _FURTHER = 12, 1_000 * _APART
+"""A variant is thought of again, that far on, until it has as much in it as the first: a repair with less is refused."""
+
+__all__ = ["answer", "plant", "planted", "twin"]
+
+
+def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes.
+
+    `talk` is the conversation after the prompt: earlier replies and what was complained about them, in turn.
+    """
+    if prompt in errands.WRITERS:
+        return errands.answer(prompt, inputs, seed, sample, mistakes, talk)
+    case = _open_case(prompt, inputs, seed, sample, talk)
+    fault = _find_fault(prompt, case, inputs, sample, mistakes, talk)
+    return fault.text if fault else spell_reply(case.reply)
+
+
+def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
+    if prompt in errands.WRITERS:
+        return errands.planted(prompt, inputs, seed, sample, mistakes, talk)
+    fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk)
+    return fault.kind if fault else ""
+
+
+def plant(prompt: str, kind: str, inputs: Json, seed: int, sample: int) -> PlantedFault | None:
+    """A mistake of one kind, whatever chance says; none where this reply has no place for it."""
+    return plant_kind(prompt, kind, _open_case(prompt, inputs, seed, sample))
+
+
+def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
+    """Both sides of a scenario in which nothing may change: what `answer` writes, and the twin that differs in one fact."""
+    asked = ScenarioInput.model_validate(inputs)
+    domain = compose_domain(asked.brief, seed)
+    return make_twins(domain, asked.polarity, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
+
+
+def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence[str] = ()) -> FaultCase[Any]:
+    if prompt not in WRITERS:
+        raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
+    brief = _find_brief(prompt, inputs)
+    domain = compose_domain(brief, seed)
+    domain = replace(domain, kind="sql") if tabling.speaks_of_tables(prompt, inputs) else domain
+    key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
+
+    def write(variant: int) -> Contract:
+        tried = (WRITERS[prompt](inputs, domain, seed, sample + variant * _APART + again * _FURTHER) for again in range(_TRIES))
+        return find_full(write(0), tried) if variant else next(tried)
+
+    variant = find_variant(talk, lambda number: spell_reply(write(number))) if talk else 0
+    return FaultCase(brief, domain, seed, key, write(variant), inputs)
+
+
+def _find_brief(prompt: str, inputs: Json) -> Brief:
+    """What is asked about; before there is a brief the place a text comes from, or any, as for questions about texts alone."""
+    if prompt in ("theme", "names", "label", "suspicion", "reader"):
+        return place_text(inputs.get("text", ""))
+    return Brief.model_validate(inputs["brief"])
+
+
+def _find_fault(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, mistakes: float, talk: Sequence[str]) -> PlantedFault | None:
+    if not case.domain.changes:
+        return None  # documents of which no tool that writes could be written: nothing is left to spoil
+    if talk:
+        return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
+    # The policy document came from here.
+    first = {name: value for name, value in inputs.items() if name != "policy"}
+    dice = make_dice("mistake", prompt, first, case.seed, sample)
+    return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
+
+
+def _lean(prompt: str, seed: int) -> float:
+    """How much less or more often than others this one errs: judges differ, and whoever asks them has to find out."""
+    return 0.6 + make_dice("lean", prompt, seed).random() if prompt == "checker" else 1.0
+
+
+def _repair(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: Sequence[str]) -> PlantedFault | None:
+    """What is wrong with a repaired reply: nothing, what was wrong before, or something else. A clean one is not made worse."""
+    clean, before = _open_case(prompt, inputs, case.seed, sample, talk[:-2]), talk[-2]
+    if before == spell_reply(clean.reply):
+        return None
+    dice = make_dice("repair", inputs, list(talk), case.seed, sample)
+    ending = end_repair(dice)
+    if ending == "mended":
+        return None
+    fault = pick_fault(prompt, case, dice, without=frozenset(ANYWHERE)) if ending == "mended_wrongly" else None
+    # Another fault drawn may be the one that was there.
+    same = ending == "unmended" or (fault is not None and fault.text == before)
+    return PlantedFault("unmended", before, spell_reply(case.reply)) if same else fault
+
+
+def _answer_theme(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return judge_text(ThemeInput.model_validate(inputs).text)
+
+
+def _answer_blueprint(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    BlueprintInput.model_validate(inputs)
+    return write_blueprint(domain)
+
+
+def _answer_program(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    ProgramInput.model_validate(inputs)
+    return ProgramReply(source=write_program(domain), class_name=name_class(domain))
+
+
+def _answer_skeleton(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    SkeletonInput.model_validate(inputs)
+    return write_skeleton(domain)
+
+
+def _answer_methods(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    return write_methods(domain, MethodsInput.model_validate(inputs).wanted)
+
+
+def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Contract:
+    return write_tests(TestsInput.model_validate(inputs).brief, seed)
+
+
+def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
+    asked = ScenarioInput.model_validate(inputs)
+    key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
+    reply = write_polar(domain, asked.polarity, key, asked.number)
+    return reply.model_copy(update={"initial_state": RENDERINGS[domain.kind].settle(domain, reply.initial_state)})
+
+
+def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_chain(_answer_scenario(inputs, domain, seed, sample), domain)
+
+
+def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    walk = tuple(WalkInput.model_validate(inputs).walk)
+    told = {name: value for name, value in inputs.items() if name != "walk"}
+    try:
+        return _answer_scenario(told, replace(domain, walk=walk), seed, sample)
+    except SettingsError as error:
+        # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes as any does that achieves nothing.
+        return ScenarioReply(initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[])
+
+
+def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
+    asked = TopologyInput.model_validate(inputs)
+    sampled = asked.sampled
+    steps = [node.tool for node in sampled.nodes if isinstance(node, ChainStep)] if sampled else []
+    walk = lead(domain, steps, asked.number)
+    told = {name: value for name, value in inputs.items() if name != "sampled"}
+    try:
+        tried = (write_chain(_answer_scenario(told, replace(domain, walk=walk), seed, each), domain) for each in spread_samples(sample))
+        return find_whole(tried, inputs["tools"])
+    except SettingsError as error:
+        nothing = Chain(sampler="author", nodes=[])
+        return ChainReply(initial_state={name: {} for name in domain.collections}, request=str(error), chain=nothing)
+
+
+def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
+    return write_checks(ChecksInput.model_validate(inputs), domain)
+
+
+def _answer_tester(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_calls(TesterInput.model_validate(inputs), domain, f"{seed}/{sample}")
+
+
+def _answer_checker(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return judge_call(CheckerInput.model_validate(inputs), domain, f"{seed}/{sample}")
+
+
+def _answer_ruling(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return rule_on(RulingInput.model_validate(inputs))
+
+
+def _answer_suspicion(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return answer_suspicion(SuspicionInput.model_validate(inputs))
+
+
+def _answer_reader(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return read_request(ReaderInput.model_validate(inputs))
+
+
+WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
+    "theme": _answer_theme,
+    "blueprint": _answer_blueprint,
+    "program": _answer_program,
+    "skeleton": _answer_skeleton,
+    "methods": _answer_methods,
+    "tests": _answer_tests,
+    "scenario": _answer_scenario,
+    "chain": _answer_chain,
+    "walk": _answer_walk,
+    "topology": _answer_topology,
+    "reword": rewording.answer_reword,
+    "checks": _answer_checks,
+    "tester": _answer_tester,
+    "checker": _answer_checker,
+    "ruling": _answer_ruling,
+    "suspicion": _answer_suspicion,
+    "reader": _answer_reader,
+    "label": linking.answer_label,
+    "names": tabling.answer_names,
+    "requirements": tabling.answer_requirements,
+    "schema": tabling.answer_schema,
+    "rows": tabling.answer_rows,
+    "interface": tabling.answer_interface,
+    "code": tabling.answer_code,
+    "trials": tabling.answer_trials,
+    "toolset": tabling.answer_toolset,
+    "cases": tabling.answer_cases,
+    "debug": tabling.answer_debug,
+    "sketch": sketching.answer_sketch,
+    "state": sketching.answer_state,
+    "metadata": sketching.answer_metadata,
+}

@@ -1,0 +1,258 @@
+"""A scenario: a state with a past, two to eight wishes that state allows, the request for them, and the reference path.
+
+populate ──► draw wishes on a running world ──► lookups before each change ──► keep it only if every wish leaves a mark
+"""
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from math import perm, prod
+from typing import Any, TypeAlias
+
+from envmill.errors import SettingsError
+from offline.crowd import settle_core, surround
+from offline.dice import make_dice
+from offline.domain import GONE, Domain, Operation, OperationParameter, State
+from offline.draw import draw_permitted
+from offline.user import instruct_user
+from offline.wording import WantedChange, can_say, follow, list_facts, write_request
+from offline.world import DomainWorld
+from schemas.base import canonical_json
+from schemas.environment import Call
+from schemas.prompts import ScenarioReply
+
+LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
+"""Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
+FEWEST_CALLS = 3
+TRIES = 200
+PATIENCE = 12
+"""States in which a number of wishes is looked for before one less will do."""
+DRAWS = 6
+"""Operations thought of per wish."""
+RANDOM_CALLS = 12
+"""As many as somebody makes who calls at random (`agents.attackers.random_valid`)."""
+LUCK = 1e-4
+"""Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win one scenario in a hundred."""
+UNGUESSED = 20
+"""Values a free text or a date might have, at least."""
+FORKS = 6
+"""Arguments tried that go on from an earlier wish."""
+_Cell: TypeAlias = tuple[str, str, str]
+
+
+def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
+    """The scenario of this key; other keys give other ones. The number says how hard it is, not which one."""
+    for again in range(TRIES):
+        dice = make_dice("scenario", domain.theme, key, again)
+        start = settle_core(domain, f"scenario/{key}/{again}")
+        count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
+        wishes = _draw_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
+        oracle = plan_calls(wishes, domain, start.state)
+        if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
+            whole = surround(start) if domain.rows else start
+            if whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start):
+                continue
+            return _write_reply(wishes, oracle, whole.state, start, dice)
+    raise SettingsError(f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows.")
+
+
+def _write_reply(wishes: list[WantedChange], oracle: list[Call], state: State, start: DomainWorld, dice: random.Random) -> ScenarioReply:
+    """Words for it all; the opening is worded by the same chance as the request."""
+    spoken = dice.getstate()
+    reply = ScenarioReply(
+        initial_state=state,
+        request=write_request(wishes, start.domain, start.state, dice),
+        oracle=oracle,
+        facts=list_facts(wishes, start.domain, start.state),
+    )
+    dice.setstate(spoken)
+    return instruct_user(reply, wishes, start.domain, start.state, lambda unsaid: write_request(unsaid, start.domain, start.state, dice))
+
+
+def plan_calls(wishes: list[WantedChange], domain: Domain, state: State) -> list[Call]:
+    """Each change, preceded by the lookups through which somebody who knows only names gets at its ids."""
+    calls: list[Call] = []
+    for wish in wishes:
+        calls = plan_more(calls, wish, domain, state)
+    return calls
+
+
+def plan_more(before: Sequence[Call], wish: WantedChange, domain: Domain, state: State) -> list[Call]:
+    """The calls before, and what one wish more takes."""
+    calls = list(before)
+    for parameter in wish.operation.takes:
+        if parameter.row:
+            _look_up(parameter.row, wish.arguments[parameter.name], domain, state, calls)
+    return [*calls, Call(name=wish.operation.name, arguments=wish.arguments)]
+
+
+def draw_more(wishes: list[WantedChange], start: DomainWorld, dice: random.Random) -> WantedChange | None:
+    """One wish more that goes with the others and leaves a mark, by an operation that none of them used; none where luck found none."""
+    world = start.copy()
+    for wish in wishes:
+        world.apply(wish.operation, wish.arguments)
+    used = {wish.operation.name for wish in wishes}
+    free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
+    drawn = _draw_wish(dice.choice(free), world, start, dice) if free else None
+    fits = (
+        drawn is not None
+        and _is_clear(drawn, wishes, start)
+        and not _overrules(drawn, wishes, start)
+        and _all_leave_a_mark([*wishes, drawn], start)
+    )
+    return drawn if fits and drawn is not None and _goes_on(drawn, world, start) else None
+
+
+def _goes_on(wish: WantedChange, world: DomainWorld, start: DomainWorld) -> bool:
+    """Whether nothing that was brought about before is as it was at the start again."""
+    before = _list_altered(world, start)
+    world.apply(wish.operation, wish.arguments)
+    return before <= _list_altered(world, start)
+
+
+def _list_altered(world: DomainWorld, start: DomainWorld) -> set[_Cell]:
+    return {
+        (name, row_id, attribute)
+        for name, rows in start.state.items()
+        for row_id, row in rows.items()
+        for attribute, value in row.items()
+        if world.state[name][row_id][attribute] != value
+    }
+
+
+def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]) -> None:
+    lookup = domain.collections[collection].lookup
+    row = state[collection][row_id]
+    for parameter in domain.operations[lookup.call].takes:
+        if parameter.row:
+            _look_up(parameter.row, row[lookup.using[parameter.name]], domain, state, calls)
+    call = Call(name=lookup.call, arguments={argument: row[attribute] for argument, attribute in lookup.using.items()})
+    if call not in calls:
+        calls.append(call)
+
+
+def _shorten(walk: tuple[str, ...], fewer: int) -> tuple[str, ...]:
+    """Without its last steps: of a walk whose steps undo each other, less will do."""
+    return walk[: max(0, len(walk) - fewer)]
+
+
+def _draw_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tuple[str, ...]) -> list[WantedChange]:
+    """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
+    world, wishes = start.copy(), list[WantedChange]()
+    sayable = [each for each in world.domain.changes if each.asks and each.tells]
+    weights, led = [each.weight for each in sayable], [each for name in walk for each in sayable if each.name == name]
+    for turn in range(DRAWS * max(count, 4) if sayable else 0):
+        # Weighted: the work a place exists for is asked for more often than its exceptions.
+        wish = _draw_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
+        if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
+            world.apply(wish.operation, wish.arguments)
+            wishes.append(wish)
+        if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
+            return wishes
+    return []
+
+
+def _draw_wish(operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random) -> WantedChange | None:
+    """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
+
+    Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another.
+    """
+    met = {name: {key: row for key, row in rows.items() if world.state[name][key] != row} for name, rows in start.state.items()}
+    narrow = {name: rows or start.state[name] for name, rows in met.items()}
+    if any(met[each.row] for each in operation.takes if each.row):
+        following = draw_permitted(operation, world, narrow, dice, FORKS)
+        if following and not start.allows(operation, following):
+            return WantedChange(operation, following)
+    permitted = draw_permitted(operation, world, start.state, dice)
+    return WantedChange(operation, permitted) if permitted else None
+
+
+def _is_clear(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld) -> bool:
+    """Whether every row it names is the only one called so, and is not described by something an earlier wish changes."""
+    taken = {value for each in earlier for value in each.arguments.values()}
+    for parameter in wish.operation.takes:
+        if parameter.row:
+            row_id = wish.arguments[parameter.name]
+            described = "." in start.domain.collections[parameter.row].label
+            if (described and row_id in taken) or not _is_unique(parameter.row, row_id, start):
+                return False
+    return can_say(wish, start.domain, start.state)
+
+
+def _overrules(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld) -> bool:
+    """Whether it writes over what an earlier wish said, or deletes what that one filled: in one breath nobody wants both."""
+    named = {value for value in wish.arguments.values() if isinstance(value, str)}
+    if not any(named.intersection(map(str, each.arguments.values())) for each in earlier):
+        return False
+    world, put = start.copy(), dict[_Cell, Any]()
+    for each in earlier:
+        put |= _apply_saying(each, world)
+    before = world.copy()
+    later = _apply_saying(wish, world)
+    gone = {(name, row) for name, row, _ in _list_altered(world, before) if GONE in world.state[name][row].values()}
+    return any(put.get(cell, value) != value for cell, value in later.items()) or any(cell[:2] in gone for cell in put)
+
+
+def _apply_saying(wish: WantedChange, world: DomainWorld) -> dict[_Cell, Any]:
+    """What it puts in place in the words of its arguments."""
+    before = world.copy()
+    world.apply(wish.operation, wish.arguments)
+    altered = {cell: world.state[cell[0]][cell[1]][cell[2]] for cell in _list_altered(world, before)}
+    return {cell: value for cell, value in altered.items() if value in wish.arguments.values()}
+
+
+def _is_unique(collection: str, row_id: str, start: DomainWorld) -> bool:
+    """Whether nothing else is called so, in other departments neither."""
+    template = start.domain.collections[collection].label
+    alike = [name for name, each in start.domain.collections.items() if each.label == template]
+    labels = [_name_row(name, each, start) for name in alike for each in start.state[name]]
+    label = _name_row(collection, row_id, start)
+    return bool(label) and labels.count(label) == 1
+
+
+def _name_row(collection: str, row_id: str, start: DomainWorld) -> str:
+    """What people call a row; nothing where the one it is called after is not known yet."""
+    try:
+        return follow(collection, row_id, [], start.domain, start.state)
+    except KeyError:
+        return ""
+
+
+def guess_luck(wishes: list[WantedChange], start: DomainWorld) -> float:
+    """How likely a dozen random calls hold these, harm done by the others aside."""
+    calls = len(start.domain.operations)
+    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(calls * _count_choices(each, start) for each in wishes)
+
+
+def _count_choices(wish: WantedChange, start: DomainWorld) -> float:
+    return prod(_count_values(each, start) for each in wish.operation.takes)
+
+
+def _count_values(parameter: OperationParameter, start: DomainWorld) -> float:
+    if parameter.row:
+        return len(start.state[parameter.row])
+    if parameter.between:
+        low, high = (float(start.domain.bound(each)) for each in parameter.between)
+        return max(1.0, (high - low) // parameter.step)
+    return len(parameter.one_of) or UNGUESSED
+
+
+def _all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
+    """Whether the end is another one without any wish, and without any two: what one undoes of another was not wanted."""
+    whole = _describe_end(wishes, start)
+    fewer = (gone for size in (1, 2) for gone in combinations(range(len(wishes)), size))
+    return all(_describe_end([wish for place, wish in enumerate(wishes) if place not in gone], start) != whole for gone in fewer)
+
+
+def _describe_end(wishes: list[WantedChange], start: DomainWorld) -> list[str]:
+    """What became other than it was, with the ids of new rows left out: they depend on how many rows came before."""
+    world = start.copy()
+    for wish in wishes:
+        if world.allows(wish.operation, wish.arguments):
+            world.apply(wish.operation, wish.arguments)
+    return sorted(
+        canonical_json([name, row if row_id in start.state[name] else {**row, "id": ""}])
+        for name, rows in world.state.items()
+        for row_id, row in rows.items()
+        if row != start.state[name].get(row_id)
+    )

@@ -1,0 +1,44 @@
+"""A public class name means one thing: it is defined in one file, or stands here with its reason."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from envmill.settings import ROOT
+from tests.architecture.floors import PACKAGES
+
+SEVERAL = {
+    "Bundle": "the record of what left the factory, and in `envrun`, which goes out alone, the folder itself",
+    "Environment": "the record, and in the jail's client, which goes out alone, a folder that was opened",
+    "Session": "one live environment, seen from the sandbox, from the jail's client and from inside the jail",
+}
+"""Names with several homes, at most ten."""
+
+
+def find_homes(root: Path) -> Mapping[str, set[str]]:
+    """Files that define a public class, by its name."""
+    homes: dict[str, set[str]] = defaultdict(set)
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes[node.name].add(str(path.relative_to(root)))
+    return homes
+
+
+def find_several(root: Path) -> set[str]:
+    return {name for name, homes in find_homes(root).items() if len(homes) > 1}
+
+
+def test_a_class_name_has_one_home() -> None:
+    assert find_several(ROOT) == SEVERAL.keys()
+    assert len(SEVERAL) <= 10
+
+
+def test_a_second_home_is_seen(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        path = tmp_path / "envmill" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("class Thing:\n    class _Own: ...\n", encoding="utf-8")
+    assert find_several(tmp_path) == {"Thing"}

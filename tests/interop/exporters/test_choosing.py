@@ -1,0 +1,75 @@
+"""What may leave: nothing of unknown licence, nothing unmeasured unless asked for, one split at a time; and every refusal is told."""
+
+from dataclasses import replace
+
+import pytest
+
+from envmill.gates.base import Finding
+from envmill.interop.exporters import ExportSet
+from envmill.stages.context import ExportInput
+from envmill.stages.export import choose_cargo, keep_splits, unite_loads
+from tests.interop.exporters.specimens import make_cargo
+from tests.specimens import make_environment
+
+
+def count(cargo: ExportSet) -> tuple[int, ...]:
+    return tuple(len(part) for part in (cargo.environments, cargo.tests, cargo.scenarios, cargo.trajectories, cargo.pairs))
+
+
+def test_everything_leaves_that_may() -> None:
+    cargo, findings = choose_cargo(ExportInput(make_cargo()), provisional=False)
+    assert cargo == make_cargo()
+    assert findings == [Finding("licence", "kept")]
+
+
+@pytest.mark.parametrize("licence", ["", "unknown"])
+def test_what_is_of_unknown_licence_stays_with_all_that_was_made_in_it(licence: str) -> None:
+    barn = make_cargo().environments[1]
+    whole = make_cargo((make_environment(licence=licence), barn))
+    cargo, (finding,) = choose_cargo(ExportInput(whole), provisional=True)
+    assert count(cargo) == (1, 0, 2, 2, 0)
+    assert finding.evidence == {"left_at_home": sorted(one.id for one in whole.scenarios[:2])}
+
+
+def test_what_is_provisional_leaves_when_it_is_asked_for() -> None:
+    whole = make_cargo()
+    load = ExportInput(whole, frozenset({whole.environments[1].id, whole.scenarios[0].id}))
+    stayed = sorted(one.id for one in (whole.scenarios[0], *whole.scenarios[2:]))
+    cargo, (_, finding) = choose_cargo(load, provisional=False)
+    assert (count(cargo), finding.evidence) == ((1, 9, 1, 1, 0), {"left_at_home": stayed})
+    cargo, (_, finding) = choose_cargo(load, provisional=True)
+    assert (cargo, finding.evidence) == (whole, {"exported": stayed})
+
+
+def test_what_was_rejected_or_recalled_stays_even_when_everything_else_is_asked_for() -> None:
+    whole = make_cargo()
+    gone = frozenset({whole.environments[1].id, whole.scenarios[0].id})
+    cargo, (_, finding) = choose_cargo(ExportInput(whole, refused=gone), provisional=True)
+    assert (finding.gate, finding.evidence) == (
+        "review",
+        {"left_at_home": sorted(one.id for one in (whole.scenarios[0], *whole.scenarios[2:]))},
+    )
+    assert count(cargo) == (1, 9, 1, 1, 0)
+
+
+@pytest.mark.parametrize("reason", ["licence", "review", "provisional"])
+def test_nothing_left_is_dropped_with_the_reason(reason: str) -> None:
+    whole = make_cargo()
+    if reason == "licence":
+        whole = replace(whole, environments=())
+    homes = frozenset(one.id for one in whole.environments)
+    load = ExportInput(whole, homes, homes if reason == "review" else frozenset())
+    cargo, findings = choose_cargo(load, provisional=False)
+    assert (cargo.scenarios, findings[-1].gate, findings[-1].outcome, findings[-1].reason) == ((), reason, "dropped", "nothing_to_export")
+    assert len(findings[-1].evidence["left_at_home"]) == 4
+
+
+def test_a_split_leaves_without_what_others_were_made_of() -> None:
+    assert count(keep_splits(make_cargo(), ("train",))) == (1, 9, 2, 2, 1)
+    assert count(keep_splits(make_cargo(), ("validation", "test"))) == (1, 0, 2, 2, 0)
+
+
+def test_runs_are_united_without_doubles() -> None:
+    load = ExportInput(make_cargo(), frozenset({"x"}))
+    both = unite_loads([load, ExportInput(make_cargo(), frozenset({"y"}))])
+    assert (count(both.cargo), both.provisional) == (count(load.cargo), frozenset({"x", "y"}))

@@ -1,0 +1,77 @@
+"""Tables derived from what tools promise: the same as somebody who knows the domain writes, and faults where tools disagree."""
+
+from dataclasses import replace
+
+import pytest
+
+from envmill.kinds.authoring.derivation import derive_database, find_promise_faults
+from envmill.kinds.sql import derive_tables
+from envmill.recipes.drafting.themes import read_themes
+from envmill.runtime.program import SCHEMA
+from offline.compose import compose_domain
+from offline.database import list_policies, list_touches, write_schema
+from offline.promising import list_promises
+from schemas.database import Mention, Policy, Promise, Touch
+from schemas.seed import Brief
+from tests.soak import count
+
+ID = Mention(of="tools.id", sort="key")
+NAME = Mention(of="tools.name", sort="text")
+NOTE = Mention(of="loans.note", sort="prose")
+FEE = Mention(of="loans.fee", sort="decimal")
+TOOL = Mention(of="loans.tool_id", sort="key", refers="tools")
+FIND = Promise(takes={"query": NAME}, looks_at=[ID, NAME])
+LIST = Promise(takes={"tool_id": TOOL}, looks_at=[TOOL, NOTE, FEE])
+LEND = Promise(takes={"tool_id": ID}, sets=[TOOL, NOTE, FEE], makes=["loans"])
+SHED = {"find_tools": FIND, "list_loans": LIST, "lend_tool": LEND}
+Tables = dict[str, set[tuple[str, str, str, float, str]]]
+
+
+def read(ddl: str, policies: dict[str, Policy | float]) -> Tables:
+    found = derive_tables({SCHEMA: ddl}, policies)
+    return {one.name: {(each.name, each.type, each.policy, each.tolerance, each.references) for each in one.columns} for one in found}
+
+
+def test_tables_references_and_policies_follow_from_mentions() -> None:
+    derived = derive_database(SHED)
+    assert not list(find_promise_faults(SHED, list(SHED)))
+    assert read(derived.ddl, derived.policies) == {
+        "tools": {("id", "TEXT", "exempt", 0.0, ""), ("name", "TEXT", "hard", 0.0, "")},
+        "loans": {
+            ("id", "TEXT", "exempt", 0.0, ""),
+            ("tool_id", "TEXT", "hard", 0.0, "tools.id"),
+            ("note", "TEXT", "semantic", 0.0, ""),
+            ("fee", "REAL", "tolerance", 0.005, ""),
+        },
+    }
+    assert derived.touches["lend_tool"] == Touch(reads=["tools"], writes=["loans"])
+    assert derived.touches["list_loans"] == Touch(reads=["loans"])
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "said"),
+    [
+        ({"name_tool": Promise(takes={"tool_id": ID}, looks_at=[Mention(of="tools.name", sort="whole")])}, "tools.name is text, name_tool"),
+        ({"list_loans": Promise(takes={"tool_id": Mention(of="loans.tool_id", sort="key")}, looks_at=[NOTE, FEE])}, "refers to nothing"),
+        ({"lend_tool": Promise(sets=[TOOL, NOTE], makes=["loans"])}, "makes a row of loans and does not set its fee"),
+        ({"list_loans": Promise(takes={"tool_id": TOOL}, looks_at=[NOTE])}, "sets loans.fee, which no tool ever looks at"),
+        ({"find_tools": Promise(takes={"query": Mention(of="name", sort="text")}, looks_at=[ID])}, "write `table.column`"),
+        ({"close_shed": Promise(looks_at=[ID])}, "close_shed is no tool"),
+        ({"find_tools": Promise(looks_at=[ID])}, "nothing but the key is ever said"),
+        ({"lend_tool": Promise(sets=[Mention(of="loans.tool_id", sort="key", refers="things"), NOTE, FEE], makes=["loans"])}, "things"),
+    ],
+)
+def test_what_no_database_could_keep_is_named_after_the_tool(spoilt: dict[str, Promise], said: str) -> None:
+    faults = list(find_promise_faults(SHED | spoilt, list(SHED)))
+    assert any(said in fault for fault in faults), faults
+
+
+def test_the_tables_of_a_known_domain_are_found_again() -> None:
+    """Nothing of the schema reaches the derivation but what the tools say."""
+    for theme, text in read_themes()[: count(12, 100)]:
+        domain = replace(compose_domain(Brief(theme=theme, text=text, number=0), 7), kind="sql")
+        promises = list_promises(domain)
+        derived = derive_database(promises)
+        assert not list(find_promise_faults(promises, list(domain.operations)))
+        assert read(derived.ddl, derived.policies) == read(write_schema(domain), list_policies(domain)), theme
+        assert derived.touches == list_touches(domain)

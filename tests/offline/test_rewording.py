@@ -1,0 +1,70 @@
+"""Operators on words: what is not named again, and what tells a record from its like."""
+
+import pytest
+
+from offline.dice import make_dice
+from offline.domain import Domain, State
+from offline.population import populate
+from offline.rewording import OPERATORS, RewordingCase
+from offline.wording import WantedChange
+from schemas.environment import Call
+from schemas.seed import Brief
+from schemas.typed_prompts import Operator, RewordInput
+from tests.offline.questions import compose
+
+HIVES = compose("beekeeping_cooperative", 0)
+STATE = populate(HIVES, "again").state
+ONE, OTHER = list(STATE["hives"])[:2]
+A, B = (f"hive {STATE['hives'][each]['tag']}" for each in (ONE, OTHER))
+
+
+def reword(
+    operator: Operator, request: str, wishes: list[WantedChange], domain: Domain = HIVES, state: State = STATE, opening: str = ""
+) -> str:
+    calls = [Call(name=wish.operation.name, arguments=wish.arguments) for wish in wishes]
+    brief = Brief(theme=domain.theme, text=domain.text, number=0)
+    asked = RewordInput(
+        brief=brief, name="", rules=[], tools=[], number=0, polarity="achieve", operator=operator, method="", request=request,
+        opening=opening, facts={}, hidden=[], goals=[], initial_state=state, oracle=calls,
+    )  # fmt: skip
+    told = OPERATORS[operator](RewordingCase(asked, domain, wishes, make_dice("reword")))
+    return told.opening if opening else told.request
+
+
+def wish_for(*hives: str) -> list[WantedChange]:
+    return [WantedChange(HIVES.operations["harvest_hive"], {"hive_id": each, "kilos": 3}) for each in hives]
+
+
+@pytest.mark.parametrize(
+    ("request_", "hives", "told"),
+    [
+        pytest.param(
+            f"Weigh {A}; move {B}; feed {B}.", [ONE, OTHER, OTHER], f"Weigh {A}; move {B}; feed that hive.", id="the last one named"
+        ),
+        pytest.param(f"Weigh {A}; move {B}; feed {A}.", [ONE, OTHER, ONE], f"Weigh {A}; move {B}; feed {A}.", id="another one in between"),
+        pytest.param(f"Weigh {A}. {A.capitalize()} is fed.", [ONE, ONE], f"Weigh {A}. {A.capitalize()} is fed.", id="spelled otherwise"),
+    ],
+)
+def test_only_what_was_named_last_of_its_kind_is_pointed_at(request_: str, hives: list[str], told: str) -> None:
+    assert reword("implicit_reference", request_, wish_for(*hives)) == told
+
+
+def test_a_vague_word_in_the_opening_is_another_one() -> None:
+    opening = f"Weigh {A}; move a hive; feed {A}."
+    assert reword("implicit_reference", f"Weigh {A}; feed {A}.", wish_for(ONE, ONE), opening=opening) == opening
+
+
+def test_a_record_among_others_of_its_owner_is_told_by_its_standing() -> None:
+    """A gala has one seat that is ordered, and more that are not."""
+    domain = compose("event_ticketing", 0)
+    state = populate(domain, "gala").state
+    (first, second, *_) = state["seats"]
+    state["seats"] = {
+        first: state["seats"][first] | {"status": "ordered"},
+        second: state["seats"][second] | {"event_id": state["seats"][first]["event_id"], "status": "free"},
+    }
+    title, place = state["events"][state["seats"][first]["event_id"]]["title"], state["seats"][first]["place"]
+    told = reword(
+        "ambiguity", f"Pay seat {place} for {title}.", [WantedChange(domain.operations["pay_seat"], {"seat_id": first})], domain, state
+    )
+    assert told == f"Pay the seat of {title} that is ordered."

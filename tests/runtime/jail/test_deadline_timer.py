@@ -1,0 +1,58 @@
+"""The driver's alarm: a wait that lasts too long ends, one that does not is left alone, and nobody's wait is nobody's trouble."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from envmill.runtime.jail.deadline_timer import TICK, VIGIL
+from envmill.runtime.jail.wire import Overdue
+
+FAR = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def alarm() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGALRM)
+    yield
+    VIGIL.dismiss()
+    time.sleep(3 * TICK)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0), "it rings although nobody waits"
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_a_blocked_read_ends_at_its_deadline() -> None:
+    reader, writer = os.pipe()
+    VIGIL.keep(TICK / 2, FAR)
+    with pytest.raises(Overdue):
+        os.read(reader, 1)
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_plan_may_end_before_its_answer_is_late() -> None:
+    reader, writer = os.pipe()
+    VIGIL.keep(1000, time.monotonic() + TICK / 2)
+    with pytest.raises(Overdue):
+        os.read(reader, 1)
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_blocked_write_ends_at_its_deadline() -> None:
+    reader, writer = os.pipe()
+    VIGIL.keep(TICK / 2, FAR)
+    with pytest.raises(Overdue):
+        os.write(writer, bytes(1 << 20))
+    os.close(reader)
+    os.close(writer)
+
+
+def test_an_answer_in_time_is_left_alone_and_so_is_who_comes_after() -> None:
+    VIGIL.keep(TICK / 2, FAR)
+    VIGIL.dismiss()
+    time.sleep(3 * TICK)
+    VIGIL.keep(1000, FAR)
+    time.sleep(3 * TICK)
