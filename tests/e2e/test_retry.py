@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 from playwright.sync_api import Page, expect
 
@@ -61,7 +62,7 @@ def click_retry(page: Page, url: str) -> None:
     page.goto(url)
     page.get_by_role("button", name="Retry").click(timeout=120_000)
     page.get_by_role("dialog").get_by_role("button", name="Retry").click()
-    expect(page.get_by_text("Retrying run").first).to_be_visible()
+    expect(page.get_by_text("Retrying run").first).to_be_visible(timeout=60_000)
 
 
 def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: Page) -> None:
@@ -72,29 +73,32 @@ def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: P
         page.goto(f"{api.url}/deployments/deployment/{deployment}/run")
         field = page.locator(".schema-form-property", has_text="Candidate environments").last.locator("input[type=number]")
         field.fill("0", timeout=60_000)
-        page.get_by_role("button", name="Submit").click()
+        submit = page.get_by_role("button", name="Submit")
+        submit.click()
         expect(page.get_by_text("0 is less than the minimum of 1").first).to_be_visible(timeout=60_000)
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENSHOTS / "form-refused.png")
         field.fill("1")
-        page.get_by_role("button", name="Submit").click()
+        submit.click()
         asked = {"flow_runs": {"deployment_id": {"any_": [deployment]}, "state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}}
 
+        clicked = time.monotonic()
+
         def is_ordered() -> bool:
-            """A server that is busy may refuse a page; who sits before it clicks again."""
-            if (
-                not (found := bool(api.post("/flow_runs/filter", asked)))
-                and (oops := page.get_by_text("Something went wrong").first).is_visible()
-            ):
-                page.get_by_role("button", name="Close").first.click()
-                expect(oops).to_be_hidden()
-                page.get_by_role("button", name="Submit").click()
-            return found
+            """A busy server may refuse a page, which then stays: a person sends it again. A notice may cover the button."""
+            nonlocal clicked
+            if found := bool(api.post("/flow_runs/filter", asked)):
+                return found
+            if time.monotonic() - clicked > 20 and submit.is_visible():
+                submit.dispatch_event("click")
+                clicked = time.monotonic()
+            return False
 
         wait_until(is_ordered, 120, lambda: f"{refused} {page.inner_text('body')[-500:]}")
-        (run,) = api.post("/flow_runs/filter", asked)
+        run, *again = api.post("/flow_runs/filter", asked)
     assert run["parameters"]["config"]["environments"] == 1
-    plant.cancel(run["id"])
+    for made in (run, *again):
+        plant.cancel(made["id"])
 
 
 def note_refusals(page: Page) -> list[str]:
