@@ -11,10 +11,15 @@ from schemas.scenario import Polarity, Split
 RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
-PolicyName = Annotated[str, Field(pattern=r"^(reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?))$")]
+_POLICY = r"reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?)"
+PolicyName = Annotated[str, Field(pattern=rf"^({_POLICY})$")]
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
-_NO_USERS = ("offline", "replay", "batch-lines")
+ChosenPolicy = Annotated[str, Field(pattern=rf"^(auto|{_POLICY})$")]
+"""A policy by name, or `auto`: a config that was read holds the name of the one that it means."""
+_SILENT = ("offline", "replay", "batch-lines")
 """Providers that no conversation is held with: an author made for tests, a recording, a folder of files."""
+_SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
+"""Setting → script that plays where no model can take turns."""
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
@@ -135,9 +140,10 @@ class RunConfig(Contract):
     `openai:model` or `openai:model@server` asks a server. Rows that rest on it name it."""
     mistakes: float = Field(default=0.2, ge=0.0, le=1.0, title="Mistake rate of the offline author")
     """Share of replies in which the offline author makes a mistake that models make, too."""
-    probe: PolicyName = Field(default="careless", title="Probe policy")
+    probe: ChosenPolicy = Field(default="auto", validate_default=True, title="Probe policy")
     """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model` for the model
-    that `policy` names."""
+    that `policy` names (the author's if it names none). `auto` uses the model, or `careless` if that is the offline author, a recording
+    or a batch of files."""
     weak: PolicyName | Literal[""] = Field(default="", title="Weak policy")
     """Policy by which gate F2 labels a scenario as too easy, named like the probe policy. Empty uses the probe policy."""
     trivial: float = Field(default=1.0, gt=0.0, le=1.0, title="Too easy from")
@@ -145,8 +151,9 @@ class RunConfig(Contract):
     untrainable: Literal["label", "drop"] = Field(default="label", title="What teaches nothing")
     """What happens to scenarios that the weak policy always solves (F2), or whose probe attempts would all pass or all fail (F5).
     `label` keeps them with the reason code, since another policy may learn from them; `drop` drops them."""
-    teacher: PolicyName = Field(default="reference", title="Teacher policy")
-    """Policy whose rollouts become training data, named like the probe policy."""
+    teacher: ChosenPolicy = Field(default="auto", validate_default=True, title="Teacher policy")
+    """Policy whose rollouts become training data, named like the probe policy. `auto` uses the model, or `reference` where the probe
+    policy would be a script."""
     form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")
     """How the policy receives a request: all at once, piece by piece in a conversation with a simulated user, or both in turn. A
     scenario whose user has nothing to tell later is always asked at once."""
@@ -197,14 +204,16 @@ class RunConfig(Contract):
     def _read_mix(cls, given: Json) -> Json:
         return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
 
-    @field_validator("person")
+    @field_validator("probe", "teacher", "person")
     @classmethod
-    def _choose_person(cls, person: str, info: ValidationInfo) -> str:
-        if person != "auto":
-            return person
+    def _choose_player(cls, given: str, info: ValidationInfo) -> str:
+        """A model wherever one can take turns: a script is no judge of a world that a model wrote."""
+        if given != "auto":
+            return given
         author = info.data.get("provider", "offline")
-        player = str(info.data.get("user") or author).partition(":")[0]
-        return "scripted" if player in _NO_USERS or author == "replay" else "model"
+        role = "user" if info.field_name == "person" else "policy"
+        player = str(info.data.get(role) or author).partition(":")[0]
+        return _SCRIPTS[str(info.field_name)] if player in _SILENT or author == "replay" else "model"
 
     @field_validator("holdout")
     @classmethod

@@ -54,9 +54,10 @@ def read_specs(config: RunConfig) -> dict[Role, Spec]:
         if role != "author" and (text := getattr(config, role)):
             specs[role] = Spec.parse(text)
     author = specs["author"]
-    if config.person == "model" and "user" not in specs and author.provider.startswith(BATCH) and author.direct.provider in VENDORS:
-        # No batch takes turns: the author's own model is asked for them directly.
-        specs["user"] = author.direct
+    if author.provider.startswith(BATCH) and author.direct.provider in VENDORS:
+        # No batch takes turns: the author's own model is asked for them directly. Gate S17 asks the user whatever the form.
+        turning: set[Role] = {*_list_turning(config), *(("user",) if config.person == "model" else ())}
+        specs |= {role: author.direct for role in CONVERSING if role in turning and role not in specs}
     return specs
 
 

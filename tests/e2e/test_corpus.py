@@ -9,7 +9,7 @@ from envmill.stages.corpus import OWN, read_corpus
 from tests.e2e.plant import Plant
 from tests.soak import count
 
-MODELS = ("--weak=model", "--teacher=model", "--policy=openai:m@box")
+MODELS = ("--probe=careless", "--weak=model", "--teacher=model", "--policy=openai:m@box")
 TEXTS = 4
 
 

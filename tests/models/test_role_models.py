@@ -94,7 +94,7 @@ def test_two_servers_may_call_their_models_the_same() -> None:
         ({"policy": "batch-openai:m"}, KEYS, "would wait for a batch: ask it as openai:m"),
         ({"user": "batch-lines:m"}, KEYS, "would wait for a batch: give it a direct provider"),
         ({"probe": "model"}, KEYS, "A model is to play the policy, and offline cannot take turns"),
-        ({"teacher": "model", "provider": "batch-openai", "model": "m"}, KEYS, "set `policy` to one that can"),
+        ({"teacher": "model", "provider": "batch-lines", "model": "m"}, KEYS, "set `policy` to one that can"),
         ({"person": "model", "form": "mixed"}, KEYS, "A model is to play the user"),
     ],
 )
@@ -181,6 +181,27 @@ async def test_a_run_asks_each_role_at_its_model(tmp_path: Path, vendors: Loopba
         "/v1/responses",
         "/v1/chat/completions",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "players", "asked"),
+    [
+        ({}, ("careless", "reference"), None),
+        ({"provider": "openai", "model": "m@box"}, ("model", "model"), None),
+        ({"provider": "openai", "model": "m@box", "probe": "skilled@0.7"}, ("skilled@0.7", "model"), None),
+        ({"provider": "batch-openai", "model": "m@box"}, ("model", "model"), "openai:m@box"),
+        ({"provider": "batch-openai", "model": "m@box", "probe": "careless", "teacher": "reference"}, ("careless", "reference"), None),
+        ({"provider": "batch-lines", "model": "m"}, ("careless", "reference"), None),
+        ({"provider": "replay", "recording": "r"}, ("careless", "reference"), None),
+        ({"policy": "anthropic:m@box"}, ("model", "model"), "anthropic:m@box"),
+    ],
+)
+def test_a_model_acts_where_one_can(fields: dict[str, str], players: tuple[str, str], asked: str | None) -> None:
+    config = make_config(**fields)
+    assert (config.probe, config.teacher) == players
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+    assert (str(spec) if (spec := read_specs(config).get("policy")) else None) == asked
+    check_cast(config, Settings.read({"ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1"}))
 
 
 def test_a_request_names_its_role() -> None:
