@@ -13,7 +13,7 @@ from envmill.errors import BadReply, BadRequest, Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, doubt, gather, pass_by, skip
 from envmill.gates.exploring.trials import list_writes
 from envmill.gates.reading.differences import find_differences
-from envmill.gates.reading.evidence import show_tools
+from envmill.gates.reading.evidence import list_told, show_tools
 from envmill.gates.reading.known_values import list_leaves
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession, name_judge
@@ -74,7 +74,7 @@ def show(subject: ScenarioCase) -> ReaderInput:
         rows={name: _show_table(name, value, subject) for name, value in scenario.initial_state.items()},
         date=scenario.clock,
         request=scenario.request,
-        told=[f"{name}: {value}" for name, value in scenario.user.facts.items()],
+        told=list_told(scenario),
     )
 
 

@@ -1,6 +1,6 @@
 """S16: what a blind reader understands, beside what the reference path does and the verifier wants, on the studio's scenario."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,8 @@ import pytest
 
 from envmill.errors import Outage
 from envmill.gates import GATES, s16
-from envmill.gates.base import Finding, GateContext, ScenarioCase
+from envmill.gates.base import Finding, GateContext, ScenarioCase, doubt
+from envmill.gates.reading.evidence import describe
 from envmill.models.base import Completion, Request, Spent
 from envmill.models.lint import lint
 from envmill.models.parse import ParsedCompletion, parse_completion
@@ -18,7 +19,7 @@ from envmill.models.showing import show_request
 from envmill.sandbox import Sandbox
 from schemas.base import canonical_json
 from schemas.reading import ReaderInput, ReaderReply
-from schemas.scenario import Verifier
+from schemas.scenario import Scenario, Verifier
 from tests.gates.cases import ANY_BOOKING, FIND, LIST, SIXTY, answer, judge_cases, loose
 from tests.gates.cases import Case as Judged
 from tests.gates.specimens import pose
@@ -199,3 +200,22 @@ def test_it_is_asked_last_and_never_required() -> None:
     gate = GATES[s16.GATE]
     assert (gate.asks, gate.required, gate.when) == (True, False, "loop")
     assert set(gate.codes.values()) == {"suspicion"}
+
+
+def test_a_reader_is_shown_the_same_before_a_scenario_is_stored_and_after() -> None:
+    """A stored record has its keys in another order. Questions in another order would be paid for twice."""
+    facts = {"seats": 1, "class": "wheel", "member": "Ada Kern"}
+    drafted = pose(user=STUDIO.scenario.user.model_copy(update={"facts": facts}))
+    stored = replace(drafted, scenario=Scenario.model_validate_json(canonical_json(drafted.scenario.model_dump(mode="json"))))
+    assert s16.show(stored) == s16.show(drafted)
+    assert canonical_json(describe(stored, FOUND).model_dump(mode="json")) == canonical_json(
+        describe(drafted, FOUND).model_dump(mode="json")
+    )
+    assert render(stored) == render(drafted)
+
+
+FOUND = doubt("S16", "two_readings", "", "Is a wheel class meant?")
+
+
+def render(posed: ScenarioCase) -> str:
+    return PROMPT.render(s16.show(posed), ReaderReply)

@@ -9,6 +9,7 @@ from envmill.gates.reading.known_values import read_part
 from envmill.sandbox import Observation
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Environment
+from schemas.scenario import Scenario
 from schemas.suspicion import SuspicionItem, ToolText
 
 _MOST_ROWS, _LONGEST = 40, 12_000
@@ -39,11 +40,16 @@ def describe(subject: EnvironmentCase | ScenarioCase, finding: Finding, replies:
         policy=environment.policy_document,
         tools=show_tools(environment),
         request=scenario.request if scenario else "",
-        told=[f"{name}: {value}" for name, value in scenario.user.facts.items()] if scenario else [],
+        told=list_told(scenario) if scenario else [],
         path={"calls": _add_replies(calls, replies), "last_words": scenario.say} if scenario else [],
         rows=_pick_rows(scenario.initial_state, named) if scenario else [],
         witness=[] if scenario else _shorten(_strip(finding.evidence)),
     )
+
+
+def list_told(scenario: Scenario) -> list[str]:
+    """What the user can tell, in an order that storing a scenario keeps: verify asks what the repair loop asked, and pays for it once."""
+    return [f"{name}: {value}" for name, value in sorted(scenario.user.facts.items())]
 
 
 def show_tools(environment: Environment) -> list[ToolText]:
