@@ -17,7 +17,7 @@ from offline.compose import compose_domain
 from offline.consent import lead
 from offline.dice import make_dice
 from offline.domain import Domain
-from offline.faults import ANYWHERE, FaultCase, PlantedFault, pick_fault, plant_kind, spell_reply
+from offline.faults import ANYWHERE, FaultCase, PlantedFault, pick_fault, plant_kind, render_reply
 from offline.faults.repair import end_repair, find_full, find_variant
 from offline.mining import judge_text, place_text
 from offline.opinions import answer_suspicion, judge_call, read_request, rule_on, write_calls, write_checks
@@ -67,7 +67,7 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
         return errands.answer(prompt, inputs, seed, sample, mistakes, talk)
     case = _open_case(prompt, inputs, seed, sample, talk)
     fault = _find_fault(prompt, case, inputs, sample, mistakes, talk)
-    return fault.text if fault else spell_reply(case.reply)
+    return fault.text if fault else render_reply(case.reply)
 
 
 def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
@@ -102,7 +102,7 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence
         tried = (WRITERS[prompt](inputs, domain, seed, sample + variant * _APART + again * _FURTHER) for again in range(_TRIES))
         return find_full(write(0), tried) if variant else next(tried)
 
-    variant = find_variant(talk, lambda number: spell_reply(write(number))) if talk else 0
+    variant = find_variant(talk, lambda number: render_reply(write(number))) if talk else 0
     return FaultCase(brief, domain, seed, key, write(variant), inputs)
 
 
@@ -132,7 +132,7 @@ def _lean(prompt: str, seed: int) -> float:
 def _repair(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: Sequence[str]) -> PlantedFault | None:
     """What is wrong with a repaired reply: nothing, what was wrong before, or something else. A clean one is not made worse."""
     clean, before = _open_case(prompt, inputs, case.seed, sample, talk[:-2]), talk[-2]
-    if before == spell_reply(clean.reply):
+    if before == render_reply(clean.reply):
         return None
     dice = make_dice("repair", inputs, list(talk), case.seed, sample)
     ending = end_repair(dice)
@@ -141,7 +141,7 @@ def _repair(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: 
     fault = pick_fault(prompt, case, dice, without=frozenset(ANYWHERE)) if ending == "mended_wrongly" else None
     # Another fault drawn may be the one that was there.
     same = ending == "unmended" or (fault is not None and fault.text == before)
-    return PlantedFault("unmended", before, spell_reply(case.reply)) if same else fault
+    return PlantedFault("unmended", before, render_reply(case.reply)) if same else fault
 
 
 def _answer_theme(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:

@@ -21,7 +21,7 @@ def write_blueprint(domain: Domain) -> BlueprintReply:
 
 def list_rules(domain: Domain) -> list[str]:
     """Every rule once, limits filled in, in the order of the operations."""
-    return list(dict.fromkeys(rule for each in domain.operations.values() for rule in _tell_rules(each, domain)))
+    return list(dict.fromkeys(rule for each in domain.operations.values() for rule in _render_rules(each, domain)))
 
 
 def write_policy(domain: Domain) -> str:
@@ -34,14 +34,14 @@ def write_policy(domain: Domain) -> str:
     return f"{told} {consent}" if (consent := write_consent(domain)) else told
 
 
-def _tell_rules(operation: Operation, domain: Domain) -> list[str]:
+def _render_rules(operation: Operation, domain: Domain) -> list[str]:
     if operation.effect == "query":
         return []
-    ranges = [_tell_range(operation, each, domain) for each in operation.takes if each.between]
-    return [domain.tell(each) for each in operation.must] + ranges
+    ranges = [_describe_range(operation, each, domain) for each in operation.takes if each.between]
+    return [domain.render_rule(each) for each in operation.must] + ranges
 
 
-def _tell_range(operation: Operation, parameter: OperationParameter, domain: Domain) -> str:
+def _describe_range(operation: Operation, parameter: OperationParameter, domain: Domain) -> str:
     assert parameter.between is not None
     low, high = (domain.bound(each) for each in parameter.between)
     kind = "number" if parameter.annotation == "float" else "whole number"

@@ -7,7 +7,7 @@ red test ──is it one of these?──► the tool is at fault, or the test
 from offline.columns import settle_state
 from offline.domain import Domain, Row, State
 from offline.parts import write_methods
-from offline.tests import RuleTrial, foretell, tell_trial, try_brief
+from offline.tests import RuleTrial, foretell, render_trial, try_brief
 from offline.world import DomainWorld
 from schemas.seed import Brief
 from schemas.tool_prompts import BlameVerdict, CasesInput, CasesReply, DebugInput, DebugReply, MatchedTest, RedTest
@@ -28,7 +28,7 @@ def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[Match
         for call in trial.setup:
             world.apply(domain.operations[call.name], call.arguments)
         in_company = not trial.code and all(one.expect == "rejection" for one in found)
-        held, name = world.state if in_company else _match(world, trial), tell_trial(trial)
+        held, name = world.state if in_company else _match(world, trial), render_trial(trial)
         after = {} if trial.code else foretell(DomainWorld(domain, held, world.day, world.key), trial.call)
         expect = "rejection" if trial.code else "success"
         found.append(MatchedTest(name=name, rows=settle_state(domain, held), call=trial.call, expect=expect, after=after))

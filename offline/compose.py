@@ -99,13 +99,13 @@ def _settle(domain: Domain, operations: dict[str, Operation], dice: random.Rando
         limits={name: (dice.choice(values),) for name, values in domain.limits.items()},
         collections={name: replace(each, prefixes=(dice.choice(each.prefixes),)) for name, each in domain.collections.items()},
         operations={
-            name: _spell_moves(replace(each, must=tuple(rule for rule in each.must if not rule.optional or dice.random() < 0.5)))
+            name: _render_moves(replace(each, must=tuple(rule for rule in each.must if not rule.optional or dice.random() < 0.5)))
             for name, each in operations.items()
         },
     )
 
 
-def _spell_moves(operation: Operation) -> Operation:
+def _render_moves(operation: Operation) -> Operation:
     return replace(
         operation,
         must=(*(_require(move) for move in operation.moves), *operation.must),

@@ -33,7 +33,7 @@ def widen(domain: Domain, rows: int) -> Domain:
     found = {each.lookup.call: _find_instead(name, each, domain) for name, each in lists.items()}
     operations = dict(found.get(name, (name, each)) for name, each in domain.operations.items())
     collections = {
-        name: replace(each, lookup=_look_instead(each, domain)) if name in lists else each for name, each in domain.collections.items()
+        name: replace(each, lookup=_find_lookup(each, domain)) if name in lists else each for name, each in domain.collections.items()
     }
     return replace(domain, rows=rows, collections=collections, operations={name: _turn_pages(each) for name, each in operations.items()})
 
@@ -117,12 +117,12 @@ def _check_size(world: DomainWorld) -> None:
 
 
 def _find_instead(name: str, collection: Collection, domain: Domain) -> tuple[str, Operation]:
-    lookup = _look_instead(collection, domain)
+    lookup = _find_lookup(collection, domain)
     found = write_lookup(name, replace(collection, lookup=lookup), domain)
     return lookup.call, replace(found, name=lookup.call)
 
 
-def _look_instead(collection: Collection, domain: Domain) -> Lookup:
+def _find_lookup(collection: Collection, domain: Domain) -> Lookup:
     """By a unique value that people call the row by, or by the row it belongs to."""
     said = re.findall(r"{(\w+)", collection.label)
     call = f"find_{collection.noun}"

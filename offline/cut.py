@@ -58,12 +58,12 @@ def _cut_operation(name: str, operation: Operation, chosen: set[str]) -> Operati
         must=_keep(operation.must, chosen),
         moves=_keep(operation.moves, chosen),
         then=_keep(operation.then, chosen),
-        asks=tuple(each for each in operation.asks if _says_all(each, operation, chosen)),
-        tells=tuple(each for each in operation.tells if _says_all(each, operation, chosen)),
+        asks=tuple(each for each in operation.asks if _mentions_all(each, operation, chosen)),
+        tells=tuple(each for each in operation.tells if _mentions_all(each, operation, chosen)),
     )
 
 
-def _says_all(phrase: str, operation: Operation, chosen: set[str]) -> bool:
+def _mentions_all(phrase: str, operation: Operation, chosen: set[str]) -> bool:
     """Whether a phrase mentions every parameter and nothing else: what is not said cannot be asked for."""
     said = {field.split(".")[0] for _, field, _, _ in Formatter().parse(phrase) if field}
     return said == {each.local for each in _keep(operation.takes, chosen)}

@@ -239,7 +239,7 @@ class Domain:
         """Operations that write."""
         return [each for each in self.operations.values() if each.effect == "change"]
 
-    def tell(self, rule: Rule) -> str:
+    def render_rule(self, rule: Rule) -> str:
         """A rule with its limits filled in; one of a thing is no plural."""
         parts = string.Formatter().parse(rule.rule)
         told = "".join(

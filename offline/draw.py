@@ -9,21 +9,21 @@ from offline.world import DomainWorld
 NOWHERE = "nothing_ffffffff"
 
 
-def draw_arguments(operation: Operation, world: DomainWorld, known: State, dice: random.Random, wild: float = 0.0) -> Arguments:
+def sample_arguments(operation: Operation, world: DomainWorld, known: State, dice: random.Random, wild: float = 0.0) -> Arguments:
     """One value per parameter; `known` holds the rows whose ids may be used, `wild` is the share of values that should be refused."""
-    return {each.name: _draw(each, world.domain, known, dice, dice.random() < wild) for each in operation.takes}
+    return {each.name: _sample(each, world.domain, known, dice, dice.random() < wild) for each in operation.takes}
 
 
-def draw_permitted(operation: Operation, world: DomainWorld, known: State, dice: random.Random, tries: int = 40) -> Arguments | None:
+def sample_permitted(operation: Operation, world: DomainWorld, known: State, dice: random.Random, tries: int = 40) -> Arguments | None:
     """Arguments the domain allows, or none when none turned up."""
     for _ in range(tries):
-        arguments = draw_arguments(operation, world, known, dice)
+        arguments = sample_arguments(operation, world, known, dice)
         if world.allows(operation, arguments):
             return arguments
     return None
 
 
-def _draw(parameter: OperationParameter, domain: Domain, known: State, dice: random.Random, wild: bool) -> str | Number:
+def _sample(parameter: OperationParameter, domain: Domain, known: State, dice: random.Random, wild: bool) -> str | Number:
     if parameter.row:
         return NOWHERE if wild or not known[parameter.row] else dice.choice(list(known[parameter.row]))
     if parameter.between:

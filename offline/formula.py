@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import cache
 
 from offline.domain import Domain
-from offline.query import spell_fold
+from offline.query import render_fold
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
@@ -58,7 +58,7 @@ def parse_statement(text: str) -> ast.stmt:
     return ast.parse(text).body[0]
 
 
-def spell(node: ast.expr, domain: Domain) -> str:
+def render(node: ast.expr, domain: Domain) -> str:
     """An expression as source of a method."""
     match node:
         case ast.Constant(value=str() as text):
@@ -68,9 +68,9 @@ def spell(node: ast.expr, domain: Domain) -> str:
         case ast.Name(id=name):
             return name.upper() if name in domain.limits else name
         case ast.Attribute(value=owner, attr=name):
-            return f'{spell(owner, domain)}["{name}"]'
+            return f'{render(owner, domain)}["{name}"]'
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return f"{spell(left, domain)} {OPERATORS[type(operator)]} {spell(right, domain)}"
+            return f"{render(left, domain)} {OPERATORS[type(operator)]} {render(right, domain)}"
         case ast.BinOp(left=left, op=operator, right=right):
             return f"{_inner(left, domain)} {OPERATORS[type(operator)]} {_inner(right, domain)}"
         case ast.BoolOp(op=operator, values=values):
@@ -81,82 +81,82 @@ def spell(node: ast.expr, domain: Domain) -> str:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return f"-{_inner(operand, domain)}"
         case ast.IfExp(test=test, body=body, orelse=other):
-            return f"({spell(body, domain)} if {spell(test, domain)} else {spell(other, domain)})"
+            return f"({render(body, domain)} if {render(test, domain)} else {render(other, domain)})"
         case ast.Tuple(elts=items):
-            return f"({', '.join(spell(item, domain) for item in items)})"
+            return f"({', '.join(render(item, domain) for item in items)})"
         case ast.Dict(keys=keys, values=values):
-            pairs = (f"{spell(key, domain)}: {spell(value, domain)}" for key, value in zip(keys, values, strict=True) if key)
+            pairs = (f"{render(key, domain)}: {render(value, domain)}" for key, value in zip(keys, values, strict=True) if key)
             return f"{{{', '.join(pairs)}}}"
         case ast.Call() if asked := CALLS[domain.kind](node, domain):
             return asked
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            parts = [spell(each, domain) for each in arguments]
+            parts = [render(each, domain) for each in arguments]
             forms = WHOLE if name in WHOLE and len(parts) == 1 else PLAIN | FOLDS
             return forms[name].format(*parts)
         case _:
             raise ValueError(f"formula cannot hold {ast.dump(node)}")
 
 
-def _spell_query(node: ast.Call, domain: Domain) -> str:
+def _render_query(node: ast.Call, domain: Domain) -> str:
     """A call that asks the database; empty for any other."""
     match node:
         case ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), key]):
-            return f'self._find("{collection}", {spell(key, domain)}, "{domain.collections[collection].noun}")'
+            return f'self._find("{collection}", {render(key, domain)}, "{domain.collections[collection].noun}")'
         case _:
-            return spell_fold(node, lambda each: spell(each, domain))
+            return render_fold(node, lambda each: render(each, domain))
 
 
-CALLS: dict[str, Callable[[ast.Call, Domain], str]] = {"stateful": lambda _call, _domain: "", "sql": _spell_query}
+CALLS: dict[str, Callable[[ast.Call, Domain], str]] = {"stateful": lambda _call, _domain: "", "sql": _render_query}
 """Kind → how a call of the language is spelled there; empty where it is spelled as everywhere."""
 
 
 def _inner(node: ast.expr, domain: Domain) -> str:
-    text = spell(node, domain)
+    text = render(node, domain)
     return f"({text})" if isinstance(node, ast.BoolOp | ast.BinOp) else text
 
 
-def spell_refusal(text: str, domain: Domain) -> str:
+def render_refusal(text: str, domain: Domain) -> str:
     """The condition under which a rule is broken, in the plainest spelling."""
     match parse_expression(text):
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return f"{spell(left, domain)} {OPPOSITES[OPERATORS[type(operator)]]} {spell(right, domain)}"
+            return f"{render(left, domain)} {OPPOSITES[OPERATORS[type(operator)]]} {render(right, domain)}"
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return spell(operand, domain)
+            return render(operand, domain)
         case node:
             return f"not {_inner(node, domain)}"
 
 
-def spell_statement(node: ast.stmt, domain: Domain) -> list[str]:
+def render_statement(node: ast.stmt, domain: Domain) -> list[str]:
     """One effect as lines of a method."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="new")) as call):
-            return _spell_new(name, call, domain)
+            return _render_new(name, call, domain)
         case ast.Assign(targets=[target], value=value):
-            return [f"{spell(target, domain)} = {spell(value, domain)}"]
+            return [f"{render(target, domain)} = {render(value, domain)}"]
         case ast.AugAssign(target=target, op=operator, value=value):
-            return [f"{spell(target, domain)} {OPERATORS[type(operator)]}= {spell(value, domain)}"]
+            return [f"{render(target, domain)} {OPERATORS[type(operator)]}= {render(value, domain)}"]
         case ast.For(target=target, iter=rows, body=body):
-            return [f"for {spell(target, domain)} in {spell(rows, domain)}:", *_indent(body, domain)]
+            return [f"for {render(target, domain)} in {render(rows, domain)}:", *_indent(body, domain)]
         case ast.If(test=test, body=body):
-            return [f"if {spell(test, domain)}:", *_indent(body, domain)]
+            return [f"if {render(test, domain)}:", *_indent(body, domain)]
         case _:
             raise ValueError(f"formula cannot hold {ast.dump(node)}")
 
 
 def _indent(body: list[ast.stmt], domain: Domain) -> list[str]:
-    return ["    " + line for statement in body for line in spell_statement(statement, domain)]
+    return ["    " + line for statement in body for line in render_statement(statement, domain)]
 
 
-def _spell_new(name: str, call: ast.Call, domain: Domain) -> list[str]:
+def _render_new(name: str, call: ast.Call, domain: Domain) -> list[str]:
     collection, values = new_row(call, domain)
-    pairs = [f'    "{attribute}": {spell(value, domain)},' for attribute, value in values.items()]
+    pairs = [f'    "{attribute}": {render(value, domain)},' for attribute, value in values.items()]
     key = domain.collections[collection].prefixes[0]
     return [f"{name} = {{", f'    "id": new_id("{key}"),', *pairs, "}", f'self.{collection}[{name}["id"]] = {name}']
 
 
 def new_row(call: ast.Call, domain: Domain) -> tuple[str, dict[str, ast.expr]]:
     """Collection and attributes of a `new(...)`; attributes this variation lacks fall away."""
-    collection = spell(call.args[0], domain)
+    collection = render(call.args[0], domain)
     known = domain.collections[collection].attributes
     return collection, {each.arg: each.value for each in call.keywords if each.arg in known}
 
@@ -167,7 +167,7 @@ def fill(template: str, put: Callable[[str], str]) -> str:
     return "".join(literal + (put(field) if field is not None else "") for literal, field, _, _ in parts)
 
 
-def spell_text(template: str, domain: Domain) -> str:
+def render_text(template: str, domain: Domain) -> str:
     """A message with fields as a string literal, an f-string where it needs to be."""
-    text = fill(template, lambda field: "{" + spell(parse_expression(field), domain).replace('"', "'") + "}")
+    text = fill(template, lambda field: "{" + render(parse_expression(field), domain).replace('"', "'") + "}")
     return ("f" if "{" in text else "") + f'"{text}"'

@@ -7,7 +7,7 @@ from datetime import timedelta
 from envmill.errors import SettingsError
 from offline.dice import make_dice
 from offline.domain import GONE, TODAY, Attribute, Collection, Department, Domain, Number, Row, spread
-from offline.draw import draw_permitted
+from offline.draw import sample_permitted
 from offline.world import DomainWorld
 
 PAST = timedelta(days=21)
@@ -71,7 +71,7 @@ def _play_history(world: DomainWorld, department: Department, dice: random.Rando
         if done >= ENOUGH_CHANGES and not _list_short(world, department):
             return
         operation = dice.choices(changes, weights)[0]
-        arguments = draw_permitted(operation, world, world.state, dice)
+        arguments = sample_permitted(operation, world, world.state, dice)
         if arguments is not None:
             world.apply(operation, arguments)
             world.day = min(world.day + timedelta(days=dice.randrange(4)), TODAY - timedelta(days=1))
@@ -81,7 +81,7 @@ def _play_history(world: DomainWorld, department: Department, dice: random.Rando
 def _add_row(world: DomainWorld, name: str, collection: Collection, dice: random.Random) -> None:
     rows = world.state[name]
     for _ in range(60):
-        row: Row = {attribute: _draw_value(name, attribute, source, world, dice) for attribute, source in collection.attributes.items()}
+        row: Row = {attribute: _sample_value(name, attribute, source, world, dice) for attribute, source in collection.attributes.items()}
         world.set_right(row, collection)
         if not any(_collide(row, other, collection) for other in rows.values()):
             row = {"id": world.make_id(name)} | row
@@ -96,7 +96,7 @@ def _collide(row: Row, other: Row, collection: Collection) -> bool:
     return bool(together) or any(row[name] == other[name] for name in alone)
 
 
-def _draw_value(collection: str, name: str, source: Attribute, world: DomainWorld, dice: random.Random) -> str | Number:
+def _sample_value(collection: str, name: str, source: Attribute, world: DomainWorld, dice: random.Random) -> str | Number:
     if source.always is not None:
         return source.always
     if source.one_of:

@@ -5,7 +5,7 @@ import textwrap
 
 from offline.blueprint import list_rules
 from offline.domain import Domain, Operation, OperationParameter, Rule
-from offline.formula import parse_expression, spell, spell_refusal, spell_text
+from offline.formula import parse_expression, render, render_refusal, render_text
 from offline.renderings import RENDERINGS
 
 Lines = list[str]
@@ -100,13 +100,13 @@ def _write_guard(parameter: OperationParameter, domain: Domain) -> Lines:
     if parameter.find:
         collection, attribute = parameter.find.split(".")
         noun = domain.collections[collection].noun
-        hit = spell(parse_expression(f"some({collection}, matches(row.{attribute}, {name}))"), domain)
+        hit = render(parse_expression(f"some({collection}, matches(row.{attribute}, {name}))"), domain)
         return _refuse(f"not {hit}", f"no_{noun}_found", f'f"No {noun.replace("_", " ")} matches {{{name}!r}}."')
     return []
 
 
 def _write_rule(rule: Rule, domain: Domain) -> Lines:
-    return _refuse(spell_refusal(rule.that, domain), rule.code, spell_text(rule.says, domain))
+    return _refuse(render_refusal(rule.that, domain), rule.code, render_text(rule.says, domain))
 
 
 def _refuse(condition: str, code: str, says: str) -> Lines:

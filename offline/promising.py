@@ -34,7 +34,7 @@ class _Speaker:
             looks_at=self._mention_all(_list_looks(operation, self._domain)),
             sets=self._mention_all((table, column) for table, column in writes if column != "id"),
             makes=list(dict.fromkeys(made)),
-            requires=[self._domain.tell(rule) for rule in operation.must],
+            requires=[self._domain.render_rule(rule) for rule in operation.must],
             ensures=list(dict.fromkeys(self._list_ensured(operation))),
         )
 

@@ -50,7 +50,7 @@ class Clause:
     bind: Bind
     values: list[str] = field(default_factory=list[str])
 
-    def spell(self, node: ast.expr) -> str:
+    def render(self, node: ast.expr) -> str:
         """A condition or value as SQL."""
         if not _speaks_of_row(node):
             return self._put(node)
@@ -58,29 +58,29 @@ class Clause:
             case ast.Attribute(value=ast.Name(id="row"), attr=attribute):
                 return name(attribute)
             case ast.Attribute(value=ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=other), key]), attr=attribute):
-                outer = f"{name(self.table)}.{self.spell(key)}"
+                outer = f"{name(self.table)}.{self.render(key)}"
                 return f"(SELECT {name(attribute)} FROM {name(other)} WHERE {name(other)}.id = {outer})"
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
-                return f"{self.spell(left)} {COMPARED[type(operator)]} {self.spell(right)}"
+                return f"{self.render(left)} {COMPARED[type(operator)]} {self.render(right)}"
             case ast.BinOp(left=left, op=operator, right=right):
-                return f"({self.spell(left)} {COMPARED[type(operator)]} {self.spell(right)})"
+                return f"({self.render(left)} {COMPARED[type(operator)]} {self.render(right)})"
             case ast.BoolOp(op=word, values=values):
                 return (" AND " if isinstance(word, ast.And) else " OR ").join(self._inner(each) for each in values)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return f"NOT ({self.spell(operand)})"
+                return f"NOT ({self.render(operand)})"
             case ast.Call(func=ast.Name(id="matches"), args=[text, query]):
-                spelled = self.spell(text)
+                spelled = self.render(text)
                 self.values.append(f"{self.bind(query)}.strip().lower()")
                 return f"instr(lower({spelled}), ?) > 0"
             case ast.Call(func=ast.Name(id="days"), args=[first, last]):
                 # Bound in the order in which they stand in the statement.
-                until = self.spell(last)
-                return f"CAST(julianday({until}) - julianday({self.spell(first)}) AS INTEGER)"
+                until = self.render(last)
+                return f"CAST(julianday({until}) - julianday({self.render(first)}) AS INTEGER)"
             case _:
                 raise ValueError(f"no SQL for {ast.dump(node)}")
 
     def _inner(self, node: ast.expr) -> str:
-        text = self.spell(node)
+        text = self.render(node)
         return f"({text})" if isinstance(node, ast.BoolOp) else text
 
     def _put(self, node: ast.expr) -> str:
@@ -98,7 +98,7 @@ class Clause:
                 return "?"
 
 
-def spell_fold(node: ast.Call, spell: Bind) -> str:
+def render_fold(node: ast.Call, spell: Bind) -> str:
     """A fold as an expression of the program; empty where this is none."""
     match node:
         case ast.Call(func=ast.Name(id="page"), args=[ast.Call(func=ast.Name(id="rows"), args=[ast.Name(id=table), *where]), most]):
@@ -111,23 +111,23 @@ def spell_fold(node: ast.Call, spell: Bind) -> str:
             return _ask("count(*) AS found", table, where, spell) + '[0]["found"]'
         case ast.Call(func=ast.Name(id="total" | "highest" as word), args=[ast.Name(id=table), amount, *where]):
             clause = Clause(table, spell)
-            what = f"coalesce({'sum' if word == 'total' else 'max'}({clause.spell(amount)}), 0) AS found"
+            what = f"coalesce({'sum' if word == 'total' else 'max'}({clause.render(amount)}), 0) AS found"
             return _ask(what, table, where, spell, clause=clause) + '[0]["found"]'
         case _:
             return ""
 
 
-def spell_condition(table: str, where: ast.expr, spell: Bind) -> tuple[str, list[str]]:
+def render_condition(table: str, where: ast.expr, spell: Bind) -> tuple[str, list[str]]:
     """A condition on a table's rows, and what is bound in it."""
     clause = Clause(table, spell)
-    return clause.spell(where), clause.values
+    return clause.render(where), clause.values
 
 
 def _ask(
     what: str, table: str, where: list[ast.expr], spell: Bind, tail: str = "", bound: list[str] | None = None, clause: Clause | None = None
 ) -> str:
     clause = clause or Clause(table, spell)
-    condition = f" WHERE {clause.spell(where[0])}" if where else ""
+    condition = f" WHERE {clause.render(where[0])}" if where else ""
     sql = f"SELECT {what} FROM {name(table)}{condition}{tail}"
     return f"self._db.query({quote(sql)}{bind([*clause.values, *(bound or [])])})"
 

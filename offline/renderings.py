@@ -7,7 +7,7 @@ from offline import tables
 from offline.columns import settle_state
 from offline.database import write_schema
 from offline.domain import Domain, Operation, WriteStep
-from offline.formula import parse_expression, parse_statement, spell, spell_statement
+from offline.formula import parse_expression, parse_statement, render, render_statement
 from schemas.base import Json
 
 Lines = list[str]
@@ -45,24 +45,24 @@ _FINDER: Lines = [
 
 
 def _write_steps(operation: Operation, steps: Sequence[WriteStep], domain: Domain) -> Lines:  # noqa: ARG001
-    return [line for step in steps for line in spell_statement(parse_statement(step.do), domain)]
+    return [line for step in steps for line in render_statement(parse_statement(step.do), domain)]
 
 
-def _spell_result(operation: Operation, domain: Domain) -> str:
-    text = spell(parse_expression(operation.gives), domain)
+def _render_result(operation: Operation, domain: Domain) -> str:
+    text = render(parse_expression(operation.gives), domain)
     return f"dict({text})" if operation.gives.isidentifier() else text
 
 
 RENDERINGS: Mapping[str, Rendering] = {
     "stateful": Rendering(
-        _write_constructor, _FINDER, lambda name: f"self.{name}", _write_steps, _spell_result, lambda _: "", lambda _, state: state
+        _write_constructor, _FINDER, lambda name: f"self.{name}", _write_steps, _render_result, lambda _: "", lambda _, state: state
     ),
     "sql": Rendering(
         lambda _: tables.CONSTRUCTOR,
         tables.FINDER,
         lambda name: f'"{name}"',
-        tables.spell_effects,
-        tables.spell_result,
+        tables.render_effects,
+        tables.render_result,
         write_schema,
         settle_state,
     ),

@@ -15,9 +15,9 @@ from offline.article import name_one
 from offline.chaining import is_whole, list_touched, write_chain
 from offline.dice import make_dice
 from offline.domain import TODAY, Domain, OperationParameter
-from offline.scenario import draw_more, plan_more
+from offline.scenario import plan_more, sample_more
 from offline.user import leave_vague, list_vague
-from offline.wording import WantedChange, capitalise, follow, list_facts, name_goal, say
+from offline.wording import WantedChange, capitalise, follow, list_facts, name_goal, render_phrase
 from offline.world import DomainWorld
 from schemas.base import Contract, Json
 from schemas.prompts import ScenarioReply
@@ -84,21 +84,21 @@ def expand_goal(case: RewordingCase) -> RewordReply:
         return case.same
     tools = [tool.model_dump() for tool in asked.tools]
     for _ in range(_TRIES):
-        wish = draw_more(case.wishes, DomainWorld(case.domain, deepcopy(case.state), TODAY, "more"), case.dice)
+        wish = sample_more(case.wishes, DomainWorld(case.domain, deepcopy(case.state), TODAY, "more"), case.dice)
         if wish is None:
             continue
         oracle = plan_more(asked.oracle, wish, case.domain, case.state)
         told = ScenarioReply(initial_state=case.state, request=asked.request, oracle=oracle)
         grown = write_chain(told, case.domain)
         if is_whole(grown, list_touched(tools)) and grown.chain.nodes[: len(asked.chain.nodes)] == asked.chain.nodes:
-            return _tell_more(case, wish, grown.chain.model_dump(), grown.filling.model_dump())
+            return _reveal_more(case, wish, grown.chain.model_dump(), grown.filling.model_dump())
     return case.same
 
 
-def _tell_more(case: RewordingCase, wish: WantedChange, chain: Json, filling: Json) -> RewordReply:
+def _reveal_more(case: RewordingCase, wish: WantedChange, chain: Json, filling: Json) -> RewordReply:
     lead, ask = case.dice.choice(_MORE), case.dice.choice(wish.operation.asks)
     vague = leave_vague([*case.wishes, wish], frozenset(case.asked.hidden), case.domain, case.state)[-1]
-    told, hinted = (capitalise(lead.format(a=say(ask, one, case.domain, case.state))) for one in (wish, vague))
+    told, hinted = (capitalise(lead.format(a=render_phrase(ask, one, case.domain, case.state))) for one in (wish, vague))
     opening = case.asked.opening and _add(case.asked.opening, hinted)
     reply = case.same.model_copy(update={"request": _add(case.asked.request, told), "opening": opening})
     facts = list_facts([*case.wishes, wish], case.domain, case.state)
@@ -141,7 +141,7 @@ def _list_orders(wishes: list[WantedChange], case: RewordingCase) -> str:
     while place < len(wishes):
         pair = wishes[place : place + 2]
         joined = _join(pair, case) if len(pair) == 2 else ""
-        orders.append(joined or say(wishes[place].operation.asks[0], wishes[place], case.domain, case.state))
+        orders.append(joined or render_phrase(wishes[place].operation.asks[0], wishes[place], case.domain, case.state))
         place += 2 if joined else 1
     return f"{capitalise('; '.join(orders))}."
 
@@ -155,8 +155,8 @@ def _join(pair: list[WantedChange], case: RewordingCase) -> str:
     if one.operation.name != other.operation.name or len(differing) != 1 or differing[0] not in rows:
         return ""
     ask, local = one.operation.asks[0], rows[differing[0]]
-    first, second = (say(ask, wish, case.domain, case.state) for wish in pair)
-    values = [say(f"{{{local}}}", wish, case.domain, case.state) for wish in pair]
+    first, second = (render_phrase(ask, wish, case.domain, case.state) for wish in pair)
+    values = [render_phrase(f"{{{local}}}", wish, case.domain, case.state) for wish in pair]
     # "Change A and a B so that it": nobody knows which one `it` is.
     fits = (
         " it " not in first
@@ -202,7 +202,7 @@ def _list_named(case: RewordingCase) -> Iterator[tuple[OperationParameter, str, 
     """Parameter, what its row is called, the row."""
     for wish in case.wishes:
         for parameter in (each for each in wish.operation.takes if each.row):
-            label = say(f"{{{parameter.local}}}", wish, case.domain, case.state)
+            label = render_phrase(f"{{{parameter.local}}}", wish, case.domain, case.state)
             yield parameter, label, case.state[parameter.row][wish.arguments[parameter.name]]
 
 
@@ -211,7 +211,7 @@ def obscure(case: RewordingCase) -> RewordReply:
     said = sorted({found[0] for found in _SPELLED.finditer(case.asked.request)})
     if said:
         spelled = case.dice.choice(said)
-        distance = _spell_distance((datetime.strptime(spelled, "%d %B %Y").date() - TODAY).days)
+        distance = _render_distance((datetime.strptime(spelled, "%d %B %Y").date() - TODAY).days)
         return case.change(lambda text: re.sub(rf"(?:\bon )?\b{spelled}", distance, text))
     for parameter, label, row in _list_named(case):
         if (described := _describe(parameter.row, row, case)) and described not in label and label in case.asked.request:
@@ -221,15 +221,15 @@ def obscure(case: RewordingCase) -> RewordReply:
     return case.same
 
 
-def _spell_distance(days: int) -> str:
+def _render_distance(days: int) -> str:
     if abs(days) < 2:
         return ("yesterday", "today", "tomorrow")[days + 1]
     weeks, rest = divmod(abs(days), _WEEK)
-    counted = f"{_spell_count(abs(days))} days" if rest else f"{_spell_count(weeks)} week{'s' if weeks > 1 else ''}"
+    counted = f"{_render_count(abs(days))} days" if rest else f"{_render_count(weeks)} week{'s' if weeks > 1 else ''}"
     return f"{counted} ago" if days < 0 else f"{counted} from today"
 
 
-def _spell_count(number: int) -> str:
+def _render_count(number: int) -> str:
     """In words, for a figure would be an amount."""
     tens, ones = divmod(number, 10)
     if number < len(_ONES):

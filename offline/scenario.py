@@ -13,7 +13,7 @@ from envmill.errors import SettingsError
 from offline.crowd import settle_core, surround
 from offline.dice import make_dice
 from offline.domain import GONE, Domain, Operation, OperationParameter, State
-from offline.draw import draw_permitted
+from offline.draw import sample_permitted
 from offline.user import instruct_user
 from offline.wording import WantedChange, can_say, follow, list_facts, write_request
 from offline.world import DomainWorld
@@ -46,7 +46,7 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
         dice = make_dice("scenario", domain.theme, key, again)
         start = settle_core(domain, f"scenario/{key}/{again}")
         count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
-        wishes = _draw_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
+        wishes = _sample_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
         oracle = plan_calls(wishes, domain, start.state)
         if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
             whole = surround(start) if domain.rows else start
@@ -82,18 +82,18 @@ def plan_more(before: Sequence[Call], wish: WantedChange, domain: Domain, state:
     calls = list(before)
     for parameter in wish.operation.takes:
         if parameter.row:
-            _look_up(parameter.row, wish.arguments[parameter.name], domain, state, calls)
+            _add_lookups(parameter.row, wish.arguments[parameter.name], domain, state, calls)
     return [*calls, Call(name=wish.operation.name, arguments=wish.arguments)]
 
 
-def draw_more(wishes: list[WantedChange], start: DomainWorld, dice: random.Random) -> WantedChange | None:
+def sample_more(wishes: list[WantedChange], start: DomainWorld, dice: random.Random) -> WantedChange | None:
     """One wish more that goes with the others and leaves a mark, by an operation that none of them used; none where luck found none."""
     world = start.copy()
     for wish in wishes:
         world.apply(wish.operation, wish.arguments)
     used = {wish.operation.name for wish in wishes}
     free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
-    drawn = _draw_wish(dice.choice(free), world, start, dice) if free else None
+    drawn = _sample_wish(dice.choice(free), world, start, dice) if free else None
     fits = (
         drawn is not None
         and _is_clear(drawn, wishes, start)
@@ -120,12 +120,12 @@ def _list_altered(world: DomainWorld, start: DomainWorld) -> set[_Cell]:
     }
 
 
-def _look_up(collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]) -> None:
+def _add_lookups(collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]) -> None:
     lookup = domain.collections[collection].lookup
     row = state[collection][row_id]
     for parameter in domain.operations[lookup.call].takes:
         if parameter.row:
-            _look_up(parameter.row, row[lookup.using[parameter.name]], domain, state, calls)
+            _add_lookups(parameter.row, row[lookup.using[parameter.name]], domain, state, calls)
     call = Call(name=lookup.call, arguments={argument: row[attribute] for argument, attribute in lookup.using.items()})
     if call not in calls:
         calls.append(call)
@@ -136,14 +136,14 @@ def _shorten(walk: tuple[str, ...], fewer: int) -> tuple[str, ...]:
     return walk[: max(0, len(walk) - fewer)]
 
 
-def _draw_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tuple[str, ...]) -> list[WantedChange]:
+def _sample_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tuple[str, ...]) -> list[WantedChange]:
     """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
     world, wishes = start.copy(), list[WantedChange]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
     weights, led = [each.weight for each in sayable], [each for name in walk for each in sayable if each.name == name]
     for turn in range(DRAWS * max(count, 4) if sayable else 0):
         # Weighted: the work a place exists for is asked for more often than its exceptions.
-        wish = _draw_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
+        wish = _sample_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
         if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
@@ -152,7 +152,7 @@ def _draw_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tupl
     return []
 
 
-def _draw_wish(operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random) -> WantedChange | None:
+def _sample_wish(operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random) -> WantedChange | None:
     """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
 
     Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another.
@@ -160,10 +160,10 @@ def _draw_wish(operation: Operation, world: DomainWorld, start: DomainWorld, dic
     met = {name: {key: row for key, row in rows.items() if world.state[name][key] != row} for name, rows in start.state.items()}
     narrow = {name: rows or start.state[name] for name, rows in met.items()}
     if any(met[each.row] for each in operation.takes if each.row):
-        following = draw_permitted(operation, world, narrow, dice, FORKS)
+        following = sample_permitted(operation, world, narrow, dice, FORKS)
         if following and not start.allows(operation, following):
             return WantedChange(operation, following)
-    permitted = draw_permitted(operation, world, start.state, dice)
+    permitted = sample_permitted(operation, world, start.state, dice)
     return WantedChange(operation, permitted) if permitted else None
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from offline.columns import list_rows
 from offline.domain import Domain, Operation, WriteStep
-from offline.formula import OPERATORS, new_row, parse_expression, parse_statement, spell
-from offline.query import COMPARED, Clause, bind, name, quote, spell_condition
+from offline.formula import OPERATORS, new_row, parse_expression, parse_statement, render
+from offline.query import COMPARED, Clause, bind, name, quote, render_condition
 
 Lines = list[str]
 
@@ -25,18 +25,18 @@ FINDER: Lines = [
 ]
 
 
-def spell_effects(operation: Operation, steps: Sequence[WriteStep], domain: Domain) -> Lines:
+def render_effects(operation: Operation, steps: Sequence[WriteStep], domain: Domain) -> Lines:
     """Statements of an operation as lines of its method."""
     return _Effects(operation, domain).write([parse_statement(step.do) for step in steps])
 
 
-def spell_result(operation: Operation, domain: Domain) -> str:
+def render_result(operation: Operation, domain: Domain) -> str:
     """What a method returns; after a change, the row as it stands in its table."""
     rows = list_rows(operation)
     if operation.effect == "change" and operation.gives in rows:
         collection = rows[operation.gives]
         return f'self._find("{collection}", {operation.gives}["id"], "{domain.collections[collection].noun}")'
-    return spell(parse_expression(operation.gives), domain)
+    return render(parse_expression(operation.gives), domain)
 
 
 class _Effects:
@@ -56,14 +56,14 @@ class _Effects:
             case ast.Assign(targets=[ast.Name(id=local)], value=ast.Call(func=ast.Name(id="new")) as call):
                 return self._insert(local, call)
             case ast.Assign(targets=[ast.Name(id=local)], value=value):
-                return [f"{local} = {spell(value, self._domain)}"]
+                return [f"{local} = {render(value, self._domain)}"]
             case ast.For(target=ast.Name(id=local), iter=ast.Call(args=[ast.Name(id=table), where]) as rows, body=body):
                 return self._update(table, local, where, body) or [
-                    f"for {local} in {spell(rows, self._domain)}:",
+                    f"for {local} in {render(rows, self._domain)}:",
                     *self._indent(body),
                 ]
             case ast.If(test=test, body=body):
-                return [f"if {spell(test, self._domain)}:", *self._indent(body)]
+                return [f"if {render(test, self._domain)}:", *self._indent(body)]
             case _:
                 raise ValueError(f"formula cannot hold {ast.dump(node)}")
 
@@ -76,7 +76,7 @@ class _Effects:
         for node in group:
             attribute, operator, value = _read_setting(node)
             names += [attribute] if attribute not in names else []
-            lines.append(f'{owner}["{attribute}"] {operator} {spell(value, self._domain)}')
+            lines.append(f'{owner}["{attribute}"] {operator} {render(value, self._domain)}')
         settings = ", ".join(f"{name(each)} = ?" for each in names)
         values = [f'{owner}["{each}"]' for each in (*names, "id")]
         sql = f"UPDATE {name(self._rows[owner])} SET {settings} WHERE id = ?"
@@ -84,7 +84,7 @@ class _Effects:
 
     def _insert(self, local: str, call: ast.Call) -> Lines:
         collection, values = new_row(call, self._domain)
-        pairs = [f'    "{attribute}": {spell(value, self._domain)},' for attribute, value in values.items()]
+        pairs = [f'    "{attribute}": {render(value, self._domain)},' for attribute, value in values.items()]
         columns = ", ".join(name(each) for each in ("id", *values))
         marks = ", ".join("?" * (len(values) + 1))
         prefix = self._domain.collections[collection].prefixes[0]
@@ -98,11 +98,11 @@ class _Effects:
         attribute, _, value = _read_setting(body[0])
         if _owner(body[0]) != local or any(isinstance(each, ast.Call | ast.IfExp) for each in ast.walk(value)):
             return []
-        clause = Clause(table, lambda each: spell(each, self._domain))
-        setting = clause.spell(_Renamed(local).visit(value) if local != "row" else value)
+        clause = Clause(table, lambda each: render(each, self._domain))
+        setting = clause.render(_Renamed(local).visit(value) if local != "row" else value)
         if isinstance(body[0], ast.AugAssign):
             setting = f"{name(attribute)} {COMPARED[type(body[0].op)]} {setting}"
-        condition, values = spell_condition(table, where, clause.bind)
+        condition, values = render_condition(table, where, clause.bind)
         sql = f"UPDATE {name(table)} SET {name(attribute)} = {setting} WHERE {condition}"
         return [f"self._db.execute({quote(sql)}{bind([*clause.values, *values])})"]
 

@@ -13,7 +13,7 @@ from offline.compose import compose_domain
 from offline.consent import sign_call, sign_calls
 from offline.dice import make_dice
 from offline.domain import Arguments, Department, Domain, Operation, State
-from offline.draw import draw_arguments, draw_permitted
+from offline.draw import sample_arguments, sample_permitted
 from offline.population import live_through, open_world
 from offline.world import DomainWorld
 from schemas.base import Json
@@ -54,7 +54,7 @@ def write_tests(brief: Brief, seed: int) -> TestsReply:
     world, trials = try_brief(brief, seed)
     tests = [
         PlannedTest(
-            name=tell_trial(each),
+            name=render_trial(each),
             setup=sign_calls(each.setup, world.domain),
             call=sign_call(each.call, world.domain),
             expect="rejection" if each.code else "success",
@@ -120,7 +120,7 @@ def _reach(start: DomainWorld, count: int, changes: list[Operation], dice: rando
     world, setup = start.copy(), list[Call]()
     for _ in range(count if changes else 0):
         operation = dice.choice(changes)
-        arguments = draw_permitted(operation, world, start.state, dice)
+        arguments = sample_permitted(operation, world, start.state, dice)
         if arguments is not None:
             world.apply(operation, arguments)
             setup.append(Call(name=operation.name, arguments=arguments))
@@ -135,7 +135,7 @@ def _try_operation(
     rejections: dict[str, RuleTrial] = {}
     for situation in situations:
         for _ in range(DRAWS if operation.takes else 1):
-            trial = _judge(operation, draw_arguments(operation, situation.world, known, dice, wild=0.2), situation)
+            trial = _judge(operation, sample_arguments(operation, situation.world, known, dice, wild=0.2), situation)
             if trial and trial.code:
                 rejections.setdefault(trial.code, trial)
             elif trial and len(successes) < most_successes and trial not in successes:
@@ -162,7 +162,7 @@ def _insist(operation: Operation, start: Situation, known: State, dice: random.R
         fixed = {parameter.name: dice.choice(list(known[parameter.row]))}
         situation = Situation(start.world.copy(), start.setup)
         for _ in range(MOST_REPEATS):
-            drawn = [draw_arguments(operation, situation.world, known, dice) | fixed for _ in range(DRAWS)]
+            drawn = [sample_arguments(operation, situation.world, known, dice) | fixed for _ in range(DRAWS)]
             trials = [trial for each in drawn if (trial := _judge(operation, each, situation))]
             yield from (each for each in trials if each.code)
             permitted = next((each.call for each in trials if not each.code), None)
@@ -177,11 +177,11 @@ def _strive(operation: Operation, start: Situation, changes: list[Operation], kn
     for _ in range(ROADS):
         situation = Situation(start.world.copy(), start.setup)
         for _ in range(ROAD if changes else 0):
-            arguments = draw_permitted(operation, situation.world, known, dice)
+            arguments = sample_permitted(operation, situation.world, known, dice)
             if arguments is not None:
                 return [RuleTrial(situation.setup, Call(name=operation.name, arguments=arguments), "")]
             other = dice.choices(changes, [each.weight for each in changes])[0]
-            step = draw_permitted(other, situation.world, known, dice)
+            step = sample_permitted(other, situation.world, known, dice)
             if step is not None:
                 situation.world.apply(other, step)
                 situation = Situation(situation.world, (*situation.setup, Call(name=other.name, arguments=step)))
@@ -217,7 +217,7 @@ def _is_plain(value: Json) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool) and not re.search(r"\d{4}-\d\d|_", str(value))
 
 
-def tell_trial(trial: RuleTrial) -> str:
+def render_trial(trial: RuleTrial) -> str:
     """What is tried, in words."""
     after = f" after {', '.join(each.name for each in trial.setup)}" if trial.setup else ""
     return f"{trial.call.name} is {f'rejected: {trial.code}' if trial.code else 'carried out'}{after}"

@@ -34,23 +34,23 @@ def instruct_user(
     told: dict[str, Json] = {
         "goals": [name_goal(wish, domain, state) for wish in wishes],
         "hidden": left,
-        "opening": f"{opening} {_say_what_is_missing(left, reply, dice)}" if left else "",
+        "opening": f"{opening} {_render_missing(left, reply, dice)}" if left else "",
         "wordings": {name: _ask_for(name, reply, dice) for name in left},
     }
     return introduce_user(reply.model_copy(update=told))
 
 
-def _say_what_is_missing(names: list[str], reply: ScenarioReply, dice: random.Random) -> str:
+def _render_missing(names: list[str], reply: ScenarioReply, dice: random.Random) -> str:
     """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any member then."""
     spelled = [render_name(name, reply.facts) for name in names]
     listed = " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
-    return load_sayings().draw("will_tell", dice).format(facts=listed)
+    return load_sayings().sample("will_tell", dice).format(facts=listed)
 
 
 def _ask_for(name: str, reply: ScenarioReply, dice: random.Random) -> list[str]:
     sayings, asked = load_sayings(), dict[str, None]()
     while len(asked) < FEWEST:
-        asked[sayings.draw("ask_hidden", dice).format(fact=render_name(name, reply.facts))] = None
+        asked[sayings.sample("ask_hidden", dice).format(fact=render_name(name, reply.facts))] = None
     return [*asked]
 
 
@@ -70,10 +70,10 @@ def introduce_user(reply: ScenarioReply) -> ScenarioReply:
     """Who they are, what they say when they do not know, and when they stop; unless told, they want what the request says."""
     sayings, dice = load_sayings(), make_dice("persona", reply.request)
     told: dict[str, Json] = {
-        "persona": sayings.draw("persona", dice),
+        "persona": sayings.sample("persona", dice),
         "goals": reply.goals or [reply.request],
-        "fallbacks": {"": sayings.draw("unknown", dice), "id": sayings.draw("unknown_id", dice)},
-        "stop": sayings.draw(f"content_{reply.polarity}", dice),
+        "fallbacks": {"": sayings.sample("unknown", dice), "id": sayings.sample("unknown_id", dice)},
+        "stop": sayings.sample(f"content_{reply.polarity}", dice),
     }
     return reply.model_copy(update=told)
 

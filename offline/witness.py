@@ -104,7 +104,7 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
         *_, final = await sandbox.play(program, [*steps, Look()], hashes="none")
         return erase_new_ids(final.state or {}, trace.state)
     seen = await sandbox.play(program, steps)
-    return [*map(_spell, seen), *_compare(seen[-1], trace.expect)]
+    return [*map(_render, seen), *_compare(seen[-1], trace.expect)]
 
 
 @lru_cache(maxsize=512)
@@ -122,7 +122,7 @@ def erase_new_ids(state: State, start: State) -> list[str]:
     )
 
 
-def _spell(seen: Observation) -> str:
+def _render(seen: Observation) -> str:
     # Messages are left out: a crash quotes line numbers, which differ without any difference in what is done.
     return canonical_json([seen.outcome, seen.code, seen.parts, seen.state_hash])
 

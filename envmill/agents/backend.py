@@ -29,7 +29,7 @@ class RolloutBackend(Protocol):
         """One move."""
         ...
 
-    async def look(self) -> Observation:
+    async def observe(self) -> Observation:
         """The end."""
         ...
 
@@ -47,7 +47,7 @@ class LiveBackend:
     async def play(self, step: Step) -> Observation:
         return await self.session.step(step)
 
-    async def look(self) -> Observation:
+    async def observe(self) -> Observation:
         return await self.session.step(Look())
 
 
@@ -64,7 +64,7 @@ class RecordingBackend:
         self.steps.append(step)
         return _UNSEEN
 
-    async def look(self) -> Observation:
+    async def observe(self) -> Observation:
         return _UNSEEN
 
 
@@ -81,7 +81,7 @@ class PlannedBackend:
     async def play(self, step: Step) -> Observation:  # noqa: ARG002  it was played
         return next(self._replies)
 
-    async def look(self) -> Observation:
+    async def observe(self) -> Observation:
         return self._end
 
 

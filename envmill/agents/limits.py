@@ -24,7 +24,7 @@ class RolloutLimits:
     def of(cls, config: RunConfig) -> "RolloutLimits":
         return cls(steps=config.steps, turns=config.turns, tokens=config.tokens)
 
-    def tell(self) -> dict[str, float]:
+    def describe(self) -> dict[str, float]:
         """As they are stored with a rollout."""
         told = {"steps": self.steps, "turns": self.turns, "tokens": self.tokens, "seconds": self.seconds, "errors": self.errors}
         return {name: float(value) for name, value in told.items() if value is not None}

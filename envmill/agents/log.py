@@ -48,7 +48,7 @@ class RolloutLog:
         self.uses.update(began.uses)
         self._state_hash = began.state_hash
 
-    def hear(self, text: str) -> None:
+    def add_answer(self, text: str) -> None:
         """Words of the user."""
         self.messages.append({"role": "user", "content": text})
 

@@ -65,7 +65,7 @@ class RolloutLoop:
 
     async def play(self, opening: str) -> RolloutEnd:
         """Until somebody or something ends it."""
-        self._listen(opening)
+        self._ask_user(opening)
         began = await self._stage.start()
         self.tape.start(began)
         if began.outcome != "ok":
@@ -83,8 +83,8 @@ class RolloutLoop:
         """What was said so far."""
         return self._dialogue
 
-    def _listen(self, text: str) -> None:
-        self.tape.hear(text)
+    def _ask_user(self, text: str) -> None:
+        self.tape.add_answer(text)
         self._dialogue.append(Utterance("user", text))
 
     def _find_limit(self) -> RolloutEnd | None:
@@ -132,7 +132,7 @@ class RolloutLoop:
         answer = await person.answer(self._dialogue)
         misstep = find_misstep(self._knowledge, self._dialogue, answer)
         if misstep:
-            self._listen(answer.text)
+            self._ask_user(answer.text)
             return RolloutEnd("user_fault", f"{misstep}: {answer.text}", misstep)
         self._suspect(answer, *list_suspicions(self._knowledge, self._dialogue, answer))
         came = [await self._act(name) for name in answer.does]
@@ -144,7 +144,7 @@ class RolloutLoop:
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off(answer)
         told = [_describe(name, reply) for name, reply in zip(answer.does, came, strict=True)]
-        self._listen(text := " ".join(filter(None, [answer.text, *told])))
+        self._ask_user(text := " ".join(filter(None, [answer.text, *told])))
         return TurnInput("words", text)
 
     async def _act(self, name: str) -> Observation | None:

@@ -53,7 +53,7 @@ class _Player:
         self._ids: set[str] = set()
 
     async def speak(self, heard: TurnInput) -> Turn:
-        self._messages += self._tell(heard)
+        self._messages += self._list_messages(heard)
         try:
             said = await self._account.converse(
                 PROMPT,
@@ -72,7 +72,7 @@ class _Player:
         self._messages.append(replace(said.to_message(), tool_calls=self._calls))
         return _read_turn(said)
 
-    def _tell(self, heard: TurnInput) -> Iterator[Message]:
+    def _list_messages(self, heard: TurnInput) -> Iterator[Message]:
         if heard.event == "replies":
             for call, reply in zip(self._calls, heard.replies, strict=True):
                 content = MALFORMED if reply is None else describe_reply(reply)

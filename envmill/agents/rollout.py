@@ -97,7 +97,7 @@ async def play_on(
         weather=ground.reset.weather,
         form=form,
         checkpoint=account.name_model("policy") if account and isinstance(policy, ModelPolicy) else "",
-        limits=limits.tell(),
+        limits=limits.describe(),
         **_describe(ground, scene.tape, end, seen, suspected),
     )
 
@@ -156,7 +156,7 @@ class _Show:
     async def _run(self, speaker: Speaker, person: Person | None, stage: RolloutBackend) -> tuple[RolloutLoop, RolloutEnd, Observation]:
         scene = RolloutLoop(speaker, person, UserKnowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
         end = await scene.play(self.opening)
-        return scene, end, await stage.look()
+        return scene, end, await stage.observe()
 
     @property
     def opening(self) -> str:

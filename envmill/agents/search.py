@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Literal
 
-from envmill.agents.attackers.arguments import draw_call, draw_value, first_type, list_calls, list_choices
+from envmill.agents.attackers.arguments import first_type, list_calls, list_choices, sample_call, sample_value
 from envmill.agents.attackers.base import AttackerView, recite
 from envmill.sandbox import Observation
 from schemas.base import Json, canonical_json, is_object
@@ -52,13 +52,13 @@ class CallPool:
     @classmethod
     def blind(cls, view: AttackerView, seed: int) -> "CallPool":
         """Calls that pass validation, drawn from the state alone."""
-        calls = _list_distinct(_draw_blind(view, random.Random(seed)))
+        calls = _list_distinct(_sample_blind(view, random.Random(seed)))
         return cls(calls, [1.0] * len(calls))
 
     def grow(self, view: AttackerView, finals: Sequence[Mapping[str, Json]], dice: random.Random) -> "CallPool":
         """With calls on rows that sequences made: who makes the same again is told the same ids."""
         after = [seen for final in finals if (seen := view.after(final))]
-        told = [call for seen in after for call in _draw_about(seen, view, dice)]
+        told = [call for seen in after for call in _sample_about(seen, view, dice)]
         known = {canonical_json([call.name, call.arguments]) for call in self.calls}
         new = [call for call in _list_distinct(told) if canonical_json([call.name, call.arguments]) not in known][:_GROWN]
         return replace(self, calls=[*self.calls, *new], weights=[*self.weights, *[max(self.weights, default=1.0)] * len(new)])
@@ -67,8 +67,8 @@ class CallPool:
     def informed(cls, view: AttackerView, seed: int) -> "CallPool":
         """The same, and before them calls whose arguments stand in the request or belong to what is named there."""
         dice = random.Random(seed)
-        told = _list_distinct(_draw_told(view, dice))
-        calls = _list_distinct([*told, *_draw_blind(view, dice)])
+        told = _list_distinct(_sample_told(view, dice))
+        calls = _list_distinct([*told, *_sample_blind(view, dice)])
         return cls(calls, [4.0] * len(told) + [0.2] * (len(calls) - len(told)), (*_SPEECHES, "request"))
 
 
@@ -90,9 +90,9 @@ class Searcher:
         self._weights += pool.weights[len(self.pool.calls) :]
         self.pool, self._places = pool, range(len(pool.calls))
 
-    def draw(self, count: int, *, learnt: bool = True) -> list[SearchEpisode]:
+    def sample(self, count: int, *, learnt: bool = True) -> list[SearchEpisode]:
         """The next things to try; what was not learnt from is drawn as the first was."""
-        return [self._vary() if learnt and self.best and self.dice.random() < 0.7 else self._draw(learnt) for _ in range(count)]
+        return [self._vary() if learnt and self.best and self.dice.random() < 0.7 else self._sample_episode(learnt) for _ in range(count)]
 
     def learn(self, earned: Sequence[tuple[float, SearchEpisode]]) -> None:
         """Calls of the better tenth come more often; the best sequences are varied."""
@@ -106,7 +106,7 @@ class Searcher:
         together = {episode: score for score, episode in (*self.best, *paid)}
         self.best = sorted(((score, one) for one, score in together.items()), key=lambda one: (-one[0], len(one[1].calls)))[:_BEST]
 
-    def _draw(self, learnt: bool) -> SearchEpisode:
+    def _sample_episode(self, learnt: bool) -> SearchEpisode:
         length = self.dice.randint(1, 6)
         weights = self._weights if learnt else self.pool.weights
         return SearchEpisode(tuple(self.dice.choices(self._places, weights, k=length)), self.dice.choice(self.pool.speeches))
@@ -148,22 +148,22 @@ def _list_distinct(calls: Sequence[Call] | Iterator[Call]) -> list[Call]:
     return list({canonical_json([call.name, call.arguments]): call for call in calls}.values())
 
 
-def _draw_about(seen: AttackerView, view: AttackerView, dice: random.Random) -> Iterator[Call]:
+def _sample_about(seen: AttackerView, view: AttackerView, dice: random.Random) -> Iterator[Call]:
     """Calls that name a new row."""
     new = {key for home, rows in seen.stock.rows.items() for key in rows if key not in view.stock.rows.get(home, {})}
     for tool in seen.tools:
-        drawn = draw_call(tool, seen.stock, dice)
+        drawn = sample_call(tool, seen.stock, dice)
         if any(isinstance(value, str) and value in new for value in drawn.arguments.values()):
             yield drawn
 
 
-def _draw_blind(view: AttackerView, dice: random.Random) -> Iterator[Call]:
+def _sample_blind(view: AttackerView, dice: random.Random) -> Iterator[Call]:
     for tool in view.tools:
         yield from list_calls(tool, view.stock, _DRAWS)
-        yield from (draw_call(tool, view.stock, dice) for _ in range(_DRAWS))
+        yield from (sample_call(tool, view.stock, dice) for _ in range(_DRAWS))
 
 
-def _draw_told(view: AttackerView, dice: random.Random) -> Iterator[Call]:
+def _sample_told(view: AttackerView, dice: random.Random) -> Iterator[Call]:
     """Calls with a value out of the request wherever one fits; a tool without any is left to chance."""
     named = _find_named(view)
     for tool in view.tools:
@@ -171,7 +171,7 @@ def _draw_told(view: AttackerView, dice: random.Random) -> Iterator[Call]:
         told = {name: found for name, schema in schemas.items() if (found := _list_told(name, schema, view, named))}
         lacking = [name for name in tool.parameters.get("required", []) if name not in told]
         for values in islice(product(*told.values()), _TOLD) if told else ():
-            chance = {name: draw_value(name, schemas[name], view.stock, dice) for name in lacking}
+            chance = {name: sample_value(name, schemas[name], view.stock, dice) for name in lacking}
             yield Call(name=tool.name, arguments=chance | dict(zip(told, values, strict=True)), actor=_pick_actor(tool))
 
 

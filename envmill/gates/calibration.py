@@ -100,4 +100,4 @@ def _take_in_turn(sorts: Iterable[Sequence[T | None]]) -> list[T]:
 
 def _pick(endings: Sequence[Ending], most: int) -> list[Ending]:
     """Those that were come to by other calls or with other words, the first of them."""
-    return list({canonical_json(ending.tell()): ending for ending in endings}.values())[:most]
+    return list({canonical_json(ending.describe()): ending for ending in endings}.values())[:most]

@@ -61,7 +61,7 @@ class FlaggedTool:
     chance: float
     """Of so many flags or more, were they all alarms."""
 
-    def tell(self) -> dict[str, Json]:
+    def describe(self) -> dict[str, Json]:
         return {"tool": self.tool, "outcome": self.outcome, "flagged": vars(self.flagged), "alarm": self.alarm, "chance": self.chance}
 
 
@@ -103,7 +103,7 @@ async def find_further(
     tried = [
         StateCall(state, call)
         for state in states
-        for call in (*calls, *tour.offers.draw_some(tour.tools[calls[0].name], state, dice, _DRAWS))
+        for call in (*calls, *tour.offers.sample_some(tour.tools[calls[0].name], state, dice, _DRAWS))
     ]
     fresh = list({one.key: one for one in tried if one.key not in known}.values())
     played = [case for case in await play(program, fresh, sandbox) if case.seen.outcome == "ok"]

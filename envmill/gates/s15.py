@@ -92,7 +92,7 @@ def suspect(rivals: Sequence[Rival], stock: StateIndex) -> Finding:
     reason, target = "wrong_referent" if worst.better else "ambiguous_referent", worst.target
     finding = drop(GATE, reason, describe(worst), [show(rival) for rival in rivals])
     keys = [target.key, *dict.fromkeys(rival.key for rival in rivals)][:_ASKED]
-    rows = "; ".join(f"{key} ({tell_row(stock, target.collection, key)})" for key in sorted(keys))
+    rows = "; ".join(f"{key} ({render_row(stock, target.collection, key)})" for key in sorted(keys))
     question = f"Does the request leave open which of these {target.collection} is meant where {target.argument} is needed: {rows}?"
     if worst.better:
         start = f"Of these {target.collection}, is any meant by the request rather than {target.key}"
@@ -107,7 +107,7 @@ def suspect_forgotten(row: str, said: str, forgotten: Sequence[tuple[str, str]])
     return replace(finding, question=f"Does the request ask for a change of, or with, {said!r} ({row})?")
 
 
-def tell_row(stock: StateIndex, collection: str, key: str) -> str:
+def render_row(stock: StateIndex, collection: str, key: str) -> str:
     """What a reader sees of a row, in a line."""
     return ", ".join(
         f"{name} {value}" for name, value in describe_row(stock, collection, key, 1) if name != "key" and value not in ("", None)

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.hearing import touches
-from envmill.agents.users.missteps import tells
+from envmill.agents.users.missteps import states_value
 from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser, render_value
 from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
@@ -112,7 +112,7 @@ def _judge(probe: _Probe, answer: UserAnswer, contract: UserContract, hidden: li
 
 def _holds(value: Json, text: str) -> bool:
     """Every value in it, in any usual spelling."""
-    return all(tells(leaf, text) or tells(render_value(leaf), text) for leaf in list_leaves(value))
+    return all(states_value(leaf, text) or states_value(render_value(leaf), text) for leaf in list_leaves(value))
 
 
 def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:

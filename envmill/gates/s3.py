@@ -81,7 +81,7 @@ def plan_omissions(subject: ScenarioCase) -> list[Attempt]:
         for place in sorted({*writes, *required})
     ]
     return calls + [
-        Attempt(f"fact {fact.name}", tuple(oracle), say_without(subject.scenario.verifier.facts, fact))
+        Attempt(f"fact {fact.name}", tuple(oracle), render_without(subject.scenario.verifier.facts, fact))
         for fact in subject.scenario.verifier.facts
     ]
 
@@ -105,7 +105,7 @@ def is_like(call: Call, pattern: CallPattern) -> bool:
     )
 
 
-def say_without(facts: Sequence[Fact], silent: Fact) -> list[str]:
+def render_without(facts: Sequence[Fact], silent: Fact) -> list[str]:
     """The other facts in plain words; nothing at all when there are none."""
     others = [f"{fact.value}." for fact in facts if fact is not silent]
     return [" ".join(others)] if others else []

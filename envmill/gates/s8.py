@@ -63,16 +63,16 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         return skip(GATE, "no_oracle", "There is no reference path whose arguments could be traced.")
     arguments = await find_harmless(subject, means, await trace(subject, means))
     lost = [each for each in arguments if each.source == "nowhere"]
-    unknown = [tell(each) for each in arguments if each.source == "unknown"]
+    unknown = [describe_argument(each) for each in arguments if each.source == "unknown"]
     keys, said = StateIndex.of(scenario.initial_state), "\n".join(list_told(scenario))
     hidden = [each for each in lost if keys.find_home(each.value) and not is_hinted(each.value, said)]
-    evidence: Json = {"nowhere": [tell(each) for each in lost], "unknown": unknown}
+    evidence: Json = {"nowhere": [describe_argument(each) for each in lost], "unknown": unknown}
     found = [drop(GATE, "unseen_id", describe(each), evidence) for each in hidden]
     found += [
         replace(drop(GATE, "underivable_argument", describe(each), evidence), question=ask(each)) for each in lost if each not in hidden
     ]
     answers = await judge_answers(subject, means)
-    told: list[Json] = [each.tell() for each in answers]
+    told: list[Json] = [each.describe() for each in answers]
     wrong = [each for each in answers if each.standing in ("outdone", "underivable")]
     found += [replace(drop(GATE, "wrong_answer", each.words, told), question=each.ask()) for each in wrong]
     return gather(GATE, found, {"arguments": len(arguments), "unknown": unknown, "answers": told})
@@ -160,7 +160,7 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             if counted := stock.find_counted(top, value):
                 # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
                 source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
-            elif source == "told" and not apart.holds(value) and asked.says_for_others(place, value):
+            elif source == "told" and not apart.holds(value) and asked.mentions_for_others(place, value):
                 source = find_source(value, apart, seen)
             if source == "unknown" and is_amount(value) and not counted and (sentence := asked.find_text(place)):
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
@@ -249,7 +249,7 @@ def list_plain(value: Json, name: str = "") -> Iterator[tuple[str, Json]]:
         yield name, value
 
 
-def tell(argument: Argument) -> Json:
+def describe_argument(argument: Argument) -> Json:
     return {"call": argument.place + 1, "tool": argument.tool, "argument": argument.name, "value": argument.value}
 
 

@@ -10,7 +10,7 @@ from envmill.gates.exploring.equivalence import list_generated
 from envmill.gates.exploring.trials import Trials
 from envmill.gates.reading.known_values import list_leaves
 from envmill.verifiers.compose import GIVEN
-from envmill.verifiers.facts import says
+from envmill.verifiers.facts import communicates
 from schemas.base import Json, is_array, is_object
 from schemas.ledger import ReasonClass
 from schemas.scenario import Scenario
@@ -70,7 +70,7 @@ def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
         if "_" in name and is_said(name, said):
             yield "state_key", name
     for fact in scenario.verifier.facts:
-        if fact.kind != "pattern" and says(fact.model_copy(update={"rivals": []}), scenario.request[:4000]):
+        if fact.kind != "pattern" and communicates(fact.model_copy(update={"rivals": []}), scenario.request[:4000]):
             yield "answer", str(fact.value)
     yield from (("answer", name) for name in list_given(scenario))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.gates.base import Finding, drop, keep
-from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, draw_sketch
+from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, make_sketch
 from schemas.environment import Environment
 from schemas.ledger import Evidence
 
@@ -27,13 +27,13 @@ def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen]
         index.add(name, sketch)
     findings: dict[str, Finding] = {}
     for environment in sorted(environments, key=lambda one: one.id):
-        sketch = draw_sketch(environment)
+        sketch = make_sketch(environment)
         twin, reason, share = index.find(environment.id, sketch)
         if twin:
             words = f"same structure as {twin}" if reason == "duplicate" else f"{share:.0%} of it is in {twin}, and its rules are the same"
             findings[environment.id] = drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)})
         else:
-            findings[environment.id] = keep(GATE, {"sketch": sketch.tell()})
+            findings[environment.id] = keep(GATE, {"sketch": sketch.describe()})
             index.add(environment.id, sketch)
     return findings
 

@@ -147,7 +147,7 @@ async def _find_idle(tour: ExplorationRun, built: EnvironmentCase, means: GateCo
     for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox, in_place=True), strict=True):
         if seen[-1].state is not None and seen[-1].state_hash == stop.before:
             tour.states.setdefault(stop.before, seen[-1].state)
-    return [lie for stop in idle if stop.before in tour.states and not _tells_what_is(stop, tour) for lie in _find_unheld(stop, tour)]
+    return [lie for stop in idle if stop.before in tour.states and not _matches_row(stop, tour) for lie in _find_unheld(stop, tour)]
 
 
 def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
@@ -159,7 +159,7 @@ def _admits(stop: ObservedCall) -> bool:
     return bool(_ADMITS.search(" ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))))
 
 
-def _tells_what_is(stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
     """A row told as it stands: whoever reads the answer knows the truth."""
     rows = {row.key: row.value for row in tour.rows(stop.before)}
     return any(_is_stored(row, rows) for row in list_told(stop.seen.parts))

@@ -62,18 +62,18 @@ def _quote(stop: ObservedCall) -> dict[str, Json]:
 def _find_poor(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     for stop in tour.stops:
         if stop.seen.outcome == "rejection":
-            if _tells_insides(stop.seen.message, stop, tour):
+            if _reveals_insides(stop.seen.message, stop, tour):
                 yield "internal_text", stop, f"is refused with the program's insides: {stop.seen.message[:120]!r}"
             elif not _names_a_reason(stop):
                 yield "empty_refusal", stop, f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}"
         elif stop.seen.outcome == "ok":
             if poor := _find_emptiness(stop, tour):
                 yield "empty_reply", stop, f"is carried out and answers {poor}"
-            elif any(_tells_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts):
+            elif any(_reveals_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts):
                 yield "internal_text", stop, "answers with the program's insides"
 
 
-def _tells_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _reveals_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
     """Words of a program's insides that neither the caller nor a record has said: a ticket may well be about a KeyError."""
     found = _INTERNAL.search(text)
     if found is None:
@@ -114,7 +114,7 @@ def _find_constant(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, st
         ]
         asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
         told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
-        if len(asked) >= _ENOUGH and len(told) == 1 and _says_something(done[0].seen.parts):
+        if len(asked) >= _ENOUGH and len(told) == 1 and _is_informative(done[0].seen.parts):
             shown = next((stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0])
             yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
 
@@ -146,10 +146,10 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
             yield "unresolved_id", stop, f"shows the {name} of a row of {collection}, and no tool tells what stands behind such an id"
 
 
-def _says_something(value: Json) -> bool:
+def _is_informative(value: Json) -> bool:
     """Whether anything in an answer is more than nought, no or nothing: who has no work has none like all others who have none."""
     if is_array(value):
-        return any(map(_says_something, value))
+        return any(map(_is_informative, value))
     if is_object(value):
-        return any(_says_something(one) for name, one in value.items() if name != "type")
+        return any(_is_informative(one) for name, one in value.items() if name != "type")
     return bool(value)

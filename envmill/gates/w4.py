@@ -29,7 +29,7 @@ from envmill.gates.faulty_tools import (
     list_thin,
     weigh_corner,
 )
-from envmill.gates.mutating.mutants import Mutant, draw_mutants
+from envmill.gates.mutating.mutants import Mutant, sample_mutants
 from envmill.gates.review import Opinion, Plan, ReviewedCall, StateCall, ask_checker, ask_more, make_plan, play
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
@@ -112,7 +112,7 @@ async def _review(built: EnvironmentCase, states: list[dict[str, Json]], means: 
         return finding
     sound = _sound(cases)
     ours, alarms = _pair(sound, heard[: len(sound)]), _count(heard[len(sound) + len(salt) :])
-    return await _look_closer(finding, closer, ours, alarms)
+    return await _check_flagged(finding, closer, ours, alarms)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class _Closer:
     async def find_toured(self, tool: str, most: int) -> list[StateCall]:
         return await find_toured(self.tour, tool, most, Program.of(self.plan.environment), self.sandbox)
 
-    async def hear(self, tools: Sequence[str], heard: Sequence[CaseOpinion]) -> list[CaseOpinion]:
+    async def ask_opinions(self, tools: Sequence[str], heard: Sequence[CaseOpinion]) -> list[CaseOpinion]:
         """Opinions on further calls of some tools: the tester's, those the tour saw carried out, and the same from further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
         asked, known = await ask_more(self.plan, self.states, wanted, TESTER, self.account), {one.case.asked.key for one in heard}
@@ -162,16 +162,20 @@ class _Closer:
         return await find_further(self.tour, done, _MORE_CALLS // 2, Program.of(self.plan.environment), self.sandbox)
 
 
-async def _look_closer(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
+async def _check_flagged(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
     """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and judged each on its own."""
     suspects = list_suspects(heard)
     if not suspects:
-        return await _look_into_corners(finding, closer, heard, alarms)
-    more = await closer.hear(suspects, heard)
+        return await _check_corners(finding, closer, heard, alarms)
+    more = await closer.ask_opinions(suspects, heard)
     broken = find_broken([*heard, *more], alarms)
-    evidence: dict[str, Json] = finding.evidence | {"suspects": suspects, "more_calls": len(more), "broken": [one.tell() for one in broken]}
+    evidence: dict[str, Json] = finding.evidence | {
+        "suspects": suspects,
+        "more_calls": len(more),
+        "broken": [one.describe() for one in broken],
+    }
     if not broken:
-        return await _look_into_corners(keep(GATE, evidence), closer, heard, alarms)
+        return await _check_corners(keep(GATE, evidence), closer, heard, alarms)
     first = broken[0]
     flagged = [one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)]
     failures = _list_failures([one.case for one in flagged], [(one.opinion, one.reason) for one in flagged])
@@ -179,12 +183,12 @@ async def _look_closer(finding: Finding, closer: _Closer, heard: list[CaseOpinio
     return _doubt("tool_broken", words, failures, evidence | {"failures": failures[:10]})
 
 
-async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
+async def _check_corners(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
     """What calls hardly ever come to by themselves: one call of each corner is judged; where it is flagged, the others and those beside."""
     corners = await closer.find_corners([one.case for one in heard])
     first = await closer.judge([corner.asked[0] for corner in corners])
     flagged = [(corner, one) for corner, one in zip(corners, first, strict=True) if one and one.flagged]
-    evidence: dict[str, Json] = finding.evidence | {"corners": len(corners), "corners_flagged": [corner.tell() for corner, _ in flagged]}
+    evidence: dict[str, Json] = finding.evidence | {"corners": len(corners), "corners_flagged": [corner.render() for corner, _ in flagged]}
     for corner, one in flagged[:_MOST_CORNERS]:
         ours = [one, *filter(None, await closer.judge(corner.asked[1:]))]
         beside = [*filter(None, await closer.judge(corner.beside))]
@@ -192,7 +196,7 @@ async def _look_into_corners(finding: Finding, closer: _Closer, heard: list[Case
         if broken.chance <= DOUBT / len(corners):
             failures = _list_failures([each.case for each in ours], [(each.opinion, each.reason) for each in ours])
             words = f"{corner.tool}: {broken.flagged.hits} of {broken.flagged.n} calls that ended in {broken.outcome} break the rules"
-            more: dict[str, Json] = {"broken": [broken.tell()], "failures": failures[:10]}
+            more: dict[str, Json] = {"broken": [broken.describe()], "failures": failures[:10]}
             return _doubt("tool_broken", f"{words} where {corner.what}", failures, evidence | more)
     return keep(GATE, evidence)
 
@@ -265,7 +269,7 @@ async def _make_salt(environment: Environment, cases: Sequence[ReviewedCall], sa
     """Mutants that do something else than the original on a call of the review: at most two calls each, so that many are shown."""
     salt: list[_Salt] = []
     clean = {case.asked.key: case.told for case in _sound(cases)}
-    for mutant in islice(draw_mutants(environment, seed), _TRIED_MUTANTS):
+    for mutant in islice(sample_mutants(environment, seed), _TRIED_MUTANTS):
         asked = [case.asked for case in _sound(cases) if case.asked.call.name == mutant.tool]
         if len(salt) >= _MOST_SALT or not asked:
             continue

@@ -88,7 +88,7 @@ def _find_silence(tool: Tool, tour: ExplorationRun) -> str:
         return "never_succeeds" if _could_be_valid(tool, tour) and len(tried) >= _ENOUGH else "not_exercised"
     if tool.effect == "change":
         return "" if any(stop.moved for stop in done) else "never_changes"
-    return "" if any(_says_something(stop.seen.parts) for stop in done) or not _has_rows(tour) else "never_answers"
+    return "" if any(_is_informative(stop.seen.parts) for stop in done) or not _has_rows(tour) else "never_answers"
 
 
 def _could_be_valid(tool: Tool, tour: ExplorationRun) -> bool:
@@ -101,7 +101,7 @@ def _has_rows(tour: ExplorationRun) -> bool:
     return any(True for state in tour.starts for _ in list_rows(state))
 
 
-def _says_something(parts: list[Json]) -> bool:
+def _is_informative(parts: list[Json]) -> bool:
     return any(part.get("text", "").strip() or not _is_empty(part.get("value")) for part in parts)
 
 

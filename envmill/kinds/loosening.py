@@ -163,7 +163,12 @@ def _find_places(draft: Draft, end: Ending, marked: Json, value: str) -> tuple[P
         return ()
     changes = diff_states(end.final, marked)
     for change in changes:
-        if len(change.path) != 3 or change.op == "remove" or not _says(change.after, MARKER) or not _says(change.before or "", value):
+        if (
+            len(change.path) != 3
+            or change.op == "remove"
+            or not _mentions(change.after, MARKER)
+            or not _mentions(change.before or "", value)
+        ):
             return ()
         table, key, _ = change.path
         before, after = (state.get(table) for state in (draft.initial_state, end.final))
@@ -172,7 +177,7 @@ def _find_places(draft: Draft, end: Ending, marked: Json, value: str) -> tuple[P
     return tuple(tuple(change.path) for change in changes)
 
 
-def _says(held: Json, text: str) -> bool:
+def _mentions(held: Json, text: str) -> bool:
     return isinstance(held, str) and settle_words(held) == settle_words(text)
 
 

@@ -50,14 +50,14 @@ def take_snapshot(store: Store, merges: MergeRecords, run: str, tables: Iterable
     """
     wanted, before = list(tables), None
     for number in range(_TRIES):
-        look = _look(store, merges, run, wanted)
+        look = _read(store, merges, run, wanted)
         if look.still and (look.whole or look.snapshot == before or number >= _PATIENCE):
             return look.snapshot
         before = look.snapshot if look.still else None
     raise LakeError(f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process at a time compact it.")
 
 
-def _look(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -> _Look:
+def _read(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -> _Look:
     names = merges.names(run)
     records = merges.read(names)
     attrition = store.entries(folder_of("attrition", run))

@@ -50,10 +50,10 @@ def _compile(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:
-        raise ValueError(_say(error)) from None
+        raise ValueError(_describe(error)) from None
 
 
-def _say(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     said: Any = error.args[0] if error.args else error
     return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
 

@@ -115,7 +115,7 @@ class Batch:
 
     async def _send_waiting(self) -> None:
         """In as few batches as the carrier takes. Of two machines that hand in at once one is first, and the other looks again."""
-        await self._look()
+        await self._poll()
         while lacking := [one for name, one in self._waiting.items() if self._watch.is_lacking(name)]:
             chunk = next(_split(lacking, self._carrier))
             slip = self._make_slip(chunk)
@@ -129,12 +129,12 @@ class Batch:
                 self._let_go(chunk)
             else:
                 self._commit(slip.name, [])
-                await self._look()
+                await self._poll()
         self._let_go(list(self._waiting.values()))
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         """At every slip, and at what those that are not read yet may still take."""
-        await self._watch.look()
+        await self._watch.poll()
         if self._budget is not None:
             for slip, items in self._watch.list_open().items():
                 self._commit(slip, [took for item, took in items.items() if not self._is_read(*_split_name(item))])
@@ -164,7 +164,7 @@ class Batch:
         async with self._lock:
             if not self._looked:
                 async with hold(self._lease):
-                    await self._look()
+                    await self._poll()
                 self._looked = True
                 self._terms = replace(self._terms, dropped=self._terms.dropped | self._watch.dropped())
             filed = self._watch.find(name)

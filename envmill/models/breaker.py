@@ -36,7 +36,7 @@ class Breaker:
         if self._trying or self._clock() < self._opens_at:
             raise Outage(
                 f"{self.name} answered none of the last {self._failed} requests, so it is not asked for now. The last one said: "
-                f"{self._said} {self._tell_rest()} Once it answers again, run again: everything finished is saved."
+                f"{self._said} {self._render_rest()} Once it answers again, run again: everything finished is saved."
             )
         self._trying = True
         return True
@@ -60,6 +60,6 @@ class Breaker:
         if tried:
             self._trying = False
 
-    def _tell_rest(self) -> str:
+    def _render_rest(self) -> str:
         rest = (self._opens_at or 0.0) - self._clock()
         return "One call is trying." if rest <= 0 else f"One call tries again in {rest:.0f} s."

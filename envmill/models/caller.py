@@ -94,7 +94,7 @@ class Caller:
                 raise KeyRefused(self._refused.message, **self._refused.facts)
             tried = self.breaker.check()
             effort.sent = self._clock() if effort.sent is None else effort.sent
-            return await self._hear(request, passage, tried, effort)
+            return await self._try_once(request, passage, tried, effort)
         finally:
             self.limiter.leave(passage)
 
@@ -112,7 +112,7 @@ class Caller:
                 retry_after=None,
             ) from None
 
-    async def _hear(self, request: Request, passage: Admission, tried: bool, effort: Effort) -> Completion:
+    async def _try_once(self, request: Request, passage: Admission, tried: bool, effort: Effort) -> Completion:
         """Tell limiter and breaker what came."""
         try:
             completion = await self._complete(request, self._left(effort))

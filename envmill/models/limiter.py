@@ -79,7 +79,7 @@ class Limiter:
                 "Run again later: everything finished is saved.",
                 retry_after=self.pause,
             )
-        self._look()
+        self._poll()
         if not self._queue and self._delay(tokens) == 0.0 and self.window.open:
             return self._let_through(tokens)
         waiting = _Waiting(tokens, asyncio.get_running_loop().create_future())
@@ -130,7 +130,7 @@ class Limiter:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._look()
+        self._poll()
         while self._queue and self.window.open:
             if self._queue[0].turn.done():
                 self._queue.popleft()
@@ -148,12 +148,12 @@ class Limiter:
         delay = delay if self._share is None else min(delay, 10 * LOOK)
         self._timer = asyncio.get_running_loop().call_later(delay, self._pump)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """See who else asks this model, if that was not just done."""
         if self._open_share is None or (now := self._clock()) - self._looked < LOOK:
             return
         self._looked, self._share = now, self._share or self._open_share()
-        crowd = self._share.look(self.window.in_flight)
+        crowd = self._share.exchange(self.window.in_flight)
         self.window.bound = crowd.bound(self.window.in_flight, self.window.ceiling)
         self.requests.divide(crowd.holders)
         self.tokens.divide(crowd.holders)
@@ -162,7 +162,7 @@ class Limiter:
         """Calls in flight, which the others may count on."""
         self.window.in_flight += change
         if self._share is not None:
-            self._share.tell(self.window.in_flight)
+            self._share.publish(self.window.in_flight)
 
     def _give_up(self, waiting: _Waiting) -> None:
         """Cancelled; perhaps in the moment its turn came."""

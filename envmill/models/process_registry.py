@@ -24,11 +24,11 @@ class ProcessRegistry:
         fcntl.flock(self._file, fcntl.LOCK_EX)
         young.rename(self._path(self.name))  # locked before it bears its name: unlocked it would be taken for a dead one's
 
-    def tell(self, note: bytes) -> None:
+    def publish(self, note: bytes) -> None:
         """What the others may know of us; notes are of one length."""
         os.pwrite(self._file, note, 0)
 
-    def hear(self) -> Iterator[bytes]:
+    def read_notes(self) -> Iterator[bytes]:
         """What every other living process says; what dead ones left is removed."""
         for path in self._folder.glob("*.alive"):
             if path.stem == self.name:

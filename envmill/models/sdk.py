@@ -112,7 +112,7 @@ class _Carrier:
         return await self._take_lane(lambda client: _carry(client, method, path, content))
 
     async def ask(self, path: str, content: bytes) -> Sent:
-        return await self._take_lane(lambda client: _listen(client, path, content, self._silence))
+        return await self._take_lane(lambda client: _read_pieces(client, path, content, self._silence))
 
     async def _take_lane(self, carry: "Callable[[Any], Awaitable[Sent]]") -> Sent:
         import httpx2
@@ -139,7 +139,7 @@ class _Carrier:
         return free
 
 
-async def _listen(client: Any, path: str, content: bytes, silence: float) -> Sent:
+async def _read_pieces(client: Any, path: str, content: bytes, silence: float) -> Sent:
     """A question, and its answer piece by piece, whether or not the server streams."""
     import httpx2
 

@@ -59,16 +59,16 @@ class ServerProbe:
         self._connections = Connections()
         self._listed: dict[tuple[Vendor, str], asyncio.Task[_Listing]] = {}
 
-    async def look(self, specs: Sequence[str]) -> list[ServerStatus]:
+    async def check(self, specs: Sequence[str]) -> list[ServerStatus]:
         """The models named, or every server that is set."""
         try:
             if specs:
-                return list(await asyncio.gather(*(self._look_at_model(Spec.parse(text)) for text in specs)))
-            return list(await asyncio.gather(*(self._look_at_server(name, one) for name, one in self._settings.endpoints.items())))
+                return list(await asyncio.gather(*(self._check_model(Spec.parse(text)) for text in specs)))
+            return list(await asyncio.gather(*(self._check_server(name, one) for name, one in self._settings.endpoints.items())))
         finally:
             await self._connections.close()
 
-    async def _look_at_model(self, spec: Spec) -> ServerStatus:
+    async def _check_model(self, spec: Spec) -> ServerStatus:
         direct = spec.direct
         if spec.provider in _SERVERLESS:
             raise SettingsError(f"{spec.provider} asks no server, so there is nothing to reach: leave it out.")
@@ -92,7 +92,7 @@ class ServerProbe:
         told = price.told if price else "unknown"
         return ServerStatus(str(spec), _render_url(endpoint), _render_key(endpoint), family(spec.model), listing.told, count, told)
 
-    async def _look_at_server(self, name: str, endpoint: Endpoint) -> ServerStatus:
+    async def _check_server(self, name: str, endpoint: Endpoint) -> ServerStatus:
         sdk: Vendor = "anthropic" if name == "anthropic" else "openai"
         asked = bool(endpoint.url or endpoint.key)
         listing = await self._list(sdk, endpoint) if asked else _Listing(f"not set: {endpoint.key_name} is missing")

@@ -46,27 +46,27 @@ class Share:
         self._began = self._looked = clock()
         self._alone = True
 
-    def look(self, in_flight: int) -> SharedLoad:
+    def exchange(self, in_flight: int) -> SharedLoad:
         """Say what we have in flight, and see who else asks."""
         now = self._clock()
         if now - self._looked > _IDLE and not in_flight:
             self._began, self._alone = now, True  # the others have forgotten us
         self._looked = now
-        self._presence.tell(_NOTE.pack(in_flight, now))
-        asking = [flying for flying, told in self._hear() if flying or now - told < _IDLE]
+        self._presence.publish(_NOTE.pack(in_flight, now))
+        asking = [flying for flying, told in self._read_notes() if flying or now - told < _IDLE]
         self._alone = self._alone and not asking
         return SharedLoad(1 + len(asking), sum(asking), self._alone or now - self._began > 2 * LOOK)
 
-    def tell(self, in_flight: int) -> None:
+    def publish(self, in_flight: int) -> None:
         """Say what we have in flight, and nothing else."""
-        self._presence.tell(_NOTE.pack(in_flight, self._clock()))
+        self._presence.publish(_NOTE.pack(in_flight, self._clock()))
 
     def close(self) -> None:
         """Leave the limits to the others."""
         self._presence.close()
 
-    def _hear(self) -> list[tuple[int, float]]:
-        return [_NOTE.unpack(note) for note in self._presence.hear() if len(note) == _NOTE.size]
+    def _read_notes(self) -> list[tuple[int, float]]:
+        return [_NOTE.unpack(note) for note in self._presence.read_notes() if len(note) == _NOTE.size]
 
 
 def is_limited(provider: str) -> bool:

@@ -104,7 +104,7 @@ async def _ask_walk(
     walks = outline.walks if outline else []
     walk = _keep_written(walks[number % len(walks)], environment) if walks else []
     inputs = WalkInput.model_validate(describe_place(environment, number, polarity).model_dump() | {"walk": walk})
-    return await account.ask(prompt, inputs, ScenarioReply, complaint=repair.tell())
+    return await account.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
 
 
 def _keep_written(walk: Sequence[str], environment: Environment) -> list[str]:

@@ -94,10 +94,10 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 def _pick_calls(themes: Themes, config: RunConfig) -> list[str]:
     """One for each call: a few of the known places as examples, now and then with a word on what is wanted most."""
     first, calls = config.first, max(2, -(-config.environments * _SURPLUS // (_NAMES * _GENERATIONS)))
-    return [_draw_examples(themes, config.run_seed, number).model_dump_json() for number in range(first, first + calls)]
+    return [_sample_examples(themes, config.run_seed, number).model_dump_json() for number in range(first, first + calls)]
 
 
-def _draw_examples(themes: Themes, seed: int, number: int) -> NamesInput:
+def _sample_examples(themes: Themes, seed: int, number: int) -> NamesInput:
     dice = random.Random(f"{NAME}/names/{seed}/{number}")
     known = dict(dice.sample(themes, min(_EXAMPLES, len(themes))))
     focus = dice.sample(sorted(known), min(_FOCUS, len(known))) if dice.random() < _FOCUSED else []

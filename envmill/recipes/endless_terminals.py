@@ -87,7 +87,7 @@ def _pick_cells(config: RunConfig) -> list[Seed]:
 
 async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, account: ModelSession, _before: Blueprint | None = None) -> Blueprint:
     """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
-    errand = await account.ask(prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.tell())
+    errand = await account.ask(prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.render())
     title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
     return Blueprint(
         kind="terminal",
@@ -109,7 +109,7 @@ async def _ask_part(
 ) -> str:
     """Each is shown what it may know, and no more."""
     errand = read_errand(blueprint.files)
-    known, told = {"brief": blueprint.brief, "at_first": errand.at_first}, repair.tell()
+    known, told = {"brief": blueprint.brief, "at_first": errand.at_first}, repair.render()
     end = {"request": errand.request, "at_the_end": errand.at_the_end}
     match part:
         case "initial_test":

@@ -33,7 +33,7 @@ from envmill.recipes.tables import (
 from envmill.recipes.themes import find_theme, load_theme, pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
-from envmill.toolgraph.topology import draw_for, find_chain_fault, weave_environment
+from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
@@ -151,8 +151,8 @@ async def _ask_topology(
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
     told = describe_place(environment, number, polarity).model_dump()
-    inputs = TopologyInput.model_validate(told | {"sampled": draw_for(environment, graph, number)})
-    reply = await account.ask(prompt, inputs, ChainReply, complaint=repair.tell())
+    inputs = TopologyInput.model_validate(told | {"sampled": sample_for(environment, graph, number)})
+    reply = await account.ask(prompt, inputs, ChainReply, complaint=repair.render())
     if fault := find_chain_fault(graph, reply.chain, reply.polarity):
         raise BuildError(fault.words, reason=fault.code)
     return reply

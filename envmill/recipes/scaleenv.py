@@ -71,7 +71,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         pick_seeds=partial(pick_themes, NAME, themes),
         find_theme=partial(find_theme, theme),
         make_seed=partial(seed_theme, NAME),
-        think_up=partial(_think_up, toolset, rows),
+        think_up=partial(_make_blueprint, toolset, rows),
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
@@ -80,11 +80,11 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     )
 
 
-async def _think_up(
+async def _make_blueprint(
     toolset: Prompt, rows: Prompt, seed: Seed, repair: Repair, account: ModelSession, before: Blueprint | None = None
 ) -> Blueprint:  # fmt: skip
     """Rows alone where nothing else failed; else the tools, what follows from them, and rows."""
-    told, plan = repair.tell(), before
+    told, plan = repair.render(), before
     if plan is None or not _blames_rows(repair):
         plan = await _plan(toolset, seed, told, account)
         told = ""
@@ -130,7 +130,7 @@ async def _ask_cases(
         for tool in environment.tools
     ]
     kept = _sort_tests(before)
-    blamed = {one.tool.name: repair.about([one.tool.name]).tell() for one in inputs}
+    blamed = {one.tool.name: repair.about([one.tool.name]).render() for one in inputs}
     named = any(blamed.values())
 
     async def write(one: CasesInput) -> list[MatchedTest]:
@@ -138,7 +138,7 @@ async def _ask_cases(
         if named and not blamed[name] and name in kept:
             return kept[name]
         stands = CasesReply(tests=kept[name]) if name in kept else None
-        reply = await account.ask(prompt, one, CasesReply, part=name, complaint=blamed[name] or repair.tell(), stands=stands)
+        reply = await account.ask(prompt, one, CasesReply, part=name, complaint=blamed[name] or repair.render(), stands=stands)
         return reply.tests
 
     return match_tests([test for tests in await ask_all([write(one) for one in inputs]) for test in tests])
@@ -182,7 +182,7 @@ async def _ask_chain(
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
     inputs = ChainInput.model_validate(describe_place(environment, number, polarity).model_dump())
-    return await account.ask(prompt, inputs, ChainReply, complaint=repair.tell())
+    return await account.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 
 def _blames_rows(repair: Repair) -> bool:

@@ -40,7 +40,7 @@ async def ask_scenario(
     prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await account.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.tell())
+    return await account.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())
 
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, account: ModelSession) -> ChecksReply:
@@ -53,4 +53,4 @@ async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, rep
         tools=environment.tools,
         **{name: getattr(draft, name) for name in known},
     )
-    return await account.ask(prompt, inputs, ChecksReply, complaint=repair.tell())
+    return await account.ask(prompt, inputs, ChecksReply, complaint=repair.render())

@@ -69,7 +69,7 @@ async def plan_tables(
 ) -> Blueprint:  # fmt: skip
     """Part by part; of one that failed, the part at fault and those that rest on it."""
     blamed = _blame(repair) if before else 0
-    told = repair.tell()
+    told = repair.render()
     plan = before or _begin(seed)
     if blamed == 0:
         plan = await parts.require(plan, told, account)
@@ -138,7 +138,7 @@ async def ask_code(
     """The program in one reply, however many tools."""
     known = blueprint.model_dump(include={"name", "summary", "rows", "rules"})
     inputs = CodeInput(brief=blueprint.brief, **known, ddl=blueprint.files[SCHEMA], tools=tell_tools(blueprint))
-    return await account.ask(prompt, inputs, ProgramReply, complaint=repair.tell(), stands=before)
+    return await account.ask(prompt, inputs, ProgramReply, complaint=repair.render(), stands=before)
 
 
 def describe_typed(blueprint: Blueprint) -> list[CodedTool]:
@@ -163,5 +163,5 @@ async def ask_trials(
         source=read_source(environment),
         rows=rows or {},
     )
-    reply = await account.ask(prompt, inputs, TrialsReply, complaint=repair.tell())
+    reply = await account.ask(prompt, inputs, TrialsReply, complaint=repair.render())
     return TestsReply(initial_state=rows or {}, tests=reply.tests)

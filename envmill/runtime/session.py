@@ -142,7 +142,7 @@ class Session:
 
     def spelled_state(self) -> bytes:
         """The state's canonical bytes: the form in which a state leaves the jail."""
-        return self._speller.spell(self._public())
+        return self._speller.render(self._public())
 
     def is_large(self) -> bool:
         """Whether looking at the state may take long, as far as its start tells."""

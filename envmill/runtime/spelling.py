@@ -27,7 +27,7 @@ class Speller:
         self._whole = b""
         self._hash = ""
 
-    def spell(self, public: dict[str, Any]) -> bytes:
+    def render(self, public: dict[str, Any]) -> bytes:
         """Canonical bytes of a state, or NotJson."""
         if self._refresh(public):
             self._hash = ""
@@ -40,7 +40,7 @@ class Speller:
 
     def fingerprint(self, public: dict[str, Any]) -> str:
         """Hash of the canonical bytes."""
-        whole = self.spell(public)
+        whole = self.render(public)
         self._hash = self._hash or fingerprint(whole)
         return self._hash
 
@@ -61,13 +61,13 @@ class Speller:
                 changed = True
                 # Whatever goes wrong from here on, the whole is not the last one any more.
                 self._whole = b""
-                self._pieces[name] = (quick, self._spell_attribute(name, value))
+                self._pieces[name] = (quick, self._render_attribute(name, value))
         return changed
 
-    def _spell_attribute(self, name: str, value: Any) -> bytes:
+    def _render_attribute(self, name: str, value: Any) -> bytes:
         try:
             if type(value) is dict and len(value) >= _ROWS and set(map(type, value)) == {str}:  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-                return self._spell_rows(name, value)  # pyright: ignore[reportUnknownArgumentType]
+                return self._render_rows(name, value)  # pyright: ignore[reportUnknownArgumentType]
             self._rows.pop(name, None)
             return render(plain(value, MAX_DEPTH - 1))
         except NotJson as fault:
@@ -75,7 +75,7 @@ class Speller:
             fault.path.append(name)
             raise
 
-    def _spell_rows(self, name: str, rows: dict[str, Any]) -> bytes:
+    def _render_rows(self, name: str, rows: dict[str, Any]) -> bytes:
         last, dumps = self._rows.get(name, {}), marshal.dumps
         now: dict[str, _Piece] = {}
         parts: list[bytes] = []

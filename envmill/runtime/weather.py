@@ -86,7 +86,7 @@ class Weather:
         for trouble in self._of("delay"):
             if self._strikes(trouble):
                 low, high = trouble["seconds"]
-                reply = {**reply, "delay": round(low + (high - low) * self._draw("delay/length"), 3)}
+                reply = {**reply, "delay": round(low + (high - low) * self._sample("delay/length"), 3)}
                 met.append("delay")
         return {**reply, "weather": met} if met else reply
 
@@ -118,7 +118,7 @@ class Weather:
         for trouble in self._of("renamed_tools"):
             for name in self._tools:
                 new = name + trouble["suffix"]
-                if new not in self._tools and draw(self._seed, 0, f"renamed/{name}") < trouble["rate"]:
+                if new not in self._tools and sample_share(self._seed, 0, f"renamed/{name}") < trouble["rate"]:
                     renamed[name] = new
         return renamed
 
@@ -126,20 +126,20 @@ class Weather:
         return [trouble for trouble in self._troubles if trouble["kind"] == kind]
 
     def _strikes(self, trouble: Trouble) -> bool:
-        return self._draw(trouble["kind"]) < trouble["rate"]
+        return self._sample(trouble["kind"]) < trouble["rate"]
 
-    def _draw(self, what: str) -> float:
-        return draw(self._seed, self._calls, what)
+    def _sample(self, what: str) -> float:
+        return sample_share(self._seed, self._calls, what)
 
     def _limit_rate(self, trouble: Trouble, clock: int) -> Reply | None:  # noqa: ARG002
         if not self._strikes(trouble):
             return None
-        return _refuse("rate_limit", "rate_limited", f"429 Too Many Requests: try again in {1 + int(9 * self._draw('wait'))} s.")
+        return _refuse("rate_limit", "rate_limited", f"429 Too Many Requests: try again in {1 + int(9 * self._sample('wait'))} s.")
 
     def _break_server(self, trouble: Trouble, clock: int) -> Reply | None:  # noqa: ARG002
         if not self._strikes(trouble):
             return None
-        status = trouble["statuses"][int(self._draw("status") * len(trouble["statuses"]))]
+        status = trouble["statuses"][int(self._sample("status") * len(trouble["statuses"]))]
         return _refuse("server_error", "unavailable", f"{status}: the service failed before it did anything. Try again.")
 
     def _expire_auth(self, trouble: Trouble, clock: int) -> Reply | None:  # noqa: ARG002
@@ -160,7 +160,7 @@ class Weather:
         )
 
 
-def draw(seed: int, call: int, what: str) -> float:
+def sample_share(seed: int, call: int, what: str) -> float:
     """A number in [0, 1) that depends on nothing else; no random generator a program could reach."""
     return int.from_bytes(hashlib.blake2b(f"{seed}/{call}/{what}".encode(), digest_size=6).digest()) / 2**48
 

@@ -79,7 +79,7 @@ class World:
     def advance(self, seconds: float) -> None:
         self.clock += round(seconds * MICRO)
 
-    def draw_id(self) -> str:
+    def make_id(self) -> str:
         self.uses["ids"] += 1
         return f"{self._id_stream().getrandbits(32):08x}"
 
@@ -126,7 +126,7 @@ def now() -> datetime.datetime:
 
 def new_id(prefix: str) -> str:
     """A fresh id such as `loan_3f9c1a2b`; the same seed gives the same ids in the same order."""
-    return f"{prefix}_{WORLD.draw_id()}"
+    return f"{prefix}_{WORLD.make_id()}"
 
 
 def rng() -> Random:

@@ -113,7 +113,7 @@ class DriverLink(asyncio.Protocol):
         self._waiting[number] = answer
         if self._watch is None:
             self._heard = self._loop.time()
-            self._watch = self._loop.call_later(SILENCE, self._look)
+            self._watch = self._loop.call_later(SILENCE, self._check_silence)
         try:
             return await answer
         finally:
@@ -127,7 +127,7 @@ class DriverLink(asyncio.Protocol):
         if self._transport:
             self._transport.write(frame)
 
-    def _look(self) -> None:
+    def _check_silence(self) -> None:
         """An idle driver may be silent as long as it likes."""
         self._watch = None
         if not self._waiting:
@@ -136,7 +136,7 @@ class DriverLink(asyncio.Protocol):
         if left <= 0:
             self._end("The sandbox's driver died (TimeoutError).")
         else:
-            self._watch = self._loop.call_later(left, self._look)
+            self._watch = self._loop.call_later(left, self._check_silence)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -145,21 +145,21 @@ class DriverLink(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
         if not self._buffer and len(data) > 4 and len(data) == 4 + int.from_bytes(data[:4], "little"):
-            self._hear(data[4:])
+            self._handle(data[4:])
             return
         self._buffer += data
         try:
             while len(self._buffer) >= 4 and len(self._buffer) >= (end := 4 + frame_length(bytes(self._buffer[:4]))):
                 payload = bytes(self._buffer[4:end])
                 del self._buffer[:end]
-                self._hear(payload)
+                self._handle(payload)
         except BadFrame as error:
             self._end(f"The sandbox's driver died ({error}).")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end(f"The sandbox's driver died ({type(exc).__name__ if exc else 'EOFError'}).")
 
-    def _hear(self, payload: bytes) -> None:
+    def _handle(self, payload: bytes) -> None:
         try:
             reply = decode(payload)
         except BadFrame as error:

@@ -93,7 +93,7 @@ class _Workshop:
 
     async def judge_scenario(self, environment: Environment, reply: ScenarioReply, account: ModelSession) -> CompositionFindings:
         posed = await rehearse_reply(reply, ScenarioSlot(environment, 0), self.mill, account)
-        return CompositionFindings(posed.complaints, posed.rehearsal.tell())
+        return CompositionFindings(posed.complaints, posed.rehearsal.list_findings())
 
 
 async def build_environment(subject: Subject[Blueprint], mill: RunContext, account: ModelSession) -> Result:
@@ -116,14 +116,14 @@ async def _write_program(blueprint: Blueprint, mill: RunContext, account: ModelS
             return replace(version, complaints=weakened, fault="test")
         return version if version.complaints else await _rehearse(version, mill, account)
 
-    versions = await strive(write, account, lambda: locks.tell() if tried else [])
+    versions = await strive(write, account, lambda: locks.render() if tried else [])
     builds = describe_builds(blueprint.id, versions)
     ran = [version for version in versions if isinstance(version, _Version) and version.environment is not None]
     if not ran:
         return BuildResult(builds, (drop("build", *give_up(versions)),))
     best = min(ran, key=lambda version: (version.is_weakened, len(version.complaints)))
     assert best.environment is not None
-    return BuildResult((*builds, best.environment, *best.tests), best.rehearsal.tell())
+    return BuildResult((*builds, best.environment, *best.tests), best.rehearsal.list_findings())
 
 
 async def _rehearse(version: _Version, mill: RunContext, account: ModelSession) -> _Version:

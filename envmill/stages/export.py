@@ -31,7 +31,7 @@ async def export_bundles(subject: Subject[ExportInput], mill: RunContext, accoun
     cargo, findings = choose_cargo(subject.record, **wanted)
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
-    cargo = replace(cargo, limits=RolloutLimits.of(mill.config).tell())
+    cargo = replace(cargo, limits=RolloutLimits.of(mill.config).describe())
     parcels = pack_cargo(cargo, mill.config.exporters)
     if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))

@@ -18,7 +18,7 @@ from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
-from envmill.stages.rehearsal import WeakeningGuard, doubt_questions, doubt_request, hear_judge
+from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
 from envmill.toolgraph.topology import judge_chain
 from schemas.base import Json, digest
 from schemas.environment import Blueprint, Fault
@@ -65,7 +65,7 @@ async def generate_blueprint(subject: Subject[Seed], mill: RunContext, account: 
             return _Idea(blueprint, _complain("plan", "bad_plan", faults))
         return _Idea(blueprint, _complain("database", "bad_database", await kind.try_plan(blueprint, mill.sandbox)))
 
-    versions = await strive(write, account, lambda: held.tell())
+    versions = await strive(write, account, lambda: held.render())
     builds, last = describe_trouble(seed.id, versions), versions[-1]
     if isinstance(last, _Idea) and not last.complaints:
         return Result((*_save(seed), last.blueprint, *builds))
@@ -126,13 +126,13 @@ async def generate_draft(subject: Subject[ScenarioSlot], mill: RunContext, accou
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
         return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
-    versions = await strive(write, account, lambda: held.tell())
+    versions = await strive(write, account, lambda: held.render())
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     if best is None or best.draft is None:
         return Result(builds, (drop("oracle", *give_up(versions)),))
     reworded, findings = await _reword(best.reply, best.draft, place, mill, account)
     draft, larger = await _enlarge(reworded, best.draft, place, mill, account)
-    return Result((draft, *builds), (*best.rehearsal.tell(), *findings, *larger))
+    return Result((draft, *builds), (*best.rehearsal.list_findings(), *findings, *larger))
 
 
 async def _pose(composed: Composition, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
@@ -154,8 +154,8 @@ async def _reword(
     """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
     environment, means = place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed)
 
-    async def hear(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
-        return await hear_judge(found, posed, mill, account)
+    async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
+        return await ask_judge(found, posed, mill, account)
 
     async def judge(changed: ScenarioReply) -> ScenarioVersion:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
@@ -163,7 +163,7 @@ async def _reword(
         posed = await execute(changed, place, mill, account)
         if posed.draft is None:
             return posed
-        fault = await judge_words(posed.draft, environment, means, hear)
+        fault = await judge_words(posed.draft, environment, means, ask_about)
         return refuse(posed.reply, *fault) if fault else posed
 
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
@@ -184,8 +184,8 @@ async def _enlarge(
     if not mill.config.enlarge or not kind_of(place.environment).tabled or posed.reply.polarity != "achieve":
         return stands, ()
 
-    async def hear(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
-        return await hear_judge(found, posed, mill, account)
+    async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
+        return await ask_judge(found, posed, mill, account)
 
     async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
         nonlocal larger
@@ -194,7 +194,7 @@ async def _enlarge(
             return tried.objection
         if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
             return "does_otherwise", "on more records the reference path does something else"
-        if fault := await judge_words(tried.draft, place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed), hear):
+        if fault := await judge_words(tried.draft, place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed), ask_about):
             return fault
         larger = tried
         return None

@@ -32,7 +32,7 @@ async def run_gates_anywhere(
 ) -> list[Finding]:
     """Findings of the lap's gates that ask no model, here or in another process."""
     if keepers and keepers.busy():
-        return await keepers.look(lap, subject, means)
+        return await keepers.ask_gates(lap, subject, means)
     with keepers.here() if keepers else nullcontext():
         return await run_gates(subject, means)
 

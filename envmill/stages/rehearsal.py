@@ -52,7 +52,7 @@ class GateFindings:
         found = [one for one in self.findings if one.outcome == "dropped"]
         return list_once(Complaint(one.gate, one.reason, one.detail) for one in found)
 
-    def tell(self) -> tuple[Finding, ...]:
+    def list_findings(self) -> tuple[Finding, ...]:
         """The row by which verify knows what held; none where no gate was asked."""
         if not self.content:
             return ()
@@ -73,21 +73,21 @@ async def rehearse(subject: EnvironmentCase | ScenarioCase, mill: RunContext, ac
         return UNASKED
     lap: Lap = "environments" if isinstance(subject, EnvironmentCase) else "scenarios"
     means = GateContext(mill.sandbox, seed=mill.config.run_seed, episodes=mill.config.search, probes="open")
-    found = await hear_judge(await run_gates_anywhere(lap, subject, means, mill.keepers), subject, mill, account)
+    found = await ask_judge(await run_gates_anywhere(lap, subject, means, mill.keepers), subject, mill, account)
     if isinstance(subject, ScenarioCase) and not is_over(found):
-        found = await hear_reader(found, subject, mill, account)
+        found = await ask_reader(found, subject, mill, account)
     return GateFindings(name_content(subject), tuple(found))
 
 
-async def hear_reader(found: Sequence[Finding], subject: ScenarioCase, mill: RunContext, account: ModelSession) -> list[Finding]:
+async def ask_reader(found: Sequence[Finding], subject: ScenarioCase, mill: RunContext, account: ModelSession) -> list[Finding]:
     """The findings, and that of the gate that asks a reader, where the run asks a judge. Once asked, the reply is journalled."""
     asked = account if asks_judge(mill.config.suspicions, account) else None
     means = GateContext(mill.sandbox, asked, mill.config.run_seed)
     read = await pass_gates([GATES[s16.GATE]], subject, means, [])
-    return [*found, *await hear_judge(read, subject, mill, account)]
+    return [*found, *await ask_judge(read, subject, mill, account)]
 
 
-async def hear_judge(
+async def ask_judge(
     found: Sequence[Finding], subject: EnvironmentCase | ScenarioCase, mill: RunContext, account: ModelSession
 ) -> list[Finding]:
     """The findings once a judge has read each suspicion, where the run asks one."""

@@ -8,7 +8,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.gates.mutating.sketch import draw_sketch
+from envmill.gates.mutating.sketch import make_sketch
 from envmill.language.similarity import Near, Runs, share
 from schemas.environment import Environment
 from schemas.scenario import Split
@@ -80,5 +80,5 @@ def _list_interface(environment: Environment) -> Runs:
 
 def _list_program(environment: Environment) -> Runs:
     """Neighbouring statements with names and literals erased, each under the rules of the whole: of another rule nothing is the same."""
-    sketch = draw_sketch(environment)
+    sketch = make_sketch(environment)
     return frozenset(f"{sketch.guards} {one}" for one in sketch.shingles)

@@ -8,7 +8,7 @@ from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCa
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
 from envmill.stages.passing import is_over, name_content, pass_gates, run_gates_anywhere
-from envmill.stages.rehearsal import LOOP, hear_judge, hear_reader
+from envmill.stages.rehearsal import LOOP, ask_judge, ask_reader
 from schemas.base import digest
 from schemas.ledger import Attack, GateOutcome, Lap
 from schemas.scenario import Scenario
@@ -22,11 +22,11 @@ async def verify_environment(subject: Subject[EnvironmentWithTests], mill: RunCo
     built = EnvironmentCase(subject.record.environment, subject.record.tests)
     found = await _check("environments", built, subject.record.held, mill)
     if not is_over(found):  # of an item that is dropped anyway the judge is asked nothing
-        found = await hear_judge(found, built, mill, account)
+        found = await ask_judge(found, built, mill, account)
     asked = account if mill.config.review else None
     opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
     reviewed = (await pass_gates(opinions, built, GateContext(mill.sandbox, asked, mill.config.run_seed), found))[len(found) :]
-    return Result(findings=(*found, *await hear_judge(reviewed, built, mill, account)))
+    return Result(findings=(*found, *await ask_judge(reviewed, built, mill, account)))
 
 
 async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], mill: RunContext, account: ModelSession) -> Result:
@@ -35,11 +35,11 @@ async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], mill: RunC
     posed = ScenarioCase(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     found = await _check("scenarios", posed, placed.held, mill)
     if not is_over(found):
-        found = await hear_judge(found, posed, mill, account)
+        found = await ask_judge(found, posed, mill, account)
     if mill.config.person == "model" and mill.config.form != "single" and not is_over(found):
         found = await _ask_user(posed, mill, account, found)
     if not is_over(found):
-        found = await hear_reader(found, posed, mill, account)
+        found = await ask_reader(found, posed, mill, account)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
 
 

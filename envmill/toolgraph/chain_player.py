@@ -39,7 +39,7 @@ async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, 
     await walker.walk(chain.nodes)
     if not walker.calls:
         raise _stick("no_call", "the chain makes no call")
-    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], await walker.look())
+    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], await walker.snapshot())
 
 
 @dataclass
@@ -69,7 +69,7 @@ class _Walker:
             else:
                 await self._repeat(node)
 
-    async def look(self) -> dict[str, Json]:
+    async def snapshot(self) -> dict[str, Json]:
         seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, self.calls), Look()])
         return seen[-1].state or {}
 
@@ -121,7 +121,7 @@ class _Walker:
         if isinstance(source, FromItem):
             return self._take(source.loop, source.path.removeprefix(f"{self.over.get(source.loop, '')}."))
         if isinstance(source, FromRecord):
-            return self._look_up(source)
+            return self._resolve(source)
         spelled = next((one for one in (place, f"{place}[]", place.removesuffix("[]")) if one in self.filling.said), "")
         if not spelled:
             raise _stick("not_said", f"nobody says what {place} is")
@@ -132,7 +132,7 @@ class _Walker:
             raise _stick("not_there_yet", f"{name} has given nothing yet")
         return read_path(self.known[name], path)
 
-    def _look_up(self, source: FromRecord) -> Json:
+    def _resolve(self, source: FromRecord) -> Json:
         held = self.reset.state.get(source.table)
         row = held.get(self.filling.records.get(source.table, "")) if is_object(held) else None
         if not is_object(row) or source.column not in row:

@@ -28,13 +28,13 @@ class Drawn:
     """Chains that were there already."""
 
 
-def draw_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS) -> Drawn:
+def sample_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS) -> Drawn:
     """So many chains, or all that so many tries find; the same for the same seed, in every process."""
     drawn, known = Drawn(sampler.name), set[str]()
     while len(drawn.chains) < count and drawn.tries < TRIES * count:
         chance = random.Random(f"{seed} {sampler.name} {drawn.tries}")
         drawn.tries += 1
-        chain = sampler.draw(graph, chance, limits)
+        chain = sampler.sample(graph, chance, limits)
         if isinstance(chain, str):
             drawn.given_up[chain] += 1
         elif faults := find_faults(graph, chain, limits):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.base import EvidenceSource
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
@@ -87,7 +87,7 @@ def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePar
 async def add_walks(part: OutlinePart, seed: int = 0, evidence: Sequence[EvidenceSource] = ()) -> OutlinePart:
     """The part with directed walks through its tools as their documents have them; `evidence` beside names and tables."""
     graph = await weave(part.sketches, [NameEvidence(), TableEvidence(), *evidence], part.outline.tables)
-    chains = draw_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
+    chains = sample_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
     walks = [list(walk) for walk in dict.fromkeys(tuple(_list_tools(chain)) for chain in chains)]
     return replace(part, outline=part.outline.model_copy(update={"walks": walks}))
 

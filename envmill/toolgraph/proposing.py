@@ -6,7 +6,7 @@ sketches ─► graph ─► domains ─► tables, tool → tables ─► graph
 from collections.abc import Sequence
 
 from envmill.toolgraph.audit import audit_graph
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.base import EvidenceSource
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.sharing import SharingEvidence
@@ -54,7 +54,7 @@ async def _propose(graph: ToolGraph, domain: ToolGroup, seed: int, walks: int, l
     alone = await weave(kept, [NameEvidence(), TableEvidence()], tables)
     unreached = set(audit_graph(alone).out_of_reach)
     left_out |= {name: "nobody can supply what it needs" for name in sorted(unreached)}
-    drawn = draw_chains(alone, SAMPLERS["weighted"], walks, seed, limits)
+    drawn = sample_chains(alone, SAMPLERS["weighted"], walks, seed, limits)
     licences = {tool.licence for tool in kept}
     return Proposal(
         name=domain.name,

@@ -46,7 +46,7 @@ class Tabled:
 
 def propose_tables(parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]) -> Tabled:
     """Tables for some tools, in the order in which these first speak of them."""
-    spoken, left_out = _listen(parameters, tools, members), dict[str, str]()
+    spoken, left_out = _group_mentions(parameters, tools, members), dict[str, str]()
     keys = {entity: key for entity, said in spoken.items() if (key := _find_key(said))}
     tables = dict[Words, Table]()
     for entity, said in spoken.items():
@@ -78,7 +78,7 @@ def name_table(entity: Words) -> str:
     return "_".join((*entity[:-1], many))
 
 
-def _listen(parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]) -> dict[Words, Spoken]:
+def _group_mentions(parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]) -> dict[Words, Spoken]:
     """Things that tools are about; what is said of anything else stays with whatever it is said in."""
     things = {parameters.entities[tool]: Spoken() for tool in members}
     for tool in members:

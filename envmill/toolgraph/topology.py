@@ -7,7 +7,7 @@ a chain that somebody wrote ─────────────────�
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
@@ -40,9 +40,9 @@ async def weave_environment(environment: Environment) -> ToolGraph:
     return await weave(sketch_environment(environment, {}, ACTORS), [NameEvidence(), TableEvidence()], environment.tables)
 
 
-def draw_for(environment: Environment, graph: ToolGraph, number: int) -> Chain | None:
+def sample_for(environment: Environment, graph: ToolGraph, number: int) -> Chain | None:
     """The chain of the n-th scenario; none where the graph has none."""
-    chains = _draw(_Key(environment.id, graph))
+    chains = _sample_chains(_Key(environment.id, graph))
     return chains[number % len(chains)] if chains else None
 
 
@@ -61,9 +61,9 @@ class _Key:
 
 
 @lru_cache(maxsize=32)
-def _draw(key: _Key) -> list[Chain]:
+def _sample_chains(key: _Key) -> list[Chain]:
     """By the environment's id alone, so that a scenario that is asked for again gets the same."""
-    return draw_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
+    return sample_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
 
 
 async def judge_chain(environment: Environment, chain: Chain, polarity: Polarity = "achieve") -> ChainRefusal | None:

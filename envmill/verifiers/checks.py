@@ -18,15 +18,15 @@ def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> b
     """Whether the check is true of the final state. Where any value will do, it must at least be another than at the start."""
     if check.op == "generated":
         return said[check.source]
-    found = look_up(final, check.path)
+    found = find_value(final, check.path)
     if check.op == "absent":
         return found is MISSING
     if found is MISSING or not fits(found, check.value, keys):
         return False
-    return not is_chance(check.value) or not same(found, look_up(initial, check.path))
+    return not is_chance(check.value) or not same(found, find_value(initial, check.path))
 
 
-def look_up(state: Json, path: list[str]) -> Json:
+def find_value(state: Json, path: list[str]) -> Json:
     """The value at a path, or a marker no JSON value equals."""
     for key in path:
         if not is_object(state) or key not in state:

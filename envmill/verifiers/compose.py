@@ -14,7 +14,7 @@ from envmill.language.numbers import read_number
 from envmill.language.told import list_leaves
 from envmill.verifiers.derive import asks_for_something
 from envmill.verifiers.ending import CompletedCall
-from envmill.verifiers.facts import check_fact, is_given, says
+from envmill.verifiers.facts import check_fact, communicates, is_given
 from envmill.verifiers.knowledge import KnownWords, derive_knowledge
 from envmill.verifiers.masking import mask_call
 from envmill.verifiers.procedure import shows
@@ -87,7 +87,7 @@ def compose_verifier(
 def find_objection(fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun) -> str:
     """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle does not say."""
     check_fact(fact)
-    if not says(fact, draft.say):
+    if not communicates(fact, draft.say):
         raise BuildError(f"The reference path does not say the fact {fact.name!r}.")
     if is_given(fact, draft.request):
         return GIVEN

@@ -41,7 +41,7 @@ async def run_checks(sandbox: Sandbox, asked: Sequence[Check], ending: Ending, c
         return []
     try:
         return await sandbox.judge(
-            CheckSession([check.source for check in asked], ending.initial, ending.final, clock, rollout=ending.tell())
+            CheckSession([check.source for check in asked], ending.initial, ending.final, clock, rollout=ending.describe())
         )
     except BuildError as error:
         # A state too large to travel: nothing can be said about it.

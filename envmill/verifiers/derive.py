@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from envmill.errors import BuildError
 from envmill.verifiers.judge import classify
-from envmill.verifiers.pattern import make_pattern, says_something
+from envmill.verifiers.pattern import is_specific, make_pattern
 from schemas.base import Json, is_object
 from schemas.scenario import Change, Check, Verifier
 
@@ -29,7 +29,7 @@ def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequenc
 
 def asks_for_something(verifier: Verifier) -> bool:
     """Whether any goal says more than that something must change by chance."""
-    return any(goal.op == "absent" or says_something(goal.value) for goal in verifier.goals)
+    return any(goal.op == "absent" or is_specific(goal.value) for goal in verifier.goals)
 
 
 def pair_rows(ours: Sequence[Change], theirs: Sequence[Change]) -> list[tuple[Change, Change]]:

@@ -61,7 +61,7 @@ class Ending:
     spelled: Spelled | None = None
     """Bytes of the state at the start, for those who judge many endings of one scenario."""
 
-    def tell(self) -> Json:
+    def describe(self) -> Json:
         """What was done and said, as generated checks are shown it."""
         calls = [{**deed.call.model_dump(), "outcome": deed.outcome, "code": deed.code, "parts": list(deed.parts)} for deed in self.deeds]
         return {"calls": calls, "said": list(self.said)}

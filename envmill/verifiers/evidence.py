@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.verifiers.checks import MISSING, look_up
+from envmill.verifiers.checks import MISSING, find_value
 from envmill.verifiers.facts import Shortfall
 from schemas.base import Json, canonical_json
 from schemas.scenario import Change, Check, Fact, Predicate
@@ -25,7 +25,7 @@ class Failing:
     """The same in words."""
     weight: float = 1.0
 
-    def tell(self) -> Json:
+    def describe(self) -> Json:
         """As it is stored. A key is left out where nothing was there: null is a value."""
         shown = {name: _clip(value) for name, value in self.found.items()}
         return {"component": self.component, "name": self.name, "expected": _clip(self.expected), **shown}
@@ -40,7 +40,7 @@ def show_check(component: str, check: Check, final: Json, added: Sequence[Change
     if check.op == "present":
         found: dict[str, Json] = {"found": {change.path[-1]: change.after for change in added if change.path[:-1] == check.path}}
     else:
-        here = MISSING if check.op == "generated" else look_up(final, check.path)
+        here = MISSING if check.op == "generated" else find_value(final, check.path)
         found = {} if here is MISSING else {"found": here}
     return Failing(component, check.name, expected, found, f"{what}: {check.name}", check.weight)
 

@@ -45,7 +45,7 @@ def find_shortfall(fact: Fact, said: Sequence[str]) -> Shortfall:
     return shortfalls[-1] if shortfalls else {"found": "nothing was said"}
 
 
-def says(fact: Fact, message: str) -> bool:
+def communicates(fact: Fact, message: str) -> bool:
     """Whether one message communicates a fact."""
     return _judge_message(fact, message) is None
 

@@ -37,7 +37,7 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
         reward=_reward(verifier, components, failing),
         components=components,
         reason=failing[0].reason[:2000] if failing else "",
-        evidence=[one.tell() for one in failing],
+        evidence=[one.describe() for one in failing],
     )
 
 
@@ -76,7 +76,9 @@ def _hears(verifier: Verifier) -> bool:
 
 
 def _lose(failing: Failing) -> Verdict:
-    return Verdict(outcome="fail", reward=0.0, components={failing.component: 0.0}, reason=failing.reason[:2000], evidence=[failing.tell()])
+    return Verdict(
+        outcome="fail", reward=0.0, components={failing.component: 0.0}, reason=failing.reason[:2000], evidence=[failing.describe()]
+    )
 
 
 def make_error(reason: str) -> Verdict:

@@ -91,12 +91,12 @@ def is_near(value: Json, wanted: Json, by: Json) -> bool:
     return abs(Decimal(str(value)) - Decimal(str(wanted))) <= Decimal(str(by))
 
 
-def says_something(pattern: Json) -> bool:
+def is_specific(pattern: Json) -> bool:
     """Whether any part of it is not left to chance."""
     if hole := _find_hole(pattern):
         return hole in (TEXT, NEAR, WORDS, FILLED)
     parts = list(pattern.values()) if is_object(pattern) else pattern if is_array(pattern) else None
-    return True if not parts else any(says_something(part) for part in parts)
+    return True if not parts else any(is_specific(part) for part in parts)
 
 
 def is_chance(pattern: Json) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from envmill.verifiers.checks import look_up
+from envmill.verifiers.checks import find_value
 from envmill.verifiers.pattern import Keys, fits, names_row
 from schemas.base import Json
 from schemas.scenario import Change, Check
@@ -27,7 +27,7 @@ def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = No
         keys = {number: change.path[-1] for number, change in taken.items()}
         if any(not fits(change.after, goals[number].value, keys) for number, change in taken.items()):
             return False
-        reached = (len(keys), sum(fits(look_up(final, goal.path), goal.value, keys) for goal in linked))
+        reached = (len(keys), sum(fits(find_value(final, goal.path), goal.value, keys) for goal in linked))
         if reached > score:
             best, score = keys, reached
         if place == len(wanted) or tries > _TRIES:

@@ -102,7 +102,7 @@ def weigh(verdict: Verdict, ruling: Ruling | None) -> Verdict:
         reward=verdict.reward * (1 - ruling.weight),
         components={**verdict.components, COMPONENT: 0.0},
         reason=words[:2000],
-        evidence=[*verdict.evidence, found.tell()],
+        evidence=[*verdict.evidence, found.describe()],
     )
 
 

@@ -11,7 +11,7 @@ from itertools import permutations
 
 from envmill.language.numbers import find_numbers, is_same_number
 from envmill.language.words import normalise
-from envmill.verifiers.facts import is_given, says
+from envmill.verifiers.facts import communicates, is_given
 from schemas.base import Json, is_object
 from schemas.environment import Environment
 from schemas.scenario import Draft, Fact
@@ -34,7 +34,7 @@ def count_witnesses(draft: Draft, environment: Environment) -> list[Fact]:
             continue
         fact = _put_together(group, home[0])
         handed = is_given(fact, f"{draft.request}\n{environment.policy_document}")
-        if len(str(fact.value)) <= _LONGEST and says(fact, draft.say) and not handed:
+        if len(str(fact.value)) <= _LONGEST and communicates(fact, draft.say) and not handed:
             return [fact, *(one for one in draft.tell if one not in group)]
     return draft.tell
 

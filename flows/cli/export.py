@@ -90,7 +90,7 @@ def _read_load(home: Home, run: str) -> "ExportInput":
     if not entered:
         raise SettingsError(f"Run {run} collected nothing. `envmill funnel {run}` tells what died where.")
     load = entered[0].record
-    return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).tell()))
+    return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).describe()))
 
 
 def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":

@@ -80,11 +80,11 @@ def draw(lines: Sequence[StepLine], run: str) -> Table:
         done = f"{one.done}/{one.expected}" if one.expected and one.done < one.expected else str(one.done)
         rate = "" if one.rate is None else f"{one.rate:.0f}"
         cost = "?" if one.cost is None else f"{one.cost:.4g}"
-        table.add_row(one.step, done, str(one.kept), str(one.dropped), str(one.error), rate, spell_seconds(one.left), cost)
+        table.add_row(one.step, done, str(one.kept), str(one.dropped), str(one.error), rate, render_seconds(one.left), cost)
     return table
 
 
-def spell_seconds(seconds: float | None) -> str:
+def render_seconds(seconds: float | None) -> str:
     """Nothing for what is over or unknown."""
     if not seconds:
         return ""
@@ -102,15 +102,15 @@ def follow(api: Api, flow_run: str, home: Home, run: str) -> dict[str, Any]:
         def tick() -> None:
             nonlocal looked
             if time.monotonic() - looked >= _LOOK:
-                live.update(_look(home, run, pace), refresh=True)
+                live.update(_read(home, run, pace), refresh=True)
                 looked = time.monotonic()
 
         ended = Progress(api, flow_run, lambda text: live.console.print(text, highlight=False, markup=False), tick).follow()
-        live.update(_look(home, run, pace), refresh=True)
+        live.update(_read(home, run, pace), refresh=True)
     return ended
 
 
-def _look(home: Home, run: str, pace: Pace) -> Table:
+def _read(home: Home, run: str, pace: Pace) -> Table:
     """The round that is under way. What cannot be read now is read at the next look."""
     try:
         rounds = ask(home, _ROUNDS, [run, run])[1]

@@ -21,7 +21,7 @@ def models(
     from flows.cli.table import show
 
     watch = ServerProbe(context.obj.settings, Prices.load(context.obj.settings.prices), timeout)
-    seen = asyncio.run(watch.look(specs or []))
+    seen = asyncio.run(watch.check(specs or []))
     rows = [(one.name, one.server, one.key, one.family, one.reachable, one.models, one.priced) for one in seen]
     show(["model" if specs else "server", "address", "key", "family", "reachable", "models", "priced"], rows)
     if specs and not all(one.usable for one in seen):

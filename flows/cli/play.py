@@ -109,7 +109,7 @@ def _render(result: dict[str, Any]) -> Iterator[str]:
         if name in ("ok", "outcome", "code", "message"):
             continue
         if name == "parts":
-            yield from (part["text"] if part["type"] == "text" else _spell(part.get("value", part)) for part in value)
+            yield from (part["text"] if part["type"] == "text" else _render_value(part.get("value", part)) for part in value)
         elif name == "changes":
             yield from map(_render_change, value)
         elif name == "notifications":
@@ -119,7 +119,7 @@ def _render(result: dict[str, Any]) -> Iterator[str]:
         elif name == "help":
             yield from (f"{said:24} {meant}" for said, meant in value.items())
         else:
-            yield f"{name}: {value if isinstance(value, str) else _spell(value)}"
+            yield f"{name}: {value if isinstance(value, str) else _render_value(value)}"
     if list(result) == ["ok", "outcome"] or result.get("changes") == []:
         yield "(nothing changed)" if "changes" in result else "ok"
 
@@ -130,5 +130,5 @@ def _render_change(change: dict[str, Any]) -> str:
     return {"add": f"+ {where} {after}", "remove": f"- {where} {before}", "set": f"~ {where} {before} -> {after}"}[change["op"]]
 
 
-def _spell(value: Any) -> str:
+def _render_value(value: Any) -> str:
     return json_module.dumps(value, indent=2, ensure_ascii=False)

@@ -34,32 +34,32 @@ class Progress:
             over = found["state_type"] in FINAL
             if over:
                 time.sleep(RECORDING)
-            self._tell_steps(found)
+            self._report_steps(found)
             if found["state_name"] != self._state:
                 self._state = found["state_name"]
                 told = f". {(found.get('state') or {}).get('message')}" if self._state == AWAITING else ""
-                self._tell(f"run {found['name']}: {self._state}{told}")
+                self._report(f"run {found['name']}: {self._state}{told}")
             if over:
                 return found
             if self._state != AWAITING:
-                self._tell_silence(found["state_type"])
+                self._report_silence(found["state_type"])
             self._tick()
             time.sleep(0.5)
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         self._heard = time.monotonic()
         self._say(f"{self._heard - self._began:6.1f} s  {text}")
 
-    def _tell_silence(self, state_type: str) -> None:
+    def _report_silence(self, state_type: str) -> None:
         if state_type == "SCHEDULED" and time.monotonic() - self._heard > SILENCE:
-            self._tell("still waiting for a worker; see `envmill status`")
+            self._report("still waiting for a worker; see `envmill status`")
 
-    def _tell_steps(self, found: dict[str, Any]) -> None:
+    def _report_steps(self, found: dict[str, Any]) -> None:
         for step, states in self._count_states(found).items():
             told = ", ".join(f"{count} {name.lower()}" for name, count in sorted(states.items()))
             if not set(states) - FINAL and self._steps.get(step) != told:
                 self._steps[step] = told
-                self._tell(f"{step}: {told}")
+                self._report(f"{step}: {told}")
 
     def _count_states(self, found: dict[str, Any]) -> dict[str, Counter[str]]:
         """Step → how many of its batches are in which state, in this attempt of the run only."""

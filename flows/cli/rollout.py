@@ -54,17 +54,17 @@ def _render(played: Any) -> Iterator[str]:
     """Who said and called what, then the verdict."""
     for entry in played.transcript:
         if entry["role"] == "wait":
-            yield f"      (waits {entry['seconds']:g} s) {_spell(entry['notifications']) if entry['notifications'] else ''}".rstrip()
+            yield f"      (waits {entry['seconds']:g} s) {_render_value(entry['notifications']) if entry['notifications'] else ''}".rstrip()
         elif entry["role"] == "tool":
             content = entry["content"]
-            yield f"      = {_spell(content['parts'] if content['ok'] else content['error'])}"
+            yield f"      = {_render_value(content['parts'] if content['ok'] else content['error'])}"
         elif entry["content"]:
             yield f"{entry['role'] if entry['role'] != 'assistant' else 'agent'}: {entry['content']}"
         for call in entry.get("tool_calls", ()):
-            yield f"    > {call['name']}({', '.join(f'{key}={_spell(value)}' for key, value in call['arguments'].items())})"
+            yield f"    > {call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
     reward = "" if played.reward is None else f", reward {played.reward:g}"
     yield f"{played.outcome}{reward} ({played.termination} after {played.steps} calls){f': {played.reason}' if played.reason else ''}"
 
 
-def _spell(value: Any) -> str:
+def _render_value(value: Any) -> str:
     return json_module.dumps(value, ensure_ascii=False)

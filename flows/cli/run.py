@@ -37,7 +37,7 @@ def run(
     if resume is not None and not remote and _is_finished(context.obj, resume):
         return None
     if preview is not None:
-        config = _look_first(context.obj, config, preview, yes)
+        config = _preview(context.obj, config, preview, yes)
     try:
         completed = run_factory(context.obj, config, wait, remote).completed
     except KeyboardInterrupt:
@@ -82,7 +82,7 @@ def _is_finished(home: "Home", run: str) -> bool:
     return True
 
 
-def _look_first(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunConfig":
+def _preview(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunConfig":
     """The run then reuses what the preview was answered."""
     from flows.cli.preview import make_preview
 

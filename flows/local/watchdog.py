@@ -48,12 +48,12 @@ class Watchdog:
         """For ever, until its home says it is down."""
         while Process(self.home, "watchdog").read() is not None:
             try:
-                self.look()
+                self.check()
             except EnvMillError as error:  # a server that is just starting, or sick: looked at again
                 self.say(error.message.splitlines()[0])
             time.sleep(PACE)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Once around."""
         self._keep_up()
         with connect(self.home, find_server(self.home), patience=0) as api:
@@ -122,11 +122,11 @@ def count_resumed(api: Api, flow_run: str) -> int:
 def main() -> None:
     """Started by `envmill up`, which gives it its surroundings."""
 
-    def say(text: str) -> None:
+    def log(text: str) -> None:
         sys.stdout.write(f"{datetime.now(UTC).isoformat(timespec='seconds')}  {text}\n")
         sys.stdout.flush()
 
-    Watchdog(Home.read(os.environ), say).watch()
+    Watchdog(Home.read(os.environ), log).watch()
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from envmill.toolgraph.words import find_entity, split_name
 from offline.dice import make_dice
 from offline.documents.families import ACTIVE, GONE, WRITERS, ToolCase
 from offline.documents.things import LABEL, Input, Thing, name_things, read_inputs
-from offline.documents.values import LABELS, draw_names, find_values
-from offline.documents.verbs import Family, find_family, find_verb, spell_past
+from offline.documents.values import LABELS, find_values, sample_names
+from offline.documents.verbs import Family, find_family, find_verb, render_past
 from offline.domain import Attribute, Collection, Domain, Lookup, Operation
 from offline.knowledge import write_lookup
 from schemas.proposal import Outline
@@ -137,7 +137,7 @@ def _learn(read: _Read, things: dict[str, Thing], key: str) -> None:
                 dice = make_dice("values", key, thing.name, one.about)
                 if values := find_values(tuple(one.about.split("_")), one.schema, dice):
                     thing.columns[one.about] = values
-    if read.family == "halt" and (state := spell_past(find_verb(read.tool))) not in thing.states:
+    if read.family == "halt" and (state := render_past(find_verb(read.tool))) not in thing.states:
         thing.states.append(state)
     thing.ends |= read.family == "delete"
 
@@ -233,7 +233,7 @@ def _find_lookup(thing: Thing, operations: Mapping[str, Operation]) -> Lookup:
 
 
 def _make_collection(thing: Thing, key: str, lookup: Lookup) -> Collection:
-    attributes = {LABEL: Attribute(unique=True, one_of=tuple(draw_names(LABELS, make_dice("names", key, thing.name))))}
+    attributes = {LABEL: Attribute(unique=True, one_of=tuple(sample_names(LABELS, make_dice("names", key, thing.name))))}
     attributes |= {column: Attribute(ref=parent) for column, parent in thing.parents.items()}
     attributes |= {column: values.attribute for column, values in thing.columns.items()}
     if thing.lives:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from offline.article import name_one
 from offline.documents.things import LABEL, Input, Thing
-from offline.documents.values import FRESH, Values, draw_names
-from offline.documents.verbs import Family, find_verb, spell_past
+from offline.documents.values import FRESH, Values, sample_names
+from offline.documents.verbs import Family, find_verb, render_past
 from offline.domain import GONE, Operation, OperationParameter, Rule, WriteStep
 from schemas.sketch import ToolSketch
 
@@ -73,7 +73,7 @@ def write_create(case: ToolCase) -> Operation | str:
     parents = [one for one in case.parents if f"{one.noun}_id" in thing.parents]
     values = case.values
     told = {LABEL: f"row.{LABEL} == {LABEL}"}
-    name = OperationParameter(name=LABEL, about=f"Name of the new {thing.said}.", text=tuple(draw_names(FRESH, case.dice)))
+    name = OperationParameter(name=LABEL, about=f"Name of the new {thing.said}.", text=tuple(sample_names(FRESH, case.dice)))
     taken = Rule(
         that=f"not some({thing.name}, {told[LABEL]})",
         code=f"{thing.noun}_exists",
@@ -82,9 +82,9 @@ def write_create(case: ToolCase) -> Operation | str:
     )
     made = ", ".join(f"{column}={value}" for column, value in _fill(thing, parents, values).items())
     for_whom = "".join(f" for {{{one.noun}}}" for one in parents[:1]) + "".join(f" and {{{one.noun}}}" for one in parents[1:])
-    details = f"{name_one(thing.said)} called {{{LABEL}}}{for_whom}{_say_values(values, ' with ')}"
+    details = f"{name_one(thing.said)} called {{{LABEL}}}{for_whom}{_render_values(values, ' with ')}"
     return Operation(
-        does=f"Make a new {thing.said}{_tell_start(thing, values)}.",
+        does=f"Make a new {thing.said}{_describe_start(thing, values)}.",
         gives=thing.noun,
         takes=(*(select(one) for one in parents), name, *_take(values, thing)),
         must=(*(_stay(one) for one in parents if one.lives), taken),
@@ -103,10 +103,10 @@ def _fill(thing: Thing, parents: Sequence[Thing], values: Mapping[str, Values]) 
     return filled | ({thing.standing: repr(ACTIVE)} if thing.lives else {})
 
 
-def _tell_start(thing: Thing, values: Mapping[str, Values]) -> str:
+def _describe_start(thing: Thing, values: Mapping[str, Values]) -> str:
     """What a new row holds without anybody's having said so."""
     unsaid = {column: one.default.strip("'") for column, one in thing.columns.items() if column not in values}
-    parts = [f"{spell(column)} {value}" for column, value in unsaid.items() if value]
+    parts = [f"{render_column(column)} {value}" for column, value in unsaid.items() if value]
     return f"; it starts with {', '.join(parts)}" if parts else ""
 
 
@@ -128,8 +128,8 @@ def write_update(case: ToolCase) -> Operation | str:
         takes=(case.row, *_take(values, thing)),
         must=(*([_stay(thing)] if thing.ends else []), stays),
         then=tuple(WriteStep(f"{row}.{column} = {column}") for column in values),
-        asks=(f"change {{{row}}} so that it has{_say_values(values, ' ')}", f"give {{{row}}}{_say_values(values, ' ')}"),
-        tells=(f"{{{row}}} should have{_say_values(values, ' ')} from now on.",),
+        asks=(f"change {{{row}}} so that it has{_render_values(values, ' ')}", f"give {{{row}}}{_render_values(values, ' ')}"),
+        tells=(f"{{{row}}} should have{_render_values(values, ' ')} from now on.",),
         weight=4,
         name=case.tool.name,
     )
@@ -152,7 +152,7 @@ def write_delete(case: ToolCase) -> Operation | str:
 
 def write_halt(case: ToolCase) -> Operation | str:
     verb = find_verb(case.tool)
-    return _move(case, spell_past(verb), [ACTIVE], verb)
+    return _move(case, render_past(verb), [ACTIVE], verb)
 
 
 def write_revive(case: ToolCase) -> Operation | str:
@@ -229,11 +229,11 @@ def _stay(thing: Thing) -> Rule:
 
 
 def _take(values: Mapping[str, Values], thing: Thing) -> tuple[OperationParameter, ...]:
-    return tuple(one.take(column, f"{spell(column).capitalize()} of the {thing.said}.") for column, one in values.items())
+    return tuple(one.take(column, f"{render_column(column).capitalize()} of the {thing.said}.") for column, one in values.items())
 
 
-def _say_values(values: Mapping[str, Values], lead: str) -> str:
-    parts = [f"{spell(column)} {_quote(column, one)}" for column, one in values.items()]
+def _render_values(values: Mapping[str, Values], lead: str) -> str:
+    parts = [f"{render_column(column)} {_quote(column, one)}" for column, one in values.items()]
     return (lead + (", ".join(parts[:-1]) + " and " if parts[1:] else "") + parts[-1]) if parts else ""
 
 
@@ -243,10 +243,10 @@ def _quote(column: str, values: Values) -> str:
 
 
 def _list_columns(values: Mapping[str, Values]) -> str:
-    return ", ".join(map(spell, values))
+    return ", ".join(map(render_column, values))
 
 
-def spell(column: str) -> str:
+def render_column(column: str) -> str:
     """A column for people, who say `disabled yes`."""
     return column.replace("_", " ").removeprefix("is ")
 

@@ -47,11 +47,11 @@ class Thing:
     @property
     def said(self) -> str:
         """The noun for people."""
-        return spell_words(self.words)
+        return render_words(self.words)
 
     @property
     def many(self) -> str:
-        return spell_words(self.name.split("_"))
+        return render_words(self.name.split("_"))
 
     @property
     def standing(self) -> str:
@@ -75,7 +75,7 @@ class Input:
     """Table of a row; column of a value."""
 
 
-def spell_words(words: Sequence[str], between: str = " ") -> str:
+def render_words(words: Sequence[str], between: str = " ") -> str:
     """With a number to the word before it: `ipv6` said as two words would be an amount of six."""
     return re.sub(rf"(?<=[a-z]){between}(?=\d)", "", between.join(words))
 
@@ -111,5 +111,5 @@ def _name_column(words: Words, thing: Thing) -> str:
     bare = words[1:] if words[0] in _FRESH and len(words) > 1 else words
     size = len(thing.words)
     bare = bare[size:] if bare[:size] == thing.words and len(bare) > size else bare
-    name = spell_words(bare, "_")
+    name = render_words(bare, "_")
     return f"{name}_value" if iskeyword(name) or name in _TAKEN or name == thing.noun or not name.isidentifier() else name

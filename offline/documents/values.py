@@ -68,7 +68,7 @@ def find_values(words: Words, schema: Json, dice: random.Random) -> Values | Non
         return None
     if schema.get("format") in ("date", "date-time") or words[-1] in _DAYS.split():
         return Values(Attribute(day=(2, 40)), day=(2, 40))
-    drawn = _PROSE if words[-1] in _PROSAIC.split() else tuple(draw_names(12, dice))
+    drawn = _PROSE if words[-1] in _PROSAIC.split() else tuple(sample_names(12, dice))
     return Values(Attribute(one_of=drawn), text=drawn)
 
 
@@ -77,6 +77,6 @@ def _find_range(schema: Json) -> tuple[int, int]:
     return low, max(low + 1, min(int(schema.get("maximum", low + _SPREAD)), low + _SPREAD))
 
 
-def draw_names(count: int, dice: random.Random) -> list[str]:
+def sample_names(count: int, dice: random.Random) -> list[str]:
     """Names as people give to what they make."""
     return dice.sample([f"{first}-{second}" for first, second in product(_FIRST.split(), _SECOND.split())], count)

@@ -52,7 +52,7 @@ def _find_tie(tool: ToolSketch) -> Family | None:
     return "detach" if words[0] == "remove" and "from" in words[2:] else None
 
 
-def spell_past(verb: str) -> str:
+def render_past(verb: str) -> str:
     """`closed`, `cancelled`."""
     if verb in _PAST:
         return _PAST[verb]

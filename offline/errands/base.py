@@ -99,7 +99,7 @@ def load_words() -> Mapping[str, Json]:
     return tomllib.loads(WORDS.read_text(encoding="utf-8"))
 
 
-def tell(text: str, values: Mapping[str, Json]) -> str:
+def render(text: str, values: Mapping[str, Json]) -> str:
     """With values in words."""
     return SLOT.sub(lambda found: str(values[found[1]]), text)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from offline.dice import make_dice
-from offline.errands.base import ErrandGoal, ErrandWorld, WorldSite, code, load_deeds, load_words, tell
+from offline.errands.base import ErrandGoal, ErrandWorld, WorldSite, code, load_deeds, load_words, render
 from offline.errands.worlds import WORLDS
 from schemas.cell import Cell
 from schemas.errand import Errand, Image
@@ -79,7 +79,7 @@ def compose_deeds(brief: Brief, seed: int, deeds: Sequence[ErrandGoal], request:
         _write_test("The machine before anybody acts.", [_CONTENTS.format(contents=standing), world.initial], world),
         final,
         _write_image(world),
-        tuple(tell(step, world.values) for each in deeds for step in each.steps),
+        tuple(render(step, world.values) for each in deeds for step in each.steps),
     )
 
 
@@ -91,17 +91,17 @@ def choose_deeds(deeds: Sequence[ErrandGoal], steps: int, number: int) -> tuple[
 
 def _write_errand(world: ErrandWorld, deeds: Sequence[ErrandGoal], cell: Cell, spot: WorldSite) -> Errand:
     who = {"persona": cell.persona, "about": cell.about}
-    opening, closing = tell(spot.dice.choice(spot.words["openings"]), who), spot.dice.choice(spot.words["closings"])
-    asks = [tell(each.ask, world.values) for each in deeds]
+    opening, closing = render(spot.dice.choice(spot.words["openings"]), who), spot.dice.choice(spot.words["closings"])
+    asks = [render(each.ask, world.values) for each in deeds]
     wanted = [asks[0], *(f"{spot.words['links'][place % 3]}{each[0].lower()}{each[1:]}" for place, each in enumerate(asks[1:]))]
     files = "\n".join(f"{path}:\n{text}" for path, text in world.files.items())
-    places = [tell(place, world.values) for each in deeds for place in each.places]
+    places = [render(place, world.values) for each in deeds for place in each.places]
     return Errand(
         request="\n\n".join([opening, *wanted, closing]),
-        at_first=f"{tell(world.first, world.values)}\n{files}".strip(),
-        at_the_end="\n".join(tell(each.end, world.values) for each in deeds),
+        at_first=f"{render(world.first, world.values)}\n{files}".strip(),
+        at_the_end="\n".join(render(each.end, world.values) for each in deeds),
         places=list(dict.fromkeys(places)),
-        answers=[tell(answer, world.values) for each in deeds for answer in each.answers],
+        answers=[render(answer, world.values) for each in deeds for answer in each.answers],
     )
 
 
@@ -124,7 +124,11 @@ def _write_test(about: str, parts: Sequence[str], world: ErrandWorld) -> str:
 
 
 def _write_image(world: ErrandWorld) -> Image:
-    lines = ["FROM envmill/base:1", *(["COPY root/ /"] if world.files else []), *(f"RUN {tell(each, world.values)}" for each in world.runs)]
+    lines = [
+        "FROM envmill/base:1",
+        *(["COPY root/ /"] if world.files else []),
+        *(f"RUN {render(each, world.values)}" for each in world.runs),
+    ]
     return Image(
         recipe="\n".join([*lines, ""]),
         files={f"root{path}": text for path, text in world.files.items()},

@@ -13,7 +13,7 @@ def _contradict(job: Job) -> Job:
     return _ask(job, f"{job.errand.request}\n\nThe last of it: {job.errand.places[0]}. {CONTRADICTION}")
 
 
-def _tell_answer(job: Job) -> Job:
+def _reveal_answer(job: Job) -> Job:
     """Where nothing has to be worked out there is nothing to tell: it tells what to type."""
     told = f"It should come to {job.errand.answers[0]}." if job.errand.answers else f"`{job.commands[0].splitlines()[0]}` will do."
     return _ask(job, f"{job.errand.request}\n\n{told}")
@@ -27,7 +27,7 @@ def _ask(job: Job, request: str) -> Job:
     return replace(job, errand=job.errand.model_copy(update={"request": request}))
 
 
-def _look_ahead(job: Job) -> Job:
+def _demand_results(job: Job) -> Job:
     """Asks for results where only the beginning is meant."""
     return replace(job, initial_test=job.final_test)
 
@@ -107,9 +107,9 @@ def _mistype(job: Job) -> Job:
 
 
 MISTAKES: dict[str, dict[str, Spoil]] = {
-    "errand": {"contradicts": _contradict, "tells_answer": _tell_answer, "forgets_place": _forget_place},
+    "errand": {"contradicts": _contradict, "tells_answer": _reveal_answer, "forgets_place": _forget_place},
     "initial_test": {
-        "looks_ahead": _look_ahead,
+        "looks_ahead": _demand_results,
         "by_luck": lambda job: replace(job, initial_test=_test_by_luck(job.initial_test)),
         "no_python": lambda job: replace(job, initial_test=job.initial_test + "\nassert (\n"),
     },

@@ -44,7 +44,7 @@ from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaR
 from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
 from schemas.typed_prompts import MetadataReply, RewordReply
 
-__all__ = ["ANYWHERE", "KINDS", "FaultCase", "PlantedFault", "pick_fault", "plant_kind", "spell_reply"]
+__all__ = ["ANYWHERE", "KINDS", "FaultCase", "PlantedFault", "pick_fault", "plant_kind", "render_reply"]
 
 ANYWHERE: dict[str, PlantText] = {
     "prose_around": text.add_prose,
@@ -52,7 +52,7 @@ ANYWHERE: dict[str, PlantText] = {
     "wrong_key": text.rename_key,
     "missing_key": text.drop_key,
     "envelope": text.wrap_reply,
-    "wrong_type": text.spell_as_text,
+    "wrong_type": text.render_as_text,
     "trailing_comma": text.add_comma,
     "python_literal": text.quote_singly,
 }
@@ -141,13 +141,13 @@ SCENARIO: dict[str, PlantScenario] = {
     "wrong_polarity": asking.call_refusal,
     "contradictory_user": users.contradict_request,
     "user_lacks_fact": users.forget_fact,
-    "opening_tells_all": users.tell_at_once,
+    "opening_tells_all": users.reveal_at_once,
     "opening_missing": users.open_with_nothing,
-    "silent_say": leaving.say_nothing,
-    "tell_in_the_request": leaving.tell_in_request,
+    "silent_say": leaving.omit_facts,
+    "tell_in_the_request": leaving.reveal_in_request,
     "nothing_to_tell": leaving.ask_for_nothing,
     "wrong_answer": leaving.answer_wrongly,
-    "recited_answer": leaving.say_everything,
+    "recited_answer": leaving.recite_everything,
     "common_words_asked_for": leaving.ask_for_common_words,
 }
 
@@ -234,7 +234,7 @@ ROWS: dict[str, Plant[RowsReply]] = {
     "dangling_reference": tabling.lose_row,
     "missing_value": tabling.omit_value,
     "unknown_column": tabling.add_column,
-    "number_in_quotes": tabling.spell_number,
+    "number_in_quotes": tabling.quote_number,
     "key_used_twice": tabling.use_key_twice,
 }
 
@@ -380,7 +380,7 @@ def pick_fault(prompt: str, case: FaultCase[Any], dice: random.Random, without: 
 def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | None:
     """A mistake of this kind, or none when this reply has no place for it."""
     dice = make_dice("plant", prompt, kind, case.domain.theme, case.domain.names[0], case.seed, case.key)
-    clean = spell_reply(case.reply)
+    clean = render_reply(case.reply)
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)
         return PlantedFault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
@@ -390,7 +390,7 @@ def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | N
     return PlantedFault(kind, _write(planted.reply), clean, planted.pairs, planted.words)
 
 
-def spell_reply(reply: Contract) -> str:
+def render_reply(reply: Contract) -> str:
     """A reply as text."""
     return _write(reply.model_dump(mode="json"))
 

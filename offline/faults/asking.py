@@ -7,11 +7,11 @@ from copy import deepcopy
 from itertools import combinations
 
 from offline.domain import TODAY, Arguments, Operation, State
-from offline.draw import draw_arguments, draw_permitted
+from offline.draw import sample_arguments, sample_permitted
 from offline.faults.base import FaultCase, Spoilt, shuffle
 from offline.faults.testing import list_named
 from offline.witness import Pair, Play, Trace, erase_new_ids
-from offline.wording import WantedChange, can_say, say
+from offline.wording import WantedChange, can_say, render_phrase
 from offline.world import DomainWorld
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
@@ -25,7 +25,7 @@ def add_rejected(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     start, end = _open(case), _play(case, case.reply.oracle)
     for _ in range(TRIES):
         operation = dice.choice(case.domain.changes)
-        arguments = draw_arguments(operation, start, start.state, dice, wild=0.1)
+        arguments = sample_arguments(operation, start, start.state, dice, wild=0.1)
         if operation.takes and not start.allows(operation, arguments) and not end.allows(operation, arguments):
             return _act(case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)])
     return None
@@ -35,7 +35,7 @@ def add_needless(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The reference path changes something nobody asked for."""
     end = _play(case, case.reply.oracle)
     for operation in shuffle(case.domain.changes, dice):
-        arguments = draw_permitted(operation, end, case.reply.initial_state, dice)
+        arguments = sample_permitted(operation, end, case.reply.initial_state, dice)
         spoilt = (
             _end_otherwise(case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)]) if arguments is not None else None
         )
@@ -133,7 +133,7 @@ def leave_empty(case: ScenarioCase, dice: random.Random) -> Spoilt:
 def leak_id(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The request names an id that people do not know."""
     ids = [each for _, _, call in _list_changes(case) for each in call.arguments.values() if _is_id(each, case.reply.initial_state)]
-    return _say(case, f"{case.reply.request} (ID: {dice.choice(ids)})", "The request names an id.") if ids else None
+    return _make_spoilt(case, f"{case.reply.request} (ID: {dice.choice(ids)})", "The request names an id.") if ids else None
 
 
 def leak_tool(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
@@ -141,7 +141,7 @@ def leak_tool(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     if not case.reply.oracle:
         return None
     name = dice.choice(case.reply.oracle).name
-    return _say(case, f"{case.reply.request} You can use {name} for this.", f"The request names the tool {name}.")
+    return _make_spoilt(case, f"{case.reply.request} You can use {name} for this.", f"The request names the tool {name}.")
 
 
 def contradict(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
@@ -181,10 +181,10 @@ def _do_last_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | No
     start, end = _open(case), _play(case, case.reply.oracle)
     for operation in shuffle((each for each in case.domain.changes if each.asks), dice):
         for _ in range(TRIES // 4):
-            arguments = draw_arguments(operation, end, case.reply.initial_state, dice)
+            arguments = sample_arguments(operation, end, case.reply.initial_state, dice)
             wish = WantedChange(operation, arguments)
             if end.allows(operation, arguments) and not start.allows(operation, arguments) and can_say(wish, case.domain, start.state):
-                asked = say(dice.choice(operation.asks), wish, case.domain, start.state)
+                asked = render_phrase(dice.choice(operation.asks), wish, case.domain, start.state)
                 call = Call(name=operation.name, arguments=arguments)
                 request = f"{case.reply.request} When all of that is done, please {asked}."
                 reply = case.reply.model_copy(update={"request": request, "oracle": [call, *case.reply.oracle]})
@@ -279,7 +279,7 @@ def _begin(case: ScenarioCase, state: State) -> Spoilt:
     return _finish(case, case.reply.model_copy(update={"initial_state": state}))
 
 
-def _say(case: ScenarioCase, request: str, words: str) -> Spoilt:
+def _make_spoilt(case: ScenarioCase, request: str, words: str) -> Spoilt:
     return Spoilt(case.reply.model_copy(update={"request": request}).model_dump(mode="json"), words=words)
 
 

@@ -82,7 +82,7 @@ def blame_test(case: DebugCase, dice: random.Random) -> Spoilt | None:
     test = tests[one.number]
     turned = test.model_copy(update={"expect": "rejection" if test.expect == "success" else "success"})
     verdicts = [each.model_copy(update={"blame": "instance", "mended": turned}) if each is one else each for each in case.reply.verdicts]
-    return _say(case.reply.model_copy(update={"verdicts": verdicts}), f"{test.name} was right.")
+    return _make_spoilt(case.reply.model_copy(update={"verdicts": verdicts}), f"{test.name} was right.")
 
 
 def blame_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
@@ -93,14 +93,16 @@ def blame_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
     one = dice.choice(blamed)
     verdicts = [each.model_copy(update={"blame": "tool", "mended": None}) if each is one else each for each in case.reply.verdicts]
     source = write_methods(case.domain, [case.asked["tool"]["name"]]).source
-    return _say(case.reply.model_copy(update={"verdicts": verdicts, "source": source}), f"Test {one.number} is wrong, not the method.")
+    return _make_spoilt(
+        case.reply.model_copy(update={"verdicts": verdicts, "source": source}), f"Test {one.number} is wrong, not the method."
+    )
 
 
 def leave_method(case: DebugCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The method comes back as it was."""
     if not case.reply.source or case.asked["source"] == case.reply.source:
         return None
-    return _say(case.reply.model_copy(update={"source": case.asked["source"]}), "The method is as wrong as before.")
+    return _make_spoilt(case.reply.model_copy(update={"source": case.asked["source"]}), "The method is as wrong as before.")
 
 
 def mend_other_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
@@ -109,13 +111,13 @@ def mend_other_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
     if not case.reply.source:
         return None
     other = dice.choice(others)
-    return _say(case.reply.model_copy(update={"source": write_methods(case.domain, [other]).source}), f"{other} was not to blame.")
+    return _make_spoilt(case.reply.model_copy(update={"source": write_methods(case.domain, [other]).source}), f"{other} was not to blame.")
 
 
 def pass_over(case: DebugCase, dice: random.Random) -> Spoilt:
     """A red test gets no verdict."""
     one = dice.choice(case.reply.verdicts)
-    return _say(
+    return _make_spoilt(
         case.reply.model_copy(update={"verdicts": [each for each in case.reply.verdicts if each is not one]}), "A test is left red."
     )
 
@@ -132,7 +134,7 @@ def mend_as_other(case: DebugCase, dice: random.Random) -> Spoilt | None:
         return None
     mended = dice.choice(others)
     verdicts = [each.model_copy(update={"mended": mended}) if each is one else each for each in case.reply.verdicts]
-    return _say(case.reply.model_copy(update={"verdicts": verdicts}), f"{mended.name} is tried twice.")
+    return _make_spoilt(case.reply.model_copy(update={"verdicts": verdicts}), f"{mended.name} is tried twice.")
 
 
 def _name_tool(case: CasesCase) -> str:
@@ -144,6 +146,6 @@ def _replace(case: CasesCase, number: int, test: MatchedTest, words: str) -> Spo
     return Spoilt(CasesReply(tests=tests).model_dump(mode="json"), words=words)
 
 
-def _say(reply: DebugReply, words: str) -> Spoilt:
+def _make_spoilt(reply: DebugReply, words: str) -> Spoilt:
     said: Json = reply.model_dump(mode="json")
     return Spoilt(said, words=words)

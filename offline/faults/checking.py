@@ -110,10 +110,10 @@ def pair_lists(clean: list[WrittenCheck], faulty: list[WrittenCheck], asked: Che
 
 def list_ends(asked: ChecksInput) -> list[State]:
     """Ends that right checks tell apart: as asked, untouched, one change short, something besides, rows in another order."""
-    return [_end(asked), asked.initial_state, *list(_draw_wrong(asked))[:MOST_ENDS]]
+    return [_end(asked), asked.initial_state, *list(_sample_wrong(asked))[:MOST_ENDS]]
 
 
-def _draw_wrong(asked: ChecksInput) -> Iterator[State]:
+def _sample_wrong(asked: ChecksInput) -> Iterator[State]:
     for number in range(len(asked.changes)):
         yield _end(asked, without=number)
     end = _end(asked)

@@ -3,14 +3,14 @@
 import random
 
 from offline.faults.base import FaultCase, Spoilt
-from offline.wording import spell_value
+from offline.wording import render_value
 from schemas.prompts import ScenarioReply
 from schemas.scenario import LEFT_ALONE, Fact
 
 ScenarioCase = FaultCase[ScenarioReply]
 
 
-def say_nothing(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
+def omit_facts(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The last words of the reference path do not hold what they must."""
     if not case.reply.tell:
         return None
@@ -18,7 +18,7 @@ def say_nothing(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     return _finish(case, f"The last words {said!r} hold none of the facts asked for.", say=said)
 
 
-def tell_in_request(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
+def reveal_in_request(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """What must be found out stands in the request already, so repeating it proves nothing."""
     plain = [each for each in case.reply.tell if each.kind in ("text", "number")]
     if not plain:
@@ -45,11 +45,11 @@ def answer_wrongly(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
         case,
         f"{fact.name} is {fact.value!r}, not {other!r}.",
         tell=told,
-        say=case.reply.say.replace(spell_value(fact.value), spell_value(other)),
+        say=case.reply.say.replace(render_value(fact.value), render_value(other)),
     )
 
 
-def say_everything(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+def recite_everything(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The last words recite whatever might be asked for."""
     rivals = [str(each) for fact in case.reply.tell if fact.kind != "pattern" for each in fact.rivals]
     if not rivals:

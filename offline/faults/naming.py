@@ -26,7 +26,7 @@ def name_twice(case: NamesCase, dice: random.Random) -> Spoilt | None:
     first = dice.choice(names)
     said = first.theme.replace("_", " ")
     twin = first.model_copy(update={"description": f"Everything about {said}: {first.description}"})
-    return _say([*(one for one in names if one is not first), first, twin][-len(names) :], f"{first.theme} stands there twice.")
+    return _make_spoilt([*(one for one in names if one is not first), first, twin][-len(names) :], f"{first.theme} stands there twice.")
 
 
 def add_chat(case: NamesCase, dice: random.Random) -> Spoilt:
@@ -45,18 +45,18 @@ def write_title(case: NamesCase, dice: random.Random) -> Spoilt:
 def praise(case: NamesCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Every score is the highest there is."""
     names = [one.model_copy(update={"usefulness": 10, "modelability": 10}) for one in case.reply.names]
-    return _say(names, "Nothing can be told apart by such scores.")
+    return _make_spoilt(names, "Nothing can be told apart by such scores.")
 
 
 def give_few(case: NamesCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """One place where several were wanted."""
-    return _say(case.reply.names[:1], f"{case.asked['wanted']} were wanted.")
+    return _make_spoilt(case.reply.names[:1], f"{case.asked['wanted']} were wanted.")
 
 
 def _replace(case: NamesCase, dice: random.Random, told: Json, words: str) -> Spoilt:
     place = dice.randrange(len(case.reply.names))
-    return _say([one.model_copy(update=told) if number == place else one for number, one in enumerate(case.reply.names)], words)
+    return _make_spoilt([one.model_copy(update=told) if number == place else one for number, one in enumerate(case.reply.names)], words)
 
 
-def _say(names: Json, words: str) -> Spoilt:
+def _make_spoilt(names: Json, words: str) -> Spoilt:
     return Spoilt({"names": [one.model_dump(mode="json") for one in names]}, words=words)

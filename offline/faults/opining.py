@@ -77,7 +77,7 @@ def overlook(case: CheckerCase, dice: random.Random) -> Spoilt | None:
 
 def raise_alarm(case: CheckerCase, dice: random.Random) -> Spoilt | None:
     """A breach is seen where there is none."""
-    rules = [case.domain.tell(rule) for each in case.domain.changes for rule in each.must]
+    rules = [case.domain.render_rule(rule) for each in case.domain.changes for rule in each.must]
     reason = f"This breaks a rule: {dice.choice(rules)}" if rules else "This looks wrong."
     return _judge(case, "fail", reason, "A right call is failed.") if case.reply.opinion == "pass" else None
 

@@ -21,7 +21,7 @@ def leave_method_out(case: MethodsCase, dice: random.Random) -> Spoilt:
     wanted: list[str] = case.asked["wanted"]
     gone = dice.choice(wanted)
     left = [name for name in wanted if name != gone]
-    return _say(cut_methods(write_program(case.domain), left), "A tool that was asked for is not there.")
+    return _make_spoilt(cut_methods(write_program(case.domain), left), "A tool that was asked for is not there.")
 
 
 def change_signature(case: MethodsCase, dice: random.Random) -> Spoilt | None:
@@ -30,23 +30,23 @@ def change_signature(case: MethodsCase, dice: random.Random) -> Spoilt | None:
     if not takes:
         return None
     name = dice.choice(takes)
-    return _say(case.reply.source.replace(f"(self, {name}:", f"(self, the_{name}:", 1), f"{name} is no parameter any more.")
+    return _make_spoilt(case.reply.source.replace(f"(self, {name}:", f"(self, the_{name}:", 1), f"{name} is no parameter any more.")
 
 
 def write_functions(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Functions instead of methods: there is no self."""
-    return _say(case.reply.source.replace("(self, ", "(").replace("(self)", "()"), "The methods take no self.")
+    return _make_spoilt(case.reply.source.replace("(self, ", "(").replace("(self)", "()"), "The methods take no self.")
 
 
 def write_class_again(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """The methods come in a class of their own, which has no state."""
-    return _say(f"class Tools:\n{case.reply.source}", "The methods stand in another class.")
+    return _make_spoilt(f"class Tools:\n{case.reply.source}", "The methods stand in another class.")
 
 
 def stop_short(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Somewhere in the middle it says that the rest is alike."""
     lines = case.reply.source.split("\n")
-    return _say("\n".join([*lines[: len(lines) // 2], "        # ... the rest as above"]), "Half of the methods are not there.")
+    return _make_spoilt("\n".join([*lines[: len(lines) // 2], "        # ... the rest as above"]), "Half of the methods are not there.")
 
 
 def stub_tools(case: SkeletonCase, dice: random.Random) -> Spoilt:
@@ -80,7 +80,7 @@ def _in_part(plant: PlantProgram, cut: Callable[[str, FaultCase[Any]], str]) -> 
     return planted
 
 
-def _say(source: str, words: str) -> Spoilt:
+def _make_spoilt(source: str, words: str) -> Spoilt:
     return Spoilt({"source": source}, words=words)
 
 

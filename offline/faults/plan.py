@@ -35,7 +35,7 @@ def contradict_rule(case: BlueprintCase, dice: random.Random) -> Spoilt | None:
         return None
     rule = dice.choice(numbered)
     other = re.sub(r"\d+", lambda found: str(int(found[0]) + 2), rule, count=1)
-    return _say(case, {"rules": [*case.reply.rules, other]}, f"Both are told: {rule!r} and {other!r}.")
+    return _make_spoilt(case, {"rules": [*case.reply.rules, other]}, f"Both are told: {rule!r} and {other!r}.")
 
 
 def change_limit(case: BlueprintCase, dice: random.Random) -> Spoilt | None:
@@ -55,35 +55,35 @@ def plan_nameless(case: BlueprintCase, dice: random.Random) -> Spoilt:
     name = dice.choice(("reset", "state", "verify", "close", "_lookup", "get__all"))
     tools = _dump_tools(case)
     dice.choice(tools)["name"] = name
-    return _say(case, {"tools": tools}, f"A tool is called {name!r}.")
+    return _make_spoilt(case, {"tools": tools}, f"A tool is called {name!r}.")
 
 
 def plan_twice(case: BlueprintCase, dice: random.Random) -> Spoilt:
     """One tool is planned two times."""
     tools = _dump_tools(case)
     twin = dice.choice(tools)
-    return _say(case, {"tools": [*tools, twin]}, f"{twin['name']} is planned twice.")
+    return _make_spoilt(case, {"tools": [*tools, twin]}, f"{twin['name']} is planned twice.")
 
 
 def plan_more(case: BlueprintCase, dice: random.Random) -> Spoilt:
     """A tool is planned for something that no collection and no rule speaks of."""
     name = dice.choice(("send_notification", "export_report", "generate_invoice_pdf", "sync_external_system"))
     tool = {"name": name, "description": "Does what the office needs besides.", "effect": "change"}
-    return _say(case, {"tools": [*_dump_tools(case), tool]}, f"No collection holds anything that {name} could change.")
+    return _make_spoilt(case, {"tools": [*_dump_tools(case), tool]}, f"No collection holds anything that {name} could change.")
 
 
 def swap_effect(case: BlueprintCase, dice: random.Random) -> Spoilt:
     """A tool that writes is planned as one that reads."""
     name = dice.choice([each.name for each in case.domain.changes])
     tools = [each | {"effect": "query"} if each["name"] == name else each for each in _dump_tools(case)]
-    return _say(case, {"tools": tools}, f"{name} changes records and is planned as a query.")
+    return _make_spoilt(case, {"tools": tools}, f"{name} changes records and is planned as a query.")
 
 
 def omit_collection(case: BlueprintCase, dice: random.Random) -> Spoilt:
     """The tools work on records that no collection holds."""
     name = dice.choice(list(case.reply.collections))
     left = {key: value for key, value in case.reply.collections.items() if key != name}
-    return _say(case, {"collections": left}, f"Tools change {name}, which is not planned.")
+    return _make_spoilt(case, {"collections": left}, f"Tools change {name}, which is not planned.")
 
 
 def omit_attribute(case: BlueprintCase, dice: random.Random) -> Spoilt:
@@ -91,20 +91,22 @@ def omit_attribute(case: BlueprintCase, dice: random.Random) -> Spoilt:
     name = dice.choice([key for key, value in case.reply.collections.items() if len(value) > 1])
     attribute = dice.choice(case.reply.collections[name][1:])
     left = [each for each in case.reply.collections[name] if each != attribute]
-    return _say(case, {"collections": case.reply.collections | {name: left}}, f"{name} have no {attribute}, which the operations use.")
+    return _make_spoilt(
+        case, {"collections": case.reply.collections | {name: left}}, f"{name} have no {attribute}, which the operations use."
+    )
 
 
 def plan_reads_only(case: BlueprintCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Nothing can be changed, so no scenario has a goal."""
     tools = [each for each in _dump_tools(case) if each["effect"] == "query"]
-    return _say(case, {"tools": tools}, "No tool changes anything.")
+    return _make_spoilt(case, {"tools": tools}, "No tool changes anything.")
 
 
 def _dump_tools(case: BlueprintCase) -> list[dict[str, str]]:
     return [each.model_dump(mode="json") for each in case.reply.tools]
 
 
-def _say(case: BlueprintCase, update: Json, words: str) -> Spoilt:
+def _make_spoilt(case: BlueprintCase, update: Json, words: str) -> Spoilt:
     return Spoilt(case.reply.model_dump(mode="json") | update, words=words)
 
 

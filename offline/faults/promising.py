@@ -20,7 +20,7 @@ def sort_otherwise(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
         return None
     one = dice.choice(often)
     one["sort"] = "text"
-    return _say(case, tools, f"{one['of']} is a number to one tool and a text to another.")
+    return _make_spoilt(case, tools, f"{one['of']} is a number to one tool and a text to another.")
 
 
 def refer_nowhere(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
@@ -32,7 +32,7 @@ def refer_nowhere(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
     wanted = dice.choice(owned)
     for one in (one for tool in tools for one in (*tool["takes"].values(), *tool["looks_at"], *tool["sets"]) if one["of"] == wanted):
         one["refers"] += "_list"
-    return _say(case, tools, f"{wanted} refers to a table that is not there.")
+    return _make_spoilt(case, tools, f"{wanted} refers to a table that is not there.")
 
 
 def leave_unset(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
@@ -43,14 +43,14 @@ def leave_unset(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
         return None
     tool, one = dice.choice(makers)
     tool["sets"].remove(one)
-    return _say(case, tools, f"{tool['name']} makes a row and does not set {one['of']}.")
+    return _make_spoilt(case, tools, f"{tool['name']} makes a row and does not set {one['of']}.")
 
 
 def promise_nothing(case: ToolsetCase, dice: random.Random) -> Spoilt:
     """A tool speaks of no column at all."""
     tools = _dump(case)
     dice.choice(tools).update({"takes": {}, "looks_at": [], "sets": [], "makes": []})
-    return _say(case, tools, "A tool that touches nothing.")
+    return _make_spoilt(case, tools, "A tool that touches nothing.")
 
 
 def misspell_table(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
@@ -62,12 +62,12 @@ def misspell_table(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
     tool = dice.choice(makers)
     table = tool["makes"][0]
     tool["makes"][0] = f"{table}_new"
-    return _say(case, tools, f"{tool['name']} makes a row of {table}_new.")
+    return _make_spoilt(case, tools, f"{tool['name']} makes a row of {table}_new.")
 
 
 def _dump(case: ToolsetCase) -> list[dict[str, Any]]:
     return [tool.model_dump(mode="json") for tool in case.reply.tools]
 
 
-def _say(case: ToolsetCase, tools: Json, words: str) -> Spoilt:
+def _make_spoilt(case: ToolsetCase, tools: Json, words: str) -> Spoilt:
     return Spoilt(case.reply.model_dump(mode="json") | {"tools": tools}, words=words)

@@ -13,13 +13,13 @@ RewordCase = FaultCase[RewordReply]
 def leak_id(case: RewordCase, dice: random.Random) -> Spoilt | None:
     """The id of a row is said."""
     ids = sorted({str(value) for call in case.asked["oracle"] for name, value in call["arguments"].items() if name.endswith("_id")})
-    return _say(case, f"{case.reply.request} (That is {dice.choice(ids)}.)", "An id is said.") if ids else None
+    return _make_spoilt(case, f"{case.reply.request} (That is {dice.choice(ids)}.)", "An id is said.") if ids else None
 
 
 def name_tool(case: RewordCase, dice: random.Random) -> Spoilt | None:
     """A tool is named."""
     tools = sorted({call["name"] for call in case.asked["oracle"] if "_" in call["name"]})
-    return _say(case, f"{case.reply.request} Use {dice.choice(tools)} for it.", "A tool is named.") if tools else None
+    return _make_spoilt(case, f"{case.reply.request} Use {dice.choice(tools)} for it.", "A tool is named.") if tools else None
 
 
 def name_nobody(case: RewordCase, dice: random.Random) -> Spoilt | None:
@@ -27,7 +27,7 @@ def name_nobody(case: RewordCase, dice: random.Random) -> Spoilt | None:
     told = [value for value in _list_texts(case) if case.reply.request.count(value) == 1]
     if not told:
         return None
-    return _say(case, case.reply.request.replace(dice.choice(told), "that one"), "Nothing says which one is meant.")
+    return _make_spoilt(case, case.reply.request.replace(dice.choice(told), "that one"), "Nothing says which one is meant.")
 
 
 def change_fact(case: RewordCase, dice: random.Random) -> Spoilt | None:
@@ -47,12 +47,12 @@ def change_number(case: RewordCase, dice: random.Random) -> Spoilt | None:  # no
     if not found:
         return None
     other = str(int(found[0]) + 3)
-    return _say(case, case.reply.request[: found.start()] + other + case.reply.request[found.end() :], "A number is another one.")
+    return _make_spoilt(case, case.reply.request[: found.start()] + other + case.reply.request[found.end() :], "A number is another one.")
 
 
 def _list_texts(case: RewordCase) -> list[str]:
     return sorted({value for value in case.reply.facts.values() if isinstance(value, str) and len(value) > 3})
 
 
-def _say(case: RewordCase, request: str, words: str) -> Spoilt:
+def _make_spoilt(case: RewordCase, request: str, words: str) -> Spoilt:
     return Spoilt(case.reply.model_dump(mode="json") | {"request": request}, words=words)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import cast
 
 from offline.domain import Arguments, Operation
-from offline.draw import draw_arguments
+from offline.draw import sample_arguments
 from offline.formula import parse_expression
 from offline.witness import Trace
 from offline.world import DomainWorld
@@ -29,7 +29,7 @@ def find_differences(clean: Operation, faulty: Operation, start: DomainWorld, di
 
 def _search(clean: Operation, faulty: Operation, start: DomainWorld, dice: random.Random) -> Iterator[Trace]:
     for _ in range(DRAWS):
-        arguments = draw_arguments(clean, start, start.state, dice, wild=0.2)
+        arguments = sample_arguments(clean, start, start.state, dice, wild=0.2)
         for world in (start, *_edit_states(clean, arguments, start)):
             # One of them allows it and the other does not: which of several reasons is given first shows nothing.
             if world.allows(clean, arguments) != world.allows(faulty, arguments):
@@ -68,7 +68,7 @@ def ask_widely(operation: Operation, start: DomainWorld, dice: random.Random, co
     """Permitted calls of a query, those that find most rows first."""
     calls: list[tuple[int, Arguments]] = []
     for number in range(count):
-        arguments = draw_arguments(operation, start, start.state, dice)
+        arguments = sample_arguments(operation, start, start.state, dice)
         if any(each.find for each in operation.takes) and number < len(LETTERS):
             arguments = {name: LETTERS[number] for name in arguments}
         if start.allows(operation, arguments):

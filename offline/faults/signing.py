@@ -17,7 +17,7 @@ def give_other_type(case: MetadataCase, dice: random.Random) -> Spoilt | None:
     if not found:
         return None
     dice.choice(found)["type"] = "boolean"
-    return _say(case, tools, "A number is promised as a truth value.")
+    return _make_spoilt(case, tools, "A number is promised as a truth value.")
 
 
 def promise_more(case: MetadataCase, dice: random.Random) -> Spoilt | None:
@@ -29,7 +29,7 @@ def promise_more(case: MetadataCase, dice: random.Random) -> Spoilt | None:
     tool = dice.choice(able)
     tool["outputs"]["properties"]["receipt_number"] = {"type": "string"}
     tool["outputs"]["required"].append("receipt_number")
-    return _say(case, tools, f"{tool['name']} replies no receipt_number.")
+    return _make_spoilt(case, tools, f"{tool['name']} replies no receipt_number.")
 
 
 def wrap_reply(case: MetadataCase, dice: random.Random) -> Spoilt | None:
@@ -40,7 +40,7 @@ def wrap_reply(case: MetadataCase, dice: random.Random) -> Spoilt | None:
         return None
     tool = dice.choice(able)
     tool["outputs"] = {"type": "object", "properties": {"results": tool["outputs"]}, "required": ["results"]}
-    return _say(case, tools, f"{tool['name']} replies a list, with nothing around it.")
+    return _make_spoilt(case, tools, f"{tool['name']} replies a list, with nothing around it.")
 
 
 def rename_input(case: MetadataCase, dice: random.Random) -> Spoilt | None:
@@ -53,7 +53,7 @@ def rename_input(case: MetadataCase, dice: random.Random) -> Spoilt | None:
     name = dice.choice(sorted(inputs["properties"]))
     inputs["properties"][f"the_{name}"] = inputs["properties"].pop(name)
     inputs["required"] = [f"the_{name}" if one == name else one for one in inputs["required"]]
-    return _say(case, tools, f"The argument is called {name}.")
+    return _make_spoilt(case, tools, f"The argument is called {name}.")
 
 
 def _open(tool: Any) -> dict[str, Any]:
@@ -66,5 +66,5 @@ def _dump(case: MetadataCase) -> list[Any]:
     return case.reply.model_dump(mode="json")["tools"]
 
 
-def _say(case: MetadataCase, tools: Json, words: str) -> Spoilt:
+def _make_spoilt(case: MetadataCase, tools: Json, words: str) -> Spoilt:
     return Spoilt(case.reply.model_dump(mode="json") | {"tools": tools}, words=words)

@@ -46,7 +46,7 @@ def add_strange_policy(case: SchemaCase, dice: random.Random) -> Spoilt:
     """A policy is told for a column that there is not."""
     table = dice.choice(sorted({name.split(".")[0] for name in case.reply.policies}))
     policies = {**case.reply.policies, f"{table}.updated_at": "exempt"}
-    return _say(case.reply.model_dump(mode="json") | {"policies": policies}, f"{table}.updated_at is no column.")
+    return _make_spoilt(case.reply.model_dump(mode="json") | {"policies": policies}, f"{table}.updated_at is no column.")
 
 
 def lose_row(case: RowsCase, dice: random.Random) -> Spoilt | None:
@@ -54,7 +54,7 @@ def lose_row(case: RowsCase, dice: random.Random) -> Spoilt | None:
     for table, key in list_named(case.reply.rows, case.domain, dice):
         rows = deepcopy(case.reply.rows)
         del rows[table][key]
-        return _say({"rows": rows}, f"Rows refer to {table} {key}, which is not there.")
+        return _make_spoilt({"rows": rows}, f"Rows refer to {table} {key}, which is not there.")
     return None
 
 
@@ -63,17 +63,17 @@ def omit_value(case: RowsCase, dice: random.Random) -> Spoilt:
     rows, table, key = _pick_row(case, dice)
     column = dice.choice([name for name in rows[table][key] if name != "id"])
     del rows[table][key][column]
-    return _say({"rows": rows}, f"{table} {key} has no {column}.")
+    return _make_spoilt({"rows": rows}, f"{table} {key} has no {column}.")
 
 
 def add_column(case: RowsCase, dice: random.Random) -> Spoilt:
     """A row has a column that its table does not declare."""
     rows, table, key = _pick_row(case, dice)
     rows[table][key]["created_at"] = "2026-03-01"
-    return _say({"rows": rows}, f"{table} has no column created_at.")
+    return _make_spoilt({"rows": rows}, f"{table} has no column created_at.")
 
 
-def spell_number(case: RowsCase, dice: random.Random) -> Spoilt | None:
+def quote_number(case: RowsCase, dice: random.Random) -> Spoilt | None:
     """A number stands in quotes."""
     rows = deepcopy(case.reply.rows)
     found = [
@@ -83,7 +83,7 @@ def spell_number(case: RowsCase, dice: random.Random) -> Spoilt | None:
         return None
     row, name = dice.choice(found)
     row[name] = str(row[name])
-    return _say({"rows": rows}, f"{name} is a number and stands as a text.")
+    return _make_spoilt({"rows": rows}, f"{name} is a number and stands as a text.")
 
 
 def use_key_twice(case: RowsCase, dice: random.Random) -> Spoilt | None:
@@ -92,7 +92,7 @@ def use_key_twice(case: RowsCase, dice: random.Random) -> Spoilt | None:
     table = dice.choice([name for name, each in rows.items() if len(each) > 1])
     first, second = dice.sample(sorted(rows[table]), 2)
     rows[table][second]["id"] = first
-    return _say({"rows": rows}, f"{first} is the key of two rows of {table}.")
+    return _make_spoilt({"rows": rows}, f"{first} is the key of two rows of {table}.")
 
 
 def name_no_table(case: InterfaceCase, dice: random.Random) -> Spoilt:
@@ -113,7 +113,7 @@ def forget_read(case: InterfaceCase, dice: random.Random) -> Spoilt | None:
     tools = [tool.model_dump(mode="json") for tool in case.reply.tools]
     tool = tools[dice.choice(many)]
     gone = tool["reads"].pop(dice.randrange(len(tool["reads"])))
-    return _say({"tools": tools}, f"{tool['name']} reads {gone} and does not say so.")
+    return _make_spoilt({"tools": tools}, f"{tool['name']} reads {gone} and does not say so.")
 
 
 def over_rows(plant: Plant[TestsReply]) -> Plant[TrialsReply]:
@@ -134,7 +134,7 @@ def _respell(case: SchemaCase, dice: random.Random, pattern: str, text: str, wor
         return None
     place = dice.choice(found)
     ddl = case.reply.ddl[: place.start()] + place.expand(text) + case.reply.ddl[place.end() :]
-    return _say(case.reply.model_dump(mode="json") | {"ddl": ddl}, words)
+    return _make_spoilt(case.reply.model_dump(mode="json") | {"ddl": ddl}, words)
 
 
 def _pick_row(case: RowsCase, dice: random.Random) -> tuple[dict[str, dict[str, dict[str, Json]]], str, str]:
@@ -147,8 +147,8 @@ def _retouch(case: InterfaceCase, dice: random.Random, update: dict[str, list[st
     tools = [tool.model_dump(mode="json") for tool in case.reply.tools]
     number = dice.randrange(len(tools))
     tools[number] |= update
-    return _say({"tools": tools}, words)
+    return _make_spoilt({"tools": tools}, words)
 
 
-def _say(reply: Json, words: str) -> Spoilt:
+def _make_spoilt(reply: Json, words: str) -> Spoilt:
     return Spoilt(reply, words=words)

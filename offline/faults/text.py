@@ -37,7 +37,7 @@ def wrap_reply(text: str, dice: random.Random) -> str:
     return _write({dice.choice(("result", "response", "output")): json.loads(text)})
 
 
-def spell_as_text(text: str, dice: random.Random) -> str:
+def render_as_text(text: str, dice: random.Random) -> str:
     """Send a structure as a string with JSON in it."""
     reply = json.loads(text)
     structures = [key for key, value in reply.items() if isinstance(value, list) or is_object(value)]

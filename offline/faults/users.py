@@ -32,7 +32,7 @@ def forget_fact(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     return _spoil(case, f"The opening leaves out {name}, and the person does not know it.", facts=facts)
 
 
-def tell_at_once(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
+def reveal_at_once(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The opening is the whole request, and yet something is called hidden."""
     return _spoil(case, "What is hidden stands in the opening.", opening=case.reply.request) if case.reply.hidden else None
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from offline.dice import make_dice
 from offline.domain import TODAY, Operation
-from offline.draw import draw_arguments
+from offline.draw import sample_arguments
 from offline.operators import conditions, statements, values
 from offline.operators.base import Operator, ProgramMutant, find_sites, render
 from offline.tests import RuleTrial
@@ -19,7 +19,7 @@ from offline.witness import Trace
 from offline.world import DomainWorld
 from schemas.environment import Call
 
-__all__ = ["OPERATORS", "ProgramMutant", "draw_mutants", "draw_traces", "list_mutants"]
+__all__ = ["OPERATORS", "ProgramMutant", "list_mutants", "sample_mutants", "sample_traces"]
 
 OPERATORS: dict[str, Operator] = {
     "comparison_flip": conditions.flip_comparison,
@@ -62,7 +62,7 @@ def list_mutants(source: str, names: Iterable[str] = OPERATORS) -> Iterator[Prog
             yield mutant
 
 
-def draw_mutants(source: str, count: int, dice: random.Random) -> list[ProgramMutant]:
+def sample_mutants(source: str, count: int, dice: random.Random) -> list[ProgramMutant]:
     """So many mutants, operators in turn, so that frequent places do not crowd out rare ones."""
     tree, drawn = ast.parse(source), dict[str, ProgramMutant]()
     queues = [find_sites(name, operator, tree) for name, operator in OPERATORS.items()]
@@ -76,7 +76,7 @@ def draw_mutants(source: str, count: int, dice: random.Random) -> list[ProgramMu
     return list(drawn.values())
 
 
-def draw_traces(tried: tuple[DomainWorld, list[RuleTrial]], seed: int, function: str) -> list[Trace]:
+def sample_traces(tried: tuple[DomainWorld, list[RuleTrial]], seed: int, function: str) -> list[Trace]:
     """Calls that try one function: the trials of the domain model first, then walks that come by it often."""
     world, trials = tried
     tools = world.domain.operations
@@ -92,7 +92,7 @@ def _walk(start: DomainWorld, function: str, dice: random.Random) -> Trace:
     weights = [NOTED * len(operations) if each.name == function else 1 for each in operations]
     for _ in range(LENGTH):
         operation: Operation = dice.choices(operations, weights)[0]
-        arguments = draw_arguments(operation, world, start.state, dice, WILD)
+        arguments = sample_arguments(operation, world, start.state, dice, WILD)
         if world.allows(operation, arguments):
             world.apply(operation, arguments)
         calls.append(Call(name=operation.name, arguments=arguments))

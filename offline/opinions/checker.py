@@ -20,9 +20,9 @@ def judge_call(asked: CheckerInput, domain: Domain, key: str) -> CheckerReply:
     """What somebody who knows the rules says of it."""
     operation = domain.operations.get(asked.call.name)
     if operation is None:
-        return _say("warning", f"No rule speaks of {asked.call.name}.")
+        return _reply("warning", f"No rule speaks of {asked.call.name}.")
     if asked.outcome == "failure":
-        return _say("fail", f"{asked.call.name} broke down ({asked.code}): a call is carried out or refused.")
+        return _reply("fail", f"{asked.call.name} broke down ({asked.code}): a call is carried out or refused.")
     state: State = {name: asked.state.get(name, {}) for name in domain.collections}
     world = DomainWorld(domain, deepcopy(state), TODAY, f"{key}/one")
     if not _fits(operation, asked.call.arguments):
@@ -30,23 +30,23 @@ def judge_call(asked: CheckerInput, domain: Domain, key: str) -> CheckerReply:
     try:
         codes = world.find_violations(operation, asked.call.arguments)
         if codes:
-            return _judge_refused(asked, codes[0], _tell_rule(operation, codes[0], domain))
+            return _judge_refused(asked, codes[0], _render_rule(operation, codes[0], domain))
         return _judge_allowed(asked, operation, world)
     except (KeyError, TypeError, ValueError) as error:
-        return _say("warning", f"The state lacks what the rules speak of: {error}.")
+        return _reply("warning", f"The state lacks what the rules speak of: {error}.")
 
 
 def _judge_refused(asked: CheckerInput, code: str, rule: str) -> CheckerReply:
     if asked.outcome == "ok":
-        return _say("fail", f"Carried out, though it breaks a rule ({code}): {rule}")
+        return _reply("fail", f"Carried out, though it breaks a rule ({code}): {rule}")
     if asked.changes:
-        return _say("fail", f"Refused, and yet {'.'.join(asked.changes[0].path)} changed.")
-    return _say("pass", f"Rightly refused: {rule}")
+        return _reply("fail", f"Refused, and yet {'.'.join(asked.changes[0].path)} changed.")
+    return _reply("pass", f"Rightly refused: {rule}")
 
 
 def _judge_allowed(asked: CheckerInput, operation: Operation, world: DomainWorld) -> CheckerReply:
     if asked.outcome == "rejection":
-        return _say("fail", f"Refused ({asked.code}: {asked.message}), though no rule forbids it.")
+        return _reply("fail", f"Refused ({asked.code}: {asked.message}), though no rule forbids it.")
     if operation.effect == "query":
         return _judge_query(asked, operation, world)
     other = DomainWorld(world.domain, deepcopy(world.state), TODAY + timedelta(days=3), f"{world.key}/other")
@@ -54,22 +54,22 @@ def _judge_allowed(asked: CheckerInput, operation: Operation, world: DomainWorld
     for each in (world, other):
         each.apply(operation, asked.call.arguments)
     fault = find_difference(start, (world.state, other.state), end)
-    return _say("fail", fault) if fault else _say("pass", f"{operation.does} That is what happened, and nothing besides.")
+    return _reply("fail", fault) if fault else _reply("pass", f"{operation.does} That is what happened, and nothing besides.")
 
 
 def _judge_query(asked: CheckerInput, operation: Operation, world: DomainWorld) -> CheckerReply:
     if asked.changes:
-        return _say("fail", f"{operation.name} only reads, and {'.'.join(asked.changes[0].path)} changed.")
+        return _reply("fail", f"{operation.name} only reads, and {'.'.join(asked.changes[0].path)} changed.")
     arguments: dict[str, Any] = asked.call.arguments
     rows = {each.local: world.state[each.row][arguments[each.name]] for each in operation.takes if each.row}
     try:
         wanted: Json = world.value(parse_expression(operation.gives), {**world.domain.bounds, **arguments, **rows})
     except (KeyError, ValueError):
-        return _say("pass", f"{operation.name} answered and changed nothing.")
+        return _reply("pass", f"{operation.name} answered and changed nothing.")
     found = [part.get("value") for part in asked.parts if is_object(part)]
     if len(found) == 1 and is_array(wanted) and is_array(found[0]) and sorted(map(str, wanted)) != sorted(map(str, found[0])):
-        return _say("fail", f"{operation.name} should give {len(wanted)} rows as they stand and gives others ({len(found[0])}).")
-    return _say("pass", f"{operation.name} gives what is there and changes nothing.")
+        return _reply("fail", f"{operation.name} should give {len(wanted)} rows as they stand and gives others ({len(found[0])}).")
+    return _reply("pass", f"{operation.name} gives what is there and changes nothing.")
 
 
 def find_difference(start: State, ends: tuple[State, State], found: Json) -> str:
@@ -127,10 +127,10 @@ def _is_typed(parameter: OperationParameter, value: Json) -> bool:
     return isinstance(value, TYPES[parameter.annotation]) and not isinstance(value, bool)
 
 
-def _tell_rule(operation: Operation, code: str, domain: Domain) -> str:
-    rules = {each.code: domain.tell(each) for each in operation.must}
+def _render_rule(operation: Operation, code: str, domain: Domain) -> str:
+    rules = {each.code: domain.render_rule(each) for each in operation.must}
     return rules.get(code, f"{code.replace('_', ' ')}.")
 
 
-def _say(opinion: str, reason: str) -> CheckerReply:
+def _reply(opinion: str, reason: str) -> CheckerReply:
     return CheckerReply.model_validate({"opinion": opinion, "reason": reason})

@@ -30,10 +30,10 @@ def rule_on(asked: RulingInput) -> RulingReply:
 
 def _outline(changes: Sequence[Change]) -> list[str]:
     fresh = frozenset(change.path[-1] for change in changes if change.op == "add" and is_object(change.after))
-    return sorted(_tell_changes(changes, fresh))
+    return sorted(_describe_changes(changes, fresh))
 
 
-def _tell_changes(changes: Sequence[Change], fresh: frozenset[str]) -> Iterator[str]:
+def _describe_changes(changes: Sequence[Change], fresh: frozenset[str]) -> Iterator[str]:
     for change in changes:
         path = [_MASK if key in fresh else key for key in change.path]
         yield canonical_json({"at": path, "op": change.op, "value": _hide(change.after, fresh)})

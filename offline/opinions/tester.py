@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from offline.dice import make_dice
 from offline.domain import TODAY, Domain, Operation, State
-from offline.draw import draw_arguments, draw_permitted
+from offline.draw import sample_arguments, sample_permitted
 from offline.world import DomainWorld
 from schemas.environment import Call
 from schemas.prompts import TesterCall, TesterInput, TesterReply
@@ -34,17 +34,17 @@ def write_calls(asked: TesterInput, domain: Domain, key: str) -> TesterReply:
 
 
 def _try(operation: Operation, count: int, world: DomainWorld, dice: random.Random) -> list[TesterCall]:
-    fine = _drop_twins(_draw_fine(operation, count, world, dice))
-    breaking = _take_in_turn(_drop_twins(_draw_breaking(operation, count * DRAWS, world, dice)))
+    fine = _drop_twins(_sample_fine(operation, count, world, dice))
+    breaking = _take_in_turn(_drop_twins(_sample_breaking(operation, count * DRAWS, world, dice)))
     refused = breaking[: max(round(count * BREAKING), count - len(fine))]
     drawn = [*refused, *fine[: count - len(refused)]]
     # A tool with few possible calls has them tried again: what is wanted is a number of calls.
     return [drawn[number % len(drawn)] for number in range(count)] if drawn else []
 
 
-def _draw_fine(operation: Operation, count: int, world: DomainWorld, dice: random.Random) -> Iterator[TesterCall]:
+def _sample_fine(operation: Operation, count: int, world: DomainWorld, dice: random.Random) -> Iterator[TesterCall]:
     for _ in range(count):
-        arguments = draw_permitted(operation, world, world.state, dice, DRAWS)
+        arguments = sample_permitted(operation, world, world.state, dice, DRAWS)
         if arguments is not None:
             yield TesterCall(
                 call=Call(name=operation.name, arguments=arguments, actor=operation.actor),
@@ -53,10 +53,10 @@ def _draw_fine(operation: Operation, count: int, world: DomainWorld, dice: rando
             )
 
 
-def _draw_breaking(operation: Operation, tries: int, world: DomainWorld, dice: random.Random) -> Iterator[tuple[str, TesterCall]]:
-    told = {rule.code: world.domain.tell(rule) for rule in operation.must}
+def _sample_breaking(operation: Operation, tries: int, world: DomainWorld, dice: random.Random) -> Iterator[tuple[str, TesterCall]]:
+    told = {rule.code: world.domain.render_rule(rule) for rule in operation.must}
     for _ in range(tries if operation.takes else 0):
-        arguments = draw_arguments(operation, world, world.state, dice, wild=0.15)
+        arguments = sample_arguments(operation, world, world.state, dice, wild=0.15)
         codes = world.find_violations(operation, arguments)
         if len(codes) == 1:
             why = told.get(codes[0], f"This must be refused: {codes[0].replace('_', ' ')}.")

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from envmill.verifiers.facts import is_given
 from offline.domain import Collection, Row
 from offline.polarities.base import Twins, find_row, is_known, policy_of, read_rows, stands_in
-from offline.wording import capitalise, follow, spell_value
+from offline.wording import capitalise, follow, render_value
 from offline.wording.grammar import load_sayings
 from offline.world import DomainWorld
 from schemas.base import Json
@@ -52,8 +52,8 @@ class PlannedQuestion:
 
 def pose_answer(world: DomainWorld, dice: random.Random) -> Twins | None:
     """A question with its reads; none when nothing worth asking was found."""
-    for view in _draw_views(world, dice):
-        questions = list(_think_up(view, world))
+    for view in _sample_views(world, dice):
+        questions = list(_list_questions(view, world))
         dice.shuffle(questions)
         for question in questions if not view.alone or dice.random() < LOOKED_UP else []:
             reply = _write(question, view, world, dice)
@@ -75,7 +75,7 @@ class LookupView:
     """One row that was asked for by name."""
 
 
-def _draw_views(world: DomainWorld, dice: random.Random) -> Iterator[LookupView]:
+def _sample_views(world: DomainWorld, dice: random.Random) -> Iterator[LookupView]:
     names = list(world.domain.collections)
     dice.shuffle(names)
     for name in names:
@@ -101,7 +101,7 @@ def _view(name: str, row: Row, world: DomainWorld) -> Iterator[LookupView]:
         yield LookupView(name, given, reads, "", alone=True)
 
 
-def _think_up(view: LookupView, world: DomainWorld) -> Iterator[PlannedQuestion]:
+def _list_questions(view: LookupView, world: DomainWorld) -> Iterator[PlannedQuestion]:
     collection = world.domain.collections[view.collection]
     plain = [key for key, source in collection.attributes.items() if not source.ref]
     names = {"things": view.collection.replace("_", " "), "thing": collection.noun.replace("_", " "), "of": view.of}
@@ -179,11 +179,11 @@ def _drop_nought(value: Json) -> Json:
 
 def _write(question: PlannedQuestion, view: LookupView, world: DomainWorld, dice: random.Random) -> ScenarioReply | None:
     sayings = load_sayings()
-    asked = capitalise(re.sub(r"\{(\w+)\}", lambda found: question.fields[found[1]], sayings.draw(question.word, dice)))
+    asked = capitalise(re.sub(r"\{(\w+)\}", lambda found: question.fields[found[1]], sayings.sample(question.word, dice)))
     asked = re.sub(r"  +| (?=[?.,])", lambda found: " " if len(found[0]) > 1 else "", asked)
     drawn = dice.random()
-    opening = [dice.choice(world.domain.voices)] if drawn < OPENED / 2 else [sayings.draw("ask_open", dice)] if drawn < OPENED else []
-    closing = [sayings.draw("ask_close", dice)] if dice.random() < CLOSED else []
+    opening = [dice.choice(world.domain.voices)] if drawn < OPENED / 2 else [sayings.sample("ask_open", dice)] if drawn < OPENED else []
+    closing = [sayings.sample("ask_close", dice)] if dice.random() < CLOSED else []
     request = " ".join([*opening, asked, *closing])
     rivals = [each for each in question.rivals if not stands_in(each, request)]
     told = Fact(name=f"answer: {question.word}", kind=question.kind, value=question.value, rivals=rivals)
@@ -192,8 +192,8 @@ def _write(question: PlannedQuestion, view: LookupView, world: DomainWorld, dice
         return None
     if not all(is_known(call, view.reads[:place], request, world) for place, call in enumerate(view.reads)):
         return None
-    spoken = question.spoken or spell_value(question.value)
-    say = sayings.draw("answer_number" if question.kind == "number" else "answer_text", dice).replace("{value}", spoken)
+    spoken = question.spoken or render_value(question.value)
+    say = sayings.sample("answer_number" if question.kind == "number" else "answer_text", dice).replace("{value}", spoken)
     return ScenarioReply(
         initial_state=world.state,
         request=request,

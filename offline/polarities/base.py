@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from offline.blueprint import write_policy
 from offline.domain import Domain, Operation, OperationParameter, Row, State
-from offline.draw import draw_permitted
+from offline.draw import sample_permitted
 from offline.formula import parse_expression
 from offline.scenario import plan_calls
 from offline.wording import WantedChange, can_say, follow
@@ -91,13 +91,13 @@ def merge(*paths: Iterable[Call]) -> list[Call]:
     return calls
 
 
-def draw_wish(world: DomainWorld, dice: random.Random, fits: Callable[[Operation], bool] = lambda _: True) -> WantedChange | None:
+def sample_wish(world: DomainWorld, dice: random.Random, fits: Callable[[Operation], bool] = lambda _: True) -> WantedChange | None:
     """Something this state allows, and whose rows are each the only one called so."""
     sayable = [each for each in world.domain.changes if each.asks and each.tells and fits(each)]
     if not sayable:
         return None
     operation = dice.choices(sayable, [each.weight for each in sayable])[0]
-    arguments = draw_permitted(operation, world, world.state, dice, 12)
+    arguments = sample_permitted(operation, world, world.state, dice, 12)
     wish = WantedChange(operation, arguments or {})
     return wish if arguments and is_clear(wish, world) else None
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from offline.dice import make_dice
 from offline.domain import OperationParameter, Row
-from offline.polarities.base import TRIES, Twins, achieve, draw_wish, merge, policy_of, read_rows, shows, stands_in
+from offline.polarities.base import TRIES, Twins, achieve, merge, policy_of, read_rows, sample_wish, shows, stands_in
 from offline.scenario import plan_calls
 from offline.wording import Names, WantedChange, follow, list_facts, name_goal, write_request
 from offline.wording.grammar import load_sayings
@@ -38,7 +38,7 @@ AMBIGUOUS = 0.7
 def pose_clarify(world: DomainWorld, dice: random.Random) -> Twins | None:
     """A request somebody has to ask back about, and one where nobody has to."""
     for _ in range(2 * TRIES):
-        wish = draw_wish(world, dice)
+        wish = sample_wish(world, dice)
         if wish:
             ways = (_blur_row, _withhold) if dice.random() < AMBIGUOUS else (_withhold,)
             twins = next((found for way in ways if (found := way(wish, world, dice))), None)
@@ -110,7 +110,7 @@ def _write_ambiguous(
         oracle=reads,
         polarity="clarify",
         facts=list_facts([wish], world.domain, world.state, names),
-        say=load_sayings().draw("which_one", dice).replace("{one}", " or ".join(called)),
+        say=load_sayings().sample("which_one", dice).replace("{one}", " or ".join(called)),
         tell=[Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals]) for each in values],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
         goals=[name_goal(wish, world.domain, world.state, names)],
@@ -136,7 +136,9 @@ def _withhold(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Tw
         return None
     parameter = dice.choice(open_ones)
     sayings, key = load_sayings(), dice.random()
-    vague = replace(wish, arguments=wish.arguments | {parameter.name: sayings.draw("vague_day" if parameter.day else "vague_number", dice)})
+    vague = replace(
+        wish, arguments=wish.arguments | {parameter.name: sayings.sample("vague_day" if parameter.day else "vague_number", dice)}
+    )
     blurred, plain = (write_request([each], world.domain, world.state, make_dice("clarify", key)) for each in (vague, wish))
     value = wish.arguments[parameter.name]
     known = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row]
@@ -149,7 +151,7 @@ def _withhold(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Tw
     ):
         return None
     facts = list_facts([wish], world.domain, world.state)
-    said = sayings.draw("what_day" if parameter.day else "how_much", dice)
+    said = sayings.sample("what_day" if parameter.day else "how_much", dice)
     reply = ScenarioReply(
         initial_state=world.state,
         request=blurred,

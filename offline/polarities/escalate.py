@@ -6,7 +6,7 @@ import re
 from offline.dice import make_dice
 from offline.domain import Row
 from offline.matters import Matter, pick_matters
-from offline.polarities.base import TRIES, Twins, achieve, draw_wish, find_row, merge, policy_of, shows, stands_in
+from offline.polarities.base import TRIES, Twins, achieve, find_row, merge, policy_of, sample_wish, shows, stands_in
 from offline.user import instruct_user
 from offline.wording import WantedChange, capitalise, follow, list_facts, write_request
 from offline.wording.grammar import load_sayings
@@ -24,7 +24,7 @@ MOST_RIVALS = 8
 def pose_escalate(world: DomainWorld, dice: random.Random) -> Twins | None:
     """A wish with a sign of somebody else's matter, and the same wish without."""
     for _ in range(TRIES):
-        wish = draw_wish(world, dice, lambda operation: any(each.row for each in operation.takes))
+        wish = sample_wish(world, dice, lambda operation: any(each.row for each in operation.takes))
         twins = _write(wish, world, dice) if wish else None
         if twins:
             return twins
@@ -42,7 +42,7 @@ def _write(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins
     reads = merge(*(find_row(*place, world.domain, world.state) for place in rows))
     if not all(shows(reads, *place, world) for place in standing):
         return None
-    told = _tell(standing, world, request)
+    told = _list_facts(standing, world, request)
     if not all(each.rivals for each in told):
         # Where every record stands alike, a guess is as good as a look.
         return None
@@ -53,7 +53,7 @@ def _write(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins
         oracle=reads,
         polarity="escalate",
         facts=facts,
-        say=_say(matter, standing, world, dice),
+        say=_render(matter, standing, world, dice),
         tell=[Fact(name="that it is passed on", kind="pattern", value=HANDED, rivals=_list_other_desks(matter, world)), *told],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
     )
@@ -76,21 +76,21 @@ def _proves(row: Row, request: str, policy: str) -> bool:
     return len(row["status"]) >= SHORTEST and not stands_in(row["status"], request, policy)
 
 
-def _say(matter: Matter, standing: dict[tuple[str, str], Row], world: DomainWorld, dice: random.Random) -> str:
+def _render(matter: Matter, standing: dict[tuple[str, str], Row], world: DomainWorld, dice: random.Random) -> str:
     sayings = load_sayings()
     lines = [
         capitalise(
-            sayings.draw("standing", dice)
+            sayings.sample("standing", dice)
             .replace("{label}", follow(*place, [], world.domain, world.state))
             .replace("{value}", row["status"])
         )
         for place, row in standing.items()
     ]
-    said = sayings.draw("handover", dice)
+    said = sayings.sample("handover", dice)
     return said.replace("{to}", matter.to).replace("{why}", matter.why).replace("{standing}", " ".join(lines))
 
 
-def _tell(standing: dict[tuple[str, str], Row], world: DomainWorld, request: str) -> list[Fact]:
+def _list_facts(standing: dict[tuple[str, str], Row], world: DomainWorld, request: str) -> list[Fact]:
     """What status each record has; whoever names every status there is has not looked."""
     said = {row["status"] for row in standing.values()}
     facts: dict[str, Fact] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from offline.dice import make_dice
 from offline.domain import Operation, Rule, State
-from offline.draw import draw_arguments
+from offline.draw import sample_arguments
 from offline.formula import fill, parse_expression, parse_statement
 from offline.polarities.base import (
     TRIES,
@@ -27,7 +27,7 @@ from offline.polarities.base import (
 )
 from offline.scenario import plan_calls
 from offline.user import instruct_user
-from offline.wording import WantedChange, list_facts, spell_value, write_request
+from offline.wording import WantedChange, list_facts, render_value, write_request
 from offline.wording.grammar import load_sayings
 from offline.world import DomainWorld
 from schemas.environment import Call
@@ -62,7 +62,7 @@ def pose_refuse(world: DomainWorld, dice: random.Random) -> Twins | None:
     sayable = [each for each in world.domain.changes if each.asks and each.tells and each.must]
     for _ in range(TRIES if sayable else 0):
         operation = dice.choice(sayable)
-        wish = WantedChange(operation, draw_arguments(operation, world, world.state, dice))
+        wish = WantedChange(operation, sample_arguments(operation, world, world.state, dice))
         rule = _find_rule(wish, world)
         twins = _write(wish, rule, world, dice) if rule and is_clear(wish, world) else None
         if twins:
@@ -90,14 +90,14 @@ def _write(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Rand
         return None
     # Only who recites them all says the others.
     rivals = [each.rstrip(".") for each in _list_others(wish.operation, rule, world)]
-    told = Fact(name=f"why not: {world.domain.tell(rule)}", kind="pattern", value=_spell_pattern(words), rivals=rivals)
+    told = Fact(name=f"why not: {world.domain.render_rule(rule)}", kind="pattern", value=_render_pattern(words), rivals=rivals)
     reply = ScenarioReply(
         initial_state=world.state,
         request=request,
         oracle=reads,
         polarity="refuse",
         facts=list_facts([wish], world.domain, world.state),
-        say=_say(wish, rule, world, dice),
+        say=_render(wish, rule, world, dice),
         tell=[told],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
     )
@@ -118,7 +118,7 @@ def _find_twin(wish: WantedChange, world: DomainWorld, dice: random.Random) -> W
     dice.shuffle(names)
     for name in names:
         for _ in range(4):
-            other = draw_arguments(wish.operation, world, world.state, dice)[name]
+            other = sample_arguments(wish.operation, world, world.state, dice)[name]
             twin = replace(wish, arguments=wish.arguments | {name: other})
             if other != wish.arguments[name] and world.allows(twin.operation, twin.arguments) and is_clear(twin, world):
                 return twin
@@ -180,26 +180,26 @@ def _find_collection(row_id: str, state: State) -> str:
     return next(name for name, rows in state.items() if row_id in rows)
 
 
-def _say(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Random) -> str:
-    said = load_sayings().draw("refuse", dice)
-    return said.replace("{reason}", _tell_reason(wish, rule, world)).replace("{rule}", world.domain.tell(rule))
+def _render(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Random) -> str:
+    said = load_sayings().sample("refuse", dice)
+    return said.replace("{reason}", _render_reason(wish, rule, world)).replace("{rule}", world.domain.render_rule(rule))
 
 
-def _tell_reason(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
+def _render_reason(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
     """What the program would say if it were tried."""
     scope = _bind(wish, world)
-    return fill(rule.says, lambda field: spell_value(world.value(parse_expression(field), scope)))
+    return fill(rule.says, lambda field: render_value(world.value(parse_expression(field), scope)))
 
 
-def _tell_decisive(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
+def _describe_decisive(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
     """The same without what only names something: "yellow" is whose carers are too few, not that they are."""
     scope = _bind(wish, world)
 
-    def say(field: str) -> str:
+    def render(field: str) -> str:
         value = world.value(parse_expression(field), scope) if field in rule.that else ""
-        return f"{spell_value(value)} {value}" if isinstance(value, str) and spell_value(value) != value else spell_value(value)
+        return f"{render_value(value)} {value}" if isinstance(value, str) and render_value(value) != value else render_value(value)
 
-    return fill(rule.says, say)
+    return fill(rule.says, render)
 
 
 def _list_standing(rule: Rule) -> str:
@@ -212,20 +212,20 @@ def _list_standing(rule: Rule) -> str:
 def _find_words(wish: WantedChange, rule: Rule, world: DomainWorld, request: str) -> list[str]:
     """Words that only the reason holds: not the request, not the policy document, no other rule of the operation, not any refusal."""
     # What follows a semicolon says how it would have to be, and is not what the records show.
-    seen, _, wanted = _tell_decisive(wish, rule, world).partition(";")
-    rules = f"{wanted} {world.domain.tell(rule)}"
+    seen, _, wanted = _describe_decisive(wish, rule, world).partition(";")
+    rules = f"{wanted} {world.domain.render_rule(rule)}"
     others = _list_others(wish.operation, rule, world)
     known = " ".join([request, policy_of(world.domain), _list_said(wish.operation, world), *others]).lower()
     numbers = [each for each in _list_numbers(re.sub(DATED, " ", seen)) if int(each) > 1 and not stands_in(int(each), request)]
     days = [noted for said, noted in re.findall(DATED, seen) if said.lower() not in known]
-    telling = [each for each in [*_cut_stems(seen), *days, *numbers] if not re.search(_spell_pattern([each]), known)]
+    telling = [each for each in [*_cut_stems(seen), *days, *numbers] if not re.search(_render_pattern([each]), known)]
     if not telling:
         # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
         return []
     limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, f"{seen} {rules}") else []
     told = [each for each in _list_numbers(rules) if int(each) >= LEAST_TOLD]
     more = [
-        each for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits, *told] if not re.search(_spell_pattern([each]), known)
+        each for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits, *told] if not re.search(_render_pattern([each]), known)
     ]
     return [*dict.fromkeys([*telling, *more])]
 
@@ -243,11 +243,11 @@ def _list_said(operation: Operation, world: DomainWorld) -> str:
 
 def _list_others(operation: Operation, rule: Rule, world: DomainWorld) -> list[str]:
     """The other rules of the operation, word for word."""
-    mine = world.domain.tell(rule)
-    return [told for each in operation.must if (told := world.domain.tell(each)) != mine]
+    mine = world.domain.render_rule(rule)
+    return [told for each in operation.must if (told := world.domain.render_rule(each)) != mine]
 
 
-def _spell_pattern(words: list[str]) -> str:
+def _render_pattern(words: list[str]) -> str:
     # A number ends where it ends; a word may go on, so that its other forms say the same.
     parts = [each + r"\b" if each.isdigit() else escape(each) for each in words]
     return rf"(?i)\b({'|'.join(parts)})"

@@ -1,6 +1,17 @@
 """Wording: how people ask for what they want, from a grammar of registers and the domain's own phrases."""
 
-from offline.wording.phrases import Names, WantedChange, can_say, capitalise, follow, list_facts, name_facts, name_goal, say, spell_value
+from offline.wording.phrases import (
+    Names,
+    WantedChange,
+    can_say,
+    capitalise,
+    follow,
+    list_facts,
+    name_facts,
+    name_goal,
+    render_phrase,
+    render_value,
+)
 from offline.wording.request import Piece, compose_request, write_request
 
 __all__ = [
@@ -14,7 +25,7 @@ __all__ = [
     "list_facts",
     "name_facts",
     "name_goal",
-    "say",
-    "spell_value",
+    "render_phrase",
+    "render_value",
     "write_request",
 ]

@@ -35,7 +35,7 @@ class Register:
     """Whether each wish gets a line of its own."""
     pieces: dict[str, tuple[str, ...]]
 
-    def draw(self, word: str, dice: random.Random) -> str:
+    def sample(self, word: str, dice: random.Random) -> str:
         """One piece of a word with everything in it put together; wishes stay as `{a}`."""
         text = dice.choice(self.pieces[word])
         for _ in range(DEEPEST):

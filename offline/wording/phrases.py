@@ -35,7 +35,7 @@ def name_facts(
     facts: dict[str, Any] = {}
     for number, wish in enumerate(wishes):
         for parameter in wish.operation.takes:
-            value = say(f"{{{parameter.local}}}", wish, domain, state, names) if parameter.row else wish.arguments[parameter.name]
+            value = render_phrase(f"{{{parameter.local}}}", wish, domain, state, names) if parameter.row else wish.arguments[parameter.name]
             name = parameter.local.replace("_", " ")
             spellings = (name, *(f"{name} {more}" for more in range(2, 99)))
             called = next(each for each in spellings if facts.get(each, value) == value)
@@ -46,30 +46,30 @@ def name_facts(
 def can_say(wish: WantedChange, domain: Domain, state: State) -> bool:
     """Whether everything its phrases mention exists in this state already."""
     try:
-        return all(say(each, wish, domain, state) for each in (*wish.operation.asks, *wish.operation.tells))
+        return all(render_phrase(each, wish, domain, state) for each in (*wish.operation.asks, *wish.operation.tells))
     except KeyError:
         return False
 
 
-def say(template: str, wish: WantedChange, domain: Domain, state: State, names: Names | None = None) -> str:
+def render_phrase(template: str, wish: WantedChange, domain: Domain, state: State, names: Names | None = None) -> str:
     """A phrase with rows called by their labels and values spelled for people."""
-    text = fill(template, lambda path: say_field(path, wish, domain, state, names or {}))
+    text = fill(template, lambda path: render_field(path, wish, domain, state, names or {}))
     return ARTICLE.sub("an", text) if " a {" in template else text
 
 
 def name_goal(wish: WantedChange, domain: Domain, state: State, names: Names | None = None) -> str:
     """A wish as one sentence."""
-    return f"{capitalise(say(wish.operation.asks[0], wish, domain, state, names))}."
+    return f"{capitalise(render_phrase(wish.operation.asks[0], wish, domain, state, names))}."
 
 
-def say_field(path: str, wish: WantedChange, domain: Domain, state: State, names: Names) -> str:
+def render_field(path: str, wish: WantedChange, domain: Domain, state: State, names: Names) -> str:
     """What one field of a phrase comes to: a row's name, something that row refers to, or a plain value."""
     rows = {each.local: each.row for each in wish.operation.takes if each.row}
     first, *rest = path.split(".")
     if first in wish.unsaid:
         return describe_field(rows.get(first, ""), rest, domain)
     if first not in rows:
-        return spell_value(wish.arguments[first])
+        return render_value(wish.arguments[first])
     return follow(rows[first], state[rows[first]][wish.arguments[f"{first}_id"]]["id"], rest, domain, state, names)
 
 
@@ -96,10 +96,10 @@ def follow(collection: str, row_id: str, path: list[str], domain: Domain, state:
     reference = domain.collections[collection].attributes.get(f"{step}_id")
     if reference and reference.ref:
         return follow(reference.ref, row[f"{step}_id"], rest, domain, state, names)
-    return spell_value(row[step])
+    return render_value(row[step])
 
 
-def spell_value(value: Any) -> str:
+def render_value(value: Any) -> str:
     """A plain value as people write it: no sack is counted as 20.0."""
     if isinstance(value, float):
         return f"{value:g}"

@@ -11,7 +11,7 @@ from typing import Literal
 
 from offline.domain import Domain, State
 from offline.wording.grammar import Register, load_registers
-from offline.wording.phrases import Names, WantedChange, capitalise, say
+from offline.wording.phrases import Names, WantedChange, capitalise, render_phrase
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 VOICED, OPENED, REASONED, CLOSED = 0.45, 0.8, 0.3, 0.65
@@ -69,18 +69,18 @@ class _Writer:
         if drawn < VOICED and not self.register.list:
             yield [_frame(self.dice.choice(self.domain.voices))]
         elif drawn < OPENED or self.register.list:
-            yield from self._draw_frame("open")
+            yield from self._sample_frame("open")
 
     def write_ending(self, told: bool) -> Iterator[Pieces]:
         if told:
-            yield from self._draw_frame("settle")
+            yield from self._sample_frame("settle")
         if self.dice.random() < REASONED:
-            yield from self._draw_frame("reason")
+            yield from self._sample_frame("reason")
         if self.dice.random() < CLOSED:
-            yield from self._draw_frame("close")
+            yield from self._sample_frame("close")
 
     def write_list(self, wishes: list[WantedChange]) -> list[Pieces]:
-        bullet, item = self.register.draw("bullet", self.dice), self.register.draw("item", self.dice)
+        bullet, item = self.register.sample("bullet", self.dice), self.register.sample("item", self.dice)
         lines = [self._write_wishes(item, [wish], "ask" if self._asks(wish) else "tell") for wish in wishes]
         return [[_frame(_count_on(bullet, number)), *line] for number, line in enumerate(lines)]
 
@@ -95,11 +95,11 @@ class _Writer:
 
     def _write_sentence(self, wishes: list[WantedChange], place: int) -> Pieces:
         if len(wishes) == 2:
-            return self._write_wishes(self.register.draw("pair", self.dice), wishes, "ask")
+            return self._write_wishes(self.register.sample("pair", self.dice), wishes, "ask")
         if not self._asks(wishes[0]):
             # What begins with "then" cannot come first.
-            return self._write_wishes(self.register.draw("news", self.dice) if place else "{a}", wishes, "tell")
-        return self._write_wishes(self.register.draw(self._pick_word(place), self.dice), wishes, "ask")
+            return self._write_wishes(self.register.sample("news", self.dice) if place else "{a}", wishes, "tell")
+        return self._write_wishes(self.register.sample(self._pick_word(place), self.dice), wishes, "ask")
 
     def _pick_word(self, place: int) -> str:
         """The word for a sentence of one order; only one in three says where in the order it stands."""
@@ -111,7 +111,7 @@ class _Writer:
         return drawn or not set(wish.operation.tells) - self.said
 
     def _write_wishes(self, frame: str, wishes: list[WantedChange], sort: Literal["ask", "tell"]) -> Pieces:
-        said = {letter: self._say(wish, sort) for letter, wish in zip("ab", wishes, strict=False)}
+        said = {letter: self._render(wish, sort) for letter, wish in zip("ab", wishes, strict=False)}
         pieces: Pieces = []
         for part in re.split(r"(\{[aAbB]\})", frame):
             if part[:1] == "{" and part[1:2].lower() in said:
@@ -122,16 +122,16 @@ class _Writer:
                 pieces.append(_frame(part))
         return [Piece(pieces[0].sort, capitalise(pieces[0].text), capitalise(pieces[0].template)), *_mend_end(pieces[1:], sort)]
 
-    def _say(self, wish: WantedChange, sort: Literal["ask", "tell"]) -> Piece:
+    def _render(self, wish: WantedChange, sort: Literal["ask", "tell"]) -> Piece:
         known = wish.operation.asks if sort == "ask" else wish.operation.tells
         template = self.dice.choice([each for each in known if each not in self.said] or known)
         self.said.add(template)
-        return Piece(sort, say(template, wish, self.domain, self.state, self.names), template)
+        return Piece(sort, render_phrase(template, wish, self.domain, self.state, self.names), template)
 
-    def _draw_frame(self, word: str) -> Iterator[Pieces]:
+    def _sample_frame(self, word: str) -> Iterator[Pieces]:
         """A sentence without wishes; one that counts things is of no use for a single thing."""
         for _ in range(TRIES):
-            text = self.register.draw(word, self.dice)
+            text = self.register.sample(word, self.dice)
             if "{n}" not in text or self.count > 1:
                 yield [_frame(capitalise(text.replace("{n}", NUMBERS[self.count])))]
                 return

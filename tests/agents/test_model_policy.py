@@ -107,7 +107,7 @@ async def test_ends_of_the_policys_own_making_are_judged(
     vendors.script(*script)
     rollout = await play("openai", vendors, tmp_path, sandbox, limits=limits)
     assert (rollout.termination, rollout.steps, rollout.outcome, rollout.reward) == (termination, steps, "fail", 0.0)
-    assert rollout.limits == limits.tell()
+    assert rollout.limits == limits.describe()
     assert await replay_rollout(rollout, TALK, SHED, sandbox) is None
 
 

@@ -1,4 +1,4 @@
-"""Names and sizes: no module named after nothing, and nothing long without a reason written here."""
+"""Names and sizes: no module named after nothing, no function named by a metaphor, and nothing long without a reason written here."""
 
 import ast
 from collections.abc import Iterator
@@ -11,6 +11,29 @@ from tests.architecture.floors import PACKAGES
 
 BANNED = {"utils", "util", "helpers", "helper", "manager", "misc", "common", "core", "stuff"}
 FUNCTION_LINES, FILE_LINES = 40, 400
+VERBS: dict[str, str] = {
+    "tell": "describe, render, report or send",
+    "tells": "reveals or states",
+    "spell": "render",
+    "look": "check, poll, observe or find",
+    "hear": "read, ask or handle",
+    "listen": "read, ask or bind",
+    "say": "render, describe or report",
+    "says": "mentions or communicates",
+    "think": "make",
+    "draw": "sample, where chance decides; pictures are drawn",
+}
+"""First word of a function's name → the verb of the glossary to use instead."""
+METAPHORS: dict[str, str] = {
+    "envmill/interop/bundles/envrun/episode.py:say": "what players of a bundle call, beside `call`",
+    "envmill/report/folder.py:_draw": "it draws pictures",
+    "envmill/report/graphs.py:draw_graph": "it draws a picture",
+    "envmill/report/terrain.py:draw_map": "it draws a picture",
+    "flows/cli/live.py:draw": "it draws a table",
+    "flows/cli/table.py:_draw": "it draws a table",
+    "quality/promises/shared.py:says": "promises are read as sentences: column `reason` says why",
+}
+"""`path:function` → the reason it keeps such a verb."""
 LONG: dict[str, str] = {
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
 }
@@ -36,6 +59,14 @@ def find_long(root: Path) -> Iterator[str]:
                 yield f"{name}:{node.name}"
 
 
+def find_metaphors(root: Path) -> Iterator[str]:
+    for name, text in _sources(root):
+        if not name.startswith("tests/"):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.strip("_").split("_")[0] in VERBS:
+                    yield f"{name}:{node.name}"
+
+
 def find_environment_reads(root: Path) -> Iterator[str]:
     """The engine is handed its settings. Flows and the command line read the process's environment once, at the top."""
     for name, text in _sources(root):
@@ -52,6 +83,10 @@ def test_what_is_long_says_why() -> None:
     assert sorted(set(find_long(ROOT))) == sorted(LONG)
 
 
+def test_one_verb_names_one_act() -> None:
+    assert sorted(set(find_metaphors(ROOT))) == sorted(METAPHORS)
+
+
 def test_only_the_top_reads_the_environment() -> None:
     assert list(find_environment_reads(ROOT)) == []
 
@@ -62,6 +97,7 @@ def test_only_the_top_reads_the_environment() -> None:
         pytest.param("envmill/utils/a.py", "", "envmill/utils/a.py", id="banned"),
         pytest.param("tasks/a.py", "\n" * 401, "tasks/a.py", id="long-file"),
         pytest.param("flows/a.py", "def f():\n" + "    pass\n" * 40, "flows/a.py:f", id="long-function"),
+        pytest.param("schemas/a.py", "class A:\n    def _tell_row(self): ...\n", "schemas/a.py:_tell_row", id="metaphor"),
         pytest.param("envmill/a.py", "import os\nx = os.environ['X']\n", "envmill/a.py:2", id="environment"),
     ],
 )
@@ -69,4 +105,4 @@ def test_a_breach_is_seen(tmp_path: Path, name: str, text: str, found: str) -> N
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    assert found in [*find_banned(tmp_path), *find_long(tmp_path), *find_environment_reads(tmp_path)]
+    assert found in [*find_banned(tmp_path), *find_long(tmp_path), *find_metaphors(tmp_path), *find_environment_reads(tmp_path)]

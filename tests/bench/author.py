@@ -11,7 +11,7 @@ from offline.blueprint import write_blueprint
 from offline.compose import compose_domain
 from offline.dice import make_dice
 from offline.domain import Domain
-from offline.draw import draw_permitted
+from offline.draw import sample_permitted
 from offline.population import populate
 from offline.program import write_program
 from offline.scenario import write_scenario
@@ -66,7 +66,7 @@ def _measure_requests(texts: list[tuple[str, str]]) -> float:
 
 def _draw_wishes(domain: Domain, number: int) -> tuple[list[WantedChange], Domain, Any]:
     world, dice = populate(domain, f"bench/{number}"), make_dice("wishes", number)
-    drawn = [(each, draw_permitted(each, world, world.state, dice)) for each in domain.changes if each.asks and each.tells]
+    drawn = [(each, sample_permitted(each, world, world.state, dice)) for each in domain.changes if each.asks and each.tells]
     wishes = [WantedChange(each, arguments) for each, arguments in drawn if arguments]
     return [each for each in wishes if can_say(each, domain, world.state)][:WISHES], domain, world.state
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from envmill.interop.importers.tools import TOOL_LISTS
 from envmill.models.embed import Embeddings
 from envmill.models.embedders.lexical import Lexical
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.conditions import ConditionEvidence
 from envmill.toolgraph.evidence.likeness import SimilarityEvidence
 from envmill.toolgraph.evidence.naming import NameEvidence
@@ -41,7 +41,7 @@ def _measure(prefix: str, what: str, tools: Sequence[ToolSketch]) -> Iterator[di
     yield _row(f"{prefix}graph_1000", f"graph of {len(tools):,} {what}, {graph.count()['links']:,} links, no model", took)
     took, domains = _time(lambda: find_domains(graph))
     yield _row(f"{prefix}domains_1000", f"its {len(domains)} domains", took)
-    took, drawn = _time(lambda: [draw_chains(graph, sampler, CHAINS // len(SAMPLERS)) for sampler in SAMPLERS.values()])
+    took, drawn = _time(lambda: [sample_chains(graph, sampler, CHAINS // len(SAMPLERS)) for sampler in SAMPLERS.values()])
     found, tries = sum(len(one.chains) for one in drawn), sum(one.tries for one in drawn)
     refused = sum(one.refused.total() for one in drawn)
     yield _row(f"{prefix}chains_10000", f"{found:,} valid chains of {len(drawn)} samplers, {tries:,} tries, {refused:,} refused", took)

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from flows.cli.live import Pace, draw, lay_out, spell_seconds
+from flows.cli.live import Pace, draw, lay_out, render_seconds
 
 Row = tuple[Any, ...]
 
@@ -49,4 +49,4 @@ def test_an_unknown_cost_is_no_zero_and_an_unfinished_step_says_of_how_many() ->
 
 
 def test_seconds_are_spelled_for_people() -> None:
-    assert [spell_seconds(one) for one in (None, 0.0, 7.2, 61.0, 3600.0)] == ["", "", "7 s", "1 min 01 s", "60 min 00 s"]
+    assert [render_seconds(one) for one in (None, 0.0, 7.2, 61.0, 3600.0)] == ["", "", "7 s", "1 min 01 s", "60 min 00 s"]

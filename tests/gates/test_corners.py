@@ -44,7 +44,7 @@ async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases:
     assert {_lack(asked) for asked in corner.asked} == {0}
     assert corner.beside
     assert 0 not in map(_lack, corner.beside)
-    assert corner.tell() == "book_seats where both sides of price > member['balance'] are the same"
+    assert corner.render() == "book_seats where both sides of price > member['balance'] are the same"
     played = await play(PROGRAM, corner.asked, sandbox)
     assert {case.seen.outcome for case in played} == {"ok"}
 
@@ -64,7 +64,7 @@ async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_
     cases: list[ReviewedCall], sandbox: Sandbox
 ) -> None:
     corners = await find_standings(cases, 3, PROGRAM, sandbox)
-    assert {corner.tell() for corner in corners} >= {"top_up where members.balance stood elsewhere before"}
+    assert {corner.render() for corner in corners} >= {"top_up where members.balance stood elsewhere before"}
     assert {tuple(corner.what.split()[:1]) for corner in corners} == {("members.balance",), ("classes.free",)}
     for corner in corners:
         assert STATE not in [asked.state for asked in corner.asked]

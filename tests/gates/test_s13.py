@@ -123,10 +123,10 @@ def test_the_searcher_climbs_where_it_is_paid_in_part() -> None:
     calls = [Call(name=f"tool_{number}") for number in range(50)]
     searcher = Searcher(CallPool(calls, [1.0] * len(calls)), random.Random(1))
     for _ in range(20):
-        drawn = searcher.draw(100)
+        drawn = searcher.sample(100)
         searcher.learn([(sum(place in one.calls for place in WANTED) / (3 + len(one.calls) / 9), one) for one in drawn])
     assert set(WANTED) <= set(searcher.best[0][1].calls)
-    assert searcher.best[0][0] > Searcher(searcher.pool, random.Random(1)).draw(1)[0].calls.count(3)
+    assert searcher.best[0][0] > Searcher(searcher.pool, random.Random(1)).sample(1)[0].calls.count(3)
 
 
 def test_a_pool_grows_by_calls_on_what_was_made() -> None:
@@ -140,7 +140,7 @@ def test_a_pool_grows_by_calls_on_what_was_made() -> None:
     assert all("booking_x" in call.arguments.values() for call in new)
     searcher = Searcher(pool, random.Random(1))
     searcher.adopt(grown)
-    assert any(place >= len(pool.calls) for one in searcher.draw(300) for place in one.calls)
+    assert any(place >= len(pool.calls) for one in searcher.sample(300) for place in one.calls)
     assert pool.grow(view, [view.state], random.Random(1)).calls == pool.calls
 
 

@@ -7,7 +7,7 @@ import pytest
 import offline as author
 from envmill.kinds.authoring.state import find_state_faults
 from envmill.kinds.plan import find_plan_faults
-from offline.faults import spell_reply
+from offline.faults import render_reply
 from schemas.environment import Blueprint
 from schemas.prompts import BlueprintReply, ScenarioReply
 from tests.offline.questions import SAMPLE, SEED, ask_blueprint, ask_scenario, pose
@@ -75,7 +75,7 @@ def test_a_fault_of_the_plan_or_the_state_is_mended_by_a_repair() -> None:
     """The author, quoted what was found, answers the question it had answered wrongly."""
     asked = pose("blueprint", SAMPLE[0], 1)
     complaint = "The tool x is planned 2 times."
-    right = spell_reply(ask_blueprint(SAMPLE[0], 1))
+    right = render_reply(ask_blueprint(SAMPLE[0], 1))
     samples = [sample for sample in range(40) if author.planted("blueprint", asked, SEED, sample, 0.9)]
     said = {sample: author.answer("blueprint", asked, SEED, sample, 0.9) for sample in samples}
     mended = [author.answer("blueprint", asked, SEED, sample, 0.9, [said[sample], complaint]) == right for sample in samples]

@@ -102,8 +102,8 @@ async def test_two_machines_with_the_same_questions_hand_them_in_once(run: Field
         first, second = one.provider, two.provider
         assert isinstance(first, Batch)
         assert isinstance(second, Batch)
-        await first._watch.look()
-        look, looked = second._watch.look, list[str]()
+        await first._watch.poll()
+        look, looked = second._watch.poll, list[str]()
 
         async def race() -> None:
             """The other hands in between our look and our slip."""
@@ -112,6 +112,6 @@ async def test_two_machines_with_the_same_questions_hand_them_in_once(run: Field
                 looked.append("once")
                 await first.hand_in()
 
-        second._watch.look = race  # type: ignore[method-assign]
+        second._watch.poll = race  # type: ignore[method-assign]
         await second.hand_in()
     assert run.asked() == dict.fromkeys(WORDS, 1)

@@ -35,17 +35,17 @@ def test_a_bound_is_a_part_of_the_whole_and_of_what_is_free(crowd: SharedLoad, i
 def test_who_is_idle_or_gone_counts_no_longer_and_who_returns_waits(tmp_path: Path) -> None:
     now = [100.0]
     first, second = (Share(tmp_path, lambda: now[0]) for _ in range(2))
-    assert first.look(5) == SharedLoad(1, 0)  # the second has said nothing yet
-    assert second.look(0) == SharedLoad(2, 5, settled=False)
+    assert first.exchange(5) == SharedLoad(1, 0)  # the second has said nothing yet
+    assert second.exchange(0) == SharedLoad(2, 5, settled=False)
     now[0] += 0.3
-    assert second.look(3) == SharedLoad(2, 5)
-    assert first.look(5).holders == 2
-    second.tell(0)
+    assert second.exchange(3) == SharedLoad(2, 5)
+    assert first.exchange(5).holders == 2
+    second.publish(0)
     now[0] += 3.0
-    assert first.look(5) == SharedLoad(1, 0)
-    assert second.look(0) == SharedLoad(2, 5, settled=False), "the others have forgotten it"
+    assert first.exchange(5) == SharedLoad(1, 0)
+    assert second.exchange(0) == SharedLoad(2, 5, settled=False), "the others have forgotten it"
     first.close()
-    assert second.look(0).holders == 1
+    assert second.exchange(0).holders == 1
     assert len(list(tmp_path.iterdir())) == 1
     second.close()
 
@@ -59,7 +59,7 @@ async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limit
         while now[0] < end:
             now[0] += 0.05
             for limiter in limiters:
-                limiter._look()
+                limiter._poll()
                 while limiter._delay(1) == 0.0 and limiter.window.open:
                     limiter.leave(await limiter.enter(1, 100.0))
                     sent += 1
@@ -137,6 +137,6 @@ def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(vend
         first.end()
     (left,) = (tmp_path / "shares").glob("*/*.alive")
     nobody = Shares(tmp_path / "shares")
-    assert nobody.of("openai:loopback-large").look(0) == SharedLoad(1, 0)
+    assert nobody.of("openai:loopback-large").exchange(0) == SharedLoad(1, 0)
     assert not left.exists(), "what a killed process leaves goes with the next look"
     nobody.close()

@@ -14,7 +14,7 @@ from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from offline.dice import make_dice
 from offline.domain import TODAY, Domain
-from offline.draw import draw_arguments
+from offline.draw import sample_arguments
 from offline.program import name_class, write_program
 from offline.tests import try_operations
 from offline.witness import erase_new_ids
@@ -83,7 +83,7 @@ def _draw_walk(start: DomainWorld, number: int) -> list[Call]:
     calls: list[Call] = []
     for _ in range(CALLS):
         operation = dice.choice(list(world.domain.operations.values()))
-        arguments = draw_arguments(operation, world, start.state, dice, WILD)
+        arguments = sample_arguments(operation, world, start.state, dice, WILD)
         if world.allows(operation, arguments):
             world.apply(operation, arguments)
         calls.append(Call(name=operation.name, arguments=arguments))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from math import comb
 
 from offline.domain import Domain
-from offline.formula import parse_statement, spell_statement
+from offline.formula import parse_statement, render_statement
 from schemas.base import digest
 
 ROUNDS = 3
@@ -74,7 +74,7 @@ def list_touched(domain: Domain, name: str) -> set[str]:
     owners = {each.local: each.row for each in operation.takes if each.row}
     touched = set[str]()
     for step in (*operation.fetch, *operation.then):
-        for line in spell_statement(parse_statement(step.do), domain):
+        for line in render_statement(parse_statement(step.do), domain):
             touched |= _read_line(line.strip(), owners)
     return touched | {owners[each.row] for each in operation.moves if each.row in owners}
 

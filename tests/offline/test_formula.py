@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from offline.domain import Attribute, Collection, Domain, Lookup, Operation, OperationParameter, Rule, WriteStep, spread
-from offline.formula import parse_expression, spell
+from offline.formula import parse_expression, render
 from offline.knowledge import load_domain
 from offline.world import DomainWorld
 
@@ -51,7 +51,7 @@ def make_world() -> DomainWorld:
 def test_expression_is_spelled_and_valued(text: str, source: str | None, value: Any) -> None:
     world = make_world()
     assert world.value(parse_expression(text), dict(world.domain.bounds)) == value
-    assert source in (None, spell(parse_expression(text), world.domain))
+    assert source in (None, render(parse_expression(text), world.domain))
 
 
 def test_what_is_no_date_is_refused_before_anything_is_reckoned_from_it() -> None:

@@ -15,7 +15,7 @@ from offline.polarities.base import stands_in
 from offline.polarities.clarify import pose_clarify
 from offline.polarities.refuse import pose_refuse
 from offline.population import populate
-from offline.wording import spell_value
+from offline.wording import render_value
 from offline.world import DomainWorld, play_oracle
 from schemas.base import is_object
 from schemas.prompts import ScenarioReply
@@ -42,8 +42,8 @@ def says(fact: Fact, words: str) -> bool:
     """Roughly as a judge reads: the value is there, and no rival stands beside it."""
     if fact.kind == "pattern":
         return bool(re.search(fact.value, words)) and not any(rival.lower() in words.lower() for rival in fact.rivals)
-    left = re.sub(rf"(?<!\w){re.escape(spell_value(fact.value))}(?!\w)", "", words)
-    return stands_in(spell_value(fact.value), words) and not any(stands_in(spell_value(rival), left) for rival in fact.rivals)
+    left = re.sub(rf"(?<!\w){re.escape(render_value(fact.value))}(?!\w)", "", words)
+    return stands_in(render_value(fact.value), words) and not any(stands_in(render_value(rival), left) for rival in fact.rivals)
 
 
 @each_case
@@ -80,7 +80,7 @@ def test_last_words_tell_what_neither_request_nor_policy_gives_away(polarity: st
             assert says(fact, twins.negative.say), (fact, twins.negative.say)
             for given in (twins.negative.request, policy):
                 assert not says(fact, given), (fact, given)
-                assert fact.kind == "pattern" or not stands_in(spell_value(fact.value), given), (fact, given)
+                assert fact.kind == "pattern" or not stands_in(render_value(fact.value), given), (fact, given)
 
 
 @each_case
@@ -97,7 +97,7 @@ def test_a_refusal_of_everything_and_a_recital_of_everything_tell_nothing(polari
         for words in refusals:
             assert not all(says(fact, words) for fact in facts), (facts, words)
         plain = [fact for fact in facts if fact.rivals]
-        recital = f"{twins.negative.say} {' '.join(spell_value(rival) + '.' for fact in plain for rival in fact.rivals)}"
+        recital = f"{twins.negative.say} {' '.join(render_value(rival) + '.' for fact in plain for rival in fact.rivals)}"
         assert not plain or not all(says(fact, recital) for fact in facts)
 
 
@@ -161,7 +161,7 @@ def test_another_rule_of_the_operation_is_no_reason(key: int) -> None:
     twins = pose_refuse(populate(domain, f"k{key}"), make_dice("r", key))
     assert twins is not None
     (fact,), (refused,) = twins.negative.tell, twins.negative.avoid
-    others = [domain.tell(each) for each in domain.operations[refused.name].must]
+    others = [domain.render_rule(each) for each in domain.operations[refused.name].must]
     assert [each for each in others if re.search(fact.value, each)] in ([], [fact.name.removeprefix("why not: ")])
 
 

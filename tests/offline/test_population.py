@@ -61,6 +61,6 @@ def test_first_rows_agree_with_what_is_told(theme: str, collection: str, agrees:
 def test_rules_say_what_their_sums_come_to() -> None:
     domain = replace(load_domain("museum_loans"), limits={"max_term": (60,)})
     rule = Rule(that="", code="", says="", rule="It lasts {max_term + 15} days, or {2 * (max_term - 1) // 4}.")
-    assert domain.tell(rule) == "It lasts 75 days, or 29."
+    assert domain.render_rule(rule) == "It lasts 75 days, or 29."
     with pytest.raises(SettingsError, match="cannot hold 'len"):
-        domain.tell(replace(rule, rule="{len(max_term)}"))
+        domain.render_rule(replace(rule, rule="{len(max_term)}"))

@@ -7,7 +7,7 @@ import pytest
 
 from offline.compose import compose_domain
 from offline.dice import make_dice
-from offline.draw import draw_arguments
+from offline.draw import sample_arguments
 from offline.tests import try_operations
 from offline.witness import erase_new_ids
 from offline.world import DomainWorld
@@ -55,7 +55,7 @@ def test_program_and_domain_model_agree_on_random_calls(theme: str, number: int)
     calls, expected = list[Call](), list[str]()
     for _ in range(CALLS):
         operation = dice.choice(list(domain.operations.values()))
-        arguments = draw_arguments(operation, world, start, dice, wild=0.08)
+        arguments = sample_arguments(operation, world, start, dice, wild=0.08)
         codes = world.find_violations(operation, arguments)
         if not codes:
             world.apply(operation, arguments)

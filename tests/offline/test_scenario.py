@@ -13,7 +13,7 @@ from offline.domain import TODAY, Domain
 from offline.population import populate
 from offline.scenario import FEWEST_CALLS, LADDER, write_scenario
 from offline.user import list_vague
-from offline.wording import WantedChange, spell_value
+from offline.wording import WantedChange, render_value
 from offline.world import DomainWorld
 from schemas.environment import Call
 from schemas.seed import Brief
@@ -90,7 +90,7 @@ def test_every_plain_argument_of_a_change_is_said(theme: str, number: int, scena
         operation = operations[call.name]
         for parameter in operation.takes if operation.effect == "change" else []:
             value = call.arguments[parameter.name]
-            said = say_date(value) if parameter.day else spell_value(value)
+            said = say_date(value) if parameter.day else render_value(value)
             assert parameter.row or re.search(rf"(?<!\w){re.escape(said)}(?!\w)", reply.request), value
             assert parameter.row or value in reply.facts.values()
 

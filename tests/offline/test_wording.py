@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 
 from offline.dice import make_dice
-from offline.wording import Piece, compose_request, spell_value, write_request
+from offline.wording import Piece, compose_request, render_value, write_request
 from offline.wording.grammar import load_registers
 from tests.offline.wishes import draw_wishes, list_requests
 from tests.soak import count
@@ -78,7 +78,7 @@ def test_every_plain_value_is_said_and_every_wish_is_said_once() -> None:
         assert len(said) == len(wishes)
         for wish in wishes:
             for parameter in wish.operation.takes:
-                value = spell_value(wish.arguments[parameter.name])
+                value = render_value(wish.arguments[parameter.name])
                 assert parameter.row or re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text), (value, text)
 
 

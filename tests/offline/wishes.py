@@ -6,7 +6,7 @@ from functools import cache
 from offline.compose import compose_domain
 from offline.dice import make_dice
 from offline.domain import Domain, State
-from offline.draw import draw_permitted
+from offline.draw import sample_permitted
 from offline.population import populate
 from offline.wording import Piece, WantedChange, can_say, compose_request
 from offline.world import DomainWorld
@@ -40,7 +40,7 @@ def draw_wishes(number: int) -> tuple[Domain, State, list[WantedChange]]:
     sayable = [each for each in domain.changes if each.asks and each.tells]
     for _ in range(60):
         operation = dice.choice(sayable)
-        arguments = draw_permitted(operation, world, start.state, dice, 8)
+        arguments = sample_permitted(operation, world, start.state, dice, 8)
         if arguments and can_say(WantedChange(operation, arguments), domain, start.state):
             world.apply(operation, arguments)
             wishes.append(WantedChange(operation, arguments))

@@ -114,8 +114,8 @@ async def look(keepers: GateWorkers, lap: Lap, subject: EnvironmentCase | Scenar
     means = GateContext(cast(Sandbox, None), seed=FRESH, episodes=CONFIG.search)
     for _ in range(_RETRIES):
         with suppress(SandboxError):
-            return await keepers.look(lap, subject, means)
-    return await keepers.look(lap, subject, means)
+            return await keepers.ask_gates(lap, subject, means)
+    return await keepers.ask_gates(lap, subject, means)
 
 
 def test_a_run_killed_again_and_again_among_faults_ends_equal(undisturbed: Settings, folder: Path) -> None:

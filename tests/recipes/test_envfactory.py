@@ -29,7 +29,7 @@ from envmill.stages.build import assemble_environment, store_tests
 from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
 from envmill.stages.generate import generate_draft
 from envmill.stages.rehearsal import LOOP
-from envmill.toolgraph.topology import draw_for, find_chain_fault, judge_chain, weave_environment
+from envmill.toolgraph.topology import find_chain_fault, judge_chain, sample_for, weave_environment
 from schemas.chain import Chain, ChainStep, FromUser, Reason, Source
 from schemas.environment import Blueprint, Environment
 from schemas.rollout import Rollout
@@ -107,7 +107,7 @@ async def test_a_tool_that_takes_something_else_than_its_type_says_does_not_buil
 
 async def test_chains_are_sampled_from_types_and_each_holds(built: Environment) -> None:
     graph = await weave_environment(built)
-    sampled = [chain for number in range(8) if (chain := draw_for(built, graph, number))]
+    sampled = [chain for number in range(8) if (chain := sample_for(built, graph, number))]
     assert len({chain.model_dump_json() for chain in sampled}) == 8
     assert {chain.sampler for chain in sampled} == {"backward"}
     assert [find_chain_fault(graph, chain) for chain in sampled] == [None] * 8
@@ -119,7 +119,7 @@ async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built
         reply = await RECIPE.pose(built, number, "achieve", FIRST, cast(ModelSession, Scripted()))
         assert isinstance(reply, ChainReply)
         assert await judge_chain(built, reply.chain) is None
-        drawn = draw_for(built, graph, number)
+        drawn = sample_for(built, graph, number)
         assert drawn is not None
         shared += bool(list_tools(drawn) & list_tools(reply.chain))
     assert shared >= 4

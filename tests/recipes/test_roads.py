@@ -9,7 +9,7 @@ from envmill.kinds.terminal.errands.images import read_image
 from envmill.kinds.terminal.errands.trying import ErrandTrial, try_solution
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.files import FINAL, INITIAL
-from offline.errands.base import load_deeds, tell
+from offline.errands.base import load_deeds, render
 from offline.errands.compose import Job, compose_deeds, list_asked
 from offline.errands.worlds import WORLDS
 from tests.kinds.conftest import terminals
@@ -63,7 +63,7 @@ async def test_every_deed_holds_alone_and_with_all_others(terminals: Sandbox, ca
 
 async def walk(road: Road, sandbox: Sandbox) -> ErrandTrial:
     job = compose_deeds(of(road.category).brief, SEED, [each for each in load_deeds(road.category) if each.name in road.deeds])
-    return await try_commands(job, [tell(road.command, job.world.values)], sandbox)
+    return await try_commands(job, [render(road.command, job.world.values)], sandbox)
 
 
 async def try_commands(job: Job, commands: Sequence[str], sandbox: Sandbox) -> ErrandTrial:

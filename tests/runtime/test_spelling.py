@@ -44,7 +44,7 @@ def test_piecewise_is_whole() -> None:
     for _ in range(count(3_000, 100_000)):
         mutate(state, dice)
         whole = render(plain(state))
-        assert speller.spell(state) == whole
+        assert speller.render(state) == whole
         assert speller.fingerprint(state) == fingerprint(whole)
         hashes.add(fingerprint(whole))
     assert len(hashes) > 500
@@ -67,12 +67,12 @@ ROWS = {f"k{number}": {"n": number} for number in range(20)}
 )
 def test_a_fault_is_named_and_mended_state_is_spelled_again(bad: dict[Any, Any], words: str) -> None:
     speller = Speller()
-    good = speller.spell({"rows": ROWS, "other": 1})
+    good = speller.render({"rows": ROWS, "other": 1})
     for _ in range(2):
         with pytest.raises(NotJson) as fault:
             speller.fingerprint({"rows": bad, "other": 1})
         assert words in str(fault.value)
-    assert speller.spell({"rows": ROWS, "other": 1}) == good
+    assert speller.render({"rows": ROWS, "other": 1}) == good
     assert speller.fingerprint({"rows": ROWS, "other": 1}) == fingerprint(good)
 
 
@@ -84,7 +84,7 @@ def test_depth_is_counted_from_the_root(rows: int) -> None:
             value = [value]
         return {"rows": {str(number): value for number in range(rows)}}
 
-    assert Speller().spell(build(MAX_DEPTH)) == render(plain(build(MAX_DEPTH)))
-    for attempt in (Speller().spell, plain):
+    assert Speller().render(build(MAX_DEPTH)) == render(plain(build(MAX_DEPTH)))
+    for attempt in (Speller().render, plain):
         with pytest.raises(NotJson, match="nested deeper"):
             attempt(build(MAX_DEPTH + 1))

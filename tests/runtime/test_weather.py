@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from envmill.runtime.profiles import KINDS, PROFILES, check_profile
-from envmill.runtime.weather import PATIENCE, Weather, draw
+from envmill.runtime.weather import PATIENCE, Weather, sample_share
 from envmill.sandbox import Advance, Changes, Invoke, Look, Observation, Reset, Sandbox, Session
 from schemas.environment import Call
 from tests.samples import NAMES, load_sample
@@ -97,7 +97,9 @@ async def test_nobody_is_told_a_name_that_does_not_hold_today(jail: Sandbox) -> 
 async def test_expired_access_is_renewed_by_the_extra_tool(jail: Sandbox) -> None:
     sample = load_sample("library")
     fines, renew = Invoke(Call(name="list_fines")), Invoke(Call(name="renew_access"))
-    seed = next(seed for seed in range(1000) if [draw(seed, call, "expired_auth") < 0.2 for call in (1, 2, 3)] == [True, False, False])
+    seed = next(
+        seed for seed in range(1000) if [sample_share(seed, call, "expired_auth") < 0.2 for call in (1, 2, 3)] == [True, False, False]
+    )
     expired = {
         "profile": [{"kind": "expired_auth", "rate": 0.2, "calls": 3}, {"kind": "extra_tools", "names": ["renew_access"]}],
         "seed": seed,

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.arguments import sample_call
 from envmill.sandbox import Advance, Invoke, Step
 from schemas.environment import Call
 from tests.samples import Sample
@@ -21,7 +21,7 @@ def _draw_step(sample: Sample, dice: random.Random) -> Step:
     if dice.random() < 0.1:
         return Advance(dice.choice([0, 0.25, 3600, 86400, 10**6]))
     tool = dice.choice(sample.program.tools)
-    call = draw_call(tool, sample.state, dice)
+    call = sample_call(tool, sample.state, dice)
     arguments = {name: _spoil(value, dice) for name, value in call.arguments.items()}
     actor = dice.choice(tool.actors) if dice.random() < 0.95 else "stranger"
     return Invoke(Call(name=tool.name, arguments=arguments, actor=actor))

@@ -66,15 +66,15 @@ def untimed(findings: Sequence[Finding]) -> list[Finding]:
 async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_is_replaced(settings: Settings, sandbox: Sandbox) -> None:
     keepers, scenario = GateWorkers(settings, find_none), pose()
     try:
-        elsewhere = await keepers.look("scenarios", scenario, ASKED)
+        elsewhere = await keepers.ask_gates("scenarios", scenario, ASKED)
         (first,) = list_keepers(os.getpid())
         os.kill(first, signal.SIGSTOP)
-        asked = asyncio.create_task(keepers.look("environments", HOUSE, ASKED))
+        asked = asyncio.create_task(keepers.ask_gates("environments", HOUSE, ASKED))
         await asyncio.sleep(0.1)
         os.kill(first, signal.SIGKILL)
         with pytest.raises(SandboxError, match="retry"):
             await asked
-        house = await keepers.look("environments", HOUSE, ASKED)
+        house = await keepers.ask_gates("environments", HOUSE, ASKED)
         (second,) = list_keepers(os.getpid())
         assert second != first
     finally:
@@ -105,12 +105,12 @@ async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch
     monkeypatch.setattr("envmill.stages.gate_workers.pick_cores", lambda: [cores[0], cores[-1]])
     keepers = GateWorkers(settings)
     try:
-        await asyncio.gather(*(keepers.look("environments", HOUSE, ASKED) for _ in range(2)))
+        await asyncio.gather(*(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)))
         both = list_keepers(os.getpid())
         assert sorted((os.sched_getaffinity(one) for one in both), key=min) == [{cores[0]}, {cores[-1]}]
         os.kill(both[0], signal.SIGKILL)
-        await asyncio.gather(*(keepers.look("environments", HOUSE, ASKED) for _ in range(2)), return_exceptions=True)
-        await asyncio.gather(*(keepers.look("environments", HOUSE, ASKED) for _ in range(2)))
+        await asyncio.gather(*(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)), return_exceptions=True)
+        await asyncio.gather(*(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)))
         assert sorted((os.sched_getaffinity(one) for one in list_keepers(os.getpid())), key=min) == [{cores[0]}, {cores[-1]}]
     finally:
         await keepers.close()
@@ -128,7 +128,7 @@ async def test_who_waits_for_a_keeper_is_not_told_yet(settings: Settings, monkey
     monkeypatch.setitem(SUBJECTS, "environments", Counting())
     monkeypatch.setattr("envmill.stages.gate_workers.pick_cores", lambda: sorted(os.sched_getaffinity(0))[:1])
     keepers = GateWorkers(settings)
-    waiting = [asyncio.create_task(keepers.look("environments", HOUSE, ASKED)) for _ in range(20)]
+    waiting = [asyncio.create_task(keepers.ask_gates("environments", HOUSE, ASKED)) for _ in range(20)]
     try:
         await asyncio.wait(waiting, return_when="FIRST_COMPLETED")
         assert len(told) <= 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
@@ -32,7 +32,7 @@ def graph() -> ToolGraph:
 @pytest.mark.soak(area="sql")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_every_sampler_makes_chains_that_hold(graph: ToolGraph, name: str) -> None:
-    drawn = draw_chains(graph, SAMPLERS[name], COUNT)
+    drawn = sample_chains(graph, SAMPLERS[name], COUNT)
     assert (SAMPLERS[name].name, len(drawn.chains)) == (name, COUNT)
     assert all(not find_faults(graph, chain) for chain in drawn.chains)
     assert drawn.tries == len(drawn.chains) + drawn.repeated + drawn.given_up.total() + drawn.refused.total()
@@ -43,7 +43,7 @@ def test_every_sampler_makes_chains_that_hold(graph: ToolGraph, name: str) -> No
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_chain_with_a_piece_missing_is_refused(graph: ToolGraph, name: str) -> None:
     """Every thought, and every step that another one rests on, taken out of every chain."""
-    for chain in draw_chains(graph, SAMPLERS[name], COUNT).chains:
+    for chain in sample_chains(graph, SAMPLERS[name], COUNT).chains:
         walked = list(walk_nodes(chain.nodes))
         relied = {id for one in walked for id in list_references(one.node)}
         for id in sorted({one.node.id for one in walked if isinstance(one.node, Reason)} | relied):
@@ -59,12 +59,12 @@ def without(nodes: list[Node], id: str) -> list[Node]:
 @pytest.mark.soak(area="sql")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_chain_in_the_other_order_is_refused(graph: ToolGraph, name: str) -> None:
-    for chain in draw_chains(graph, SAMPLERS[name], COUNT).chains:
+    for chain in sample_chains(graph, SAMPLERS[name], COUNT).chains:
         assert find_faults(graph, chain.model_copy(update={"nodes": chain.nodes[::-1]})), chain
 
 
 def test_the_same_seed_gives_the_same(shop: ToolGraph) -> None:
-    one, other, third = (draw_chains(shop, SAMPLERS["backward"], 5, seed).chains for seed in (1, 1, 2))
+    one, other, third = (sample_chains(shop, SAMPLERS["backward"], 5, seed).chains for seed in (1, 1, 2))
     assert one == other != third
 
 
@@ -73,7 +73,7 @@ def kinds(chain: Chain) -> Iterator[str]:
 
 
 def test_what_each_is_for(shop: ToolGraph) -> None:
-    merged, programs = (draw_chains(shop, SAMPLERS[name], 30).chains for name in ("merge", "program"))
+    merged, programs = (sample_chains(shop, SAMPLERS[name], 30).chains for name in ("merge", "program"))
     assert all("reason" in kinds(chain) for chain in merged)
     assert {node.rule for chain in merged for node in chain.nodes if isinstance(node, Reason)} >= {"choose", "total", "compose"}
     assert all(any(isinstance(node, Loop) for node in chain.nodes) for chain in programs)
@@ -86,11 +86,11 @@ def test_what_a_sampler_invents_is_refused_and_counted(shop: ToolGraph) -> None:
     class Careless:
         name = "careless"
 
-        def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
-            chain = SAMPLERS["backward"].draw(graph, chance, limits)
+        def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+            chain = SAMPLERS["backward"].sample(graph, chance, limits)
             return chain if isinstance(chain, str) or chance.random() < 0.5 else _spoil(chain)
 
-    drawn = draw_chains(shop, Careless(), 20)
+    drawn = sample_chains(shop, Careless(), 20)
     assert len(drawn.chains) == 20
     assert set(drawn.refused) <= {"no_output", "gone"}
     assert drawn.refused["no_output"] >= 5
@@ -105,5 +105,5 @@ def _spoil(chain: Chain) -> Chain:
 
 @pytest.mark.parametrize("name", SAMPLERS)
 async def test_a_graph_without_a_way_gives_reasons(name: str) -> None:
-    drawn = draw_chains(await weave([], []), SAMPLERS[name], 3)
+    drawn = sample_chains(await weave([], []), SAMPLERS[name], 3)
     assert (drawn.chains, drawn.given_up.total()) == ([], drawn.tries)

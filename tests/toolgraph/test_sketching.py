@@ -6,7 +6,7 @@ import pytest
 
 from envmill.sandbox import Sandbox
 from envmill.toolgraph.audit import audit_graph
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.samplers import SAMPLERS
@@ -27,7 +27,7 @@ async def test_a_sample_is_walked_by_what_it_was_seen_to_reply(jail: Sandbox) ->
     graph = await weave(sketches, [NameEvidence(), TableEvidence()], folder.environment.tables)
     assert audit_graph(graph).unsuppliable == ()
     assert any(graph.parameters.all[link.giver].side == "output" for found in graph.links.values() for link in found)
-    assert len(draw_chains(graph, SAMPLERS["backward"], 20).chains) == 20
+    assert len(sample_chains(graph, SAMPLERS["backward"], 20).chains) == 20
 
 
 @pytest.mark.parametrize(

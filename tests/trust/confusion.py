@@ -27,7 +27,7 @@ from envmill.sandbox import Program, Sandbox
 from envmill.settings import Settings
 from offline.compose import compose_domain
 from offline.faults import KINDS, PlantedFault
-from offline.operators import ProgramMutant, draw_mutants, draw_traces
+from offline.operators import ProgramMutant, sample_mutants, sample_traces
 from offline.tests import try_operations
 from offline.witness import PlannedProgram, Play, find_witness
 from schemas.environment import Effect, Environment, Test
@@ -142,9 +142,9 @@ async def _follow_mutants(place: Place, seed: int, means: GateContext) -> AsyncI
     domain = compose_domain(Brief(theme=place[0], text="", number=place[1]), seed)
     tried = try_operations(domain, seed)
     clean = PlannedProgram(reply.source, reply.class_name, effects)
-    for mutant in draw_mutants(reply.source, MUTANTS, random.Random(f"{place}/{seed}")):
+    for mutant in sample_mutants(reply.source, MUTANTS, random.Random(f"{place}/{seed}")):
         faulty = PlannedProgram(mutant.source, reply.class_name, effects)
-        traces = draw_traces(tried, seed, mutant.function)
+        traces = sample_traces(tried, seed, mutant.function)
         shows = await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), means.sandbox)
         told = f"{place[0]}/{place[1]}: {mutant.operator} in {mutant.function}"
         yield f"ast {mutant.operator}", told, await _judge(_swap(built, mutant), means) if shows else None

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.agents.attackers import ATTACKERS, AttackerView
-from envmill.agents.attackers.arguments import draw_call, list_calls
+from envmill.agents.attackers.arguments import list_calls, sample_call
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.exploring.attempts import Attempt
 from envmill.gates.exploring.trials import Trials
@@ -55,7 +55,7 @@ def look_around(view: AttackerView) -> list[Call]:
 def act_on_words(view: AttackerView, seed: int) -> list[Call]:
     """Queries, and changes whose values are those the request says, where it says any."""
     dice, told = random.Random(seed), view.request.casefold()
-    drawn = [draw_call(tool, view.stock, dice) for tool in view.list_tools("change") for _ in range(12)]
+    drawn = [sample_call(tool, view.stock, dice) for tool in view.list_tools("change") for _ in range(12)]
     spoken = [call for call in drawn if any(str(value).casefold() in told for value in call.arguments.values())]
     return [*look_around(view)[:20], *(spoken or drawn)[:2]]
 

@@ -11,7 +11,7 @@ from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
 from offline.compose import compose_domain
 from offline.faults import PlantedFault
-from offline.operators import ProgramMutant, draw_mutants, draw_traces
+from offline.operators import ProgramMutant, sample_mutants, sample_traces
 from offline.tests import try_operations
 from offline.witness import PlannedProgram, Play, find_witness
 from schemas.environment import Effect, Environment, Test
@@ -42,7 +42,7 @@ async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> 
     """(operator, environment) of one mutant of the code; no environment where nothing shows it."""
     built = await make_clean(theme, number, sandbox)
     mutants: list[ProgramMutant] = (
-        draw_mutants(built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
+        sample_mutants(built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
         if isinstance(built, EnvironmentCase)
         else []
     )
@@ -52,7 +52,7 @@ async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> 
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
     class_name = environment.entry.partition(":")[2]
     domain = compose_domain(Brief(theme=theme, text="", number=number), SEED)
-    traces = draw_traces(try_operations(domain, SEED), SEED, mutant.function)
+    traces = sample_traces(try_operations(domain, SEED), SEED, mutant.function)
     clean, faulty = (PlannedProgram(source, class_name, effects) for source in (environment.files["program.py"], mutant.source))
     if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
         return mutant.operator, None

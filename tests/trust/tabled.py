@@ -35,7 +35,7 @@ from offline.chaining import write_chain
 from offline.compose import compose_domain
 from offline.domain import Domain
 from offline.faults import ALIKE, KINDS, PlantedFault
-from offline.operators import draw_mutants, draw_traces
+from offline.operators import sample_mutants, sample_traces
 from offline.tests import try_brief
 from offline.witness import PlannedProgram, Play, find_witness
 from schemas.base import Json, canonical_json
@@ -209,14 +209,14 @@ async def make_mutant(
     if not isinstance(built, EnvironmentCase):
         return None
     environment = built.environment
-    mutants = draw_mutants(environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
+    mutants = sample_mutants(environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
     if which >= len(mutants):
         return None
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
     class_name, schema = environment.entry.partition(":")[2], environment.files[SCHEMA]
     sources = (environment.files["program.py"], mutants[which].source)
     clean, faulty = (PlannedProgram(source, class_name, effects, schema) for source in sources)
-    traces = draw_traces(try_brief(environment.brief, SEED), SEED, mutants[which].function)
+    traces = sample_traces(try_brief(environment.brief, SEED), SEED, mutants[which].function)
     if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
         return mutants[which].operator, None
     spoilt = environment.model_copy(update={"files": {**environment.files, "program.py": mutants[which].source}})

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from envmill.errors import BuildError
-from envmill.verifiers.facts import LONGEST, check_fact, find_shortfall, says
+from envmill.verifiers.facts import LONGEST, check_fact, communicates, find_shortfall
 from schemas.scenario import Fact
 
 
@@ -92,7 +92,7 @@ OTHER_PLACES = ("Oak Street", "Oak Streets Library", "the library in Oak Street"
     ],
 )  # fmt: skip
 def test_what_says_it(one: Fact, message: str) -> None:
-    assert says(one, message)
+    assert communicates(one, message)
     check_fact(one)
 
 
@@ -137,7 +137,7 @@ def test_what_says_it(one: Fact, message: str) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_say_it(one: Fact, message: str) -> None:
-    assert not says(one, message)
+    assert not communicates(one, message)
 
 
 @pytest.mark.parametrize(

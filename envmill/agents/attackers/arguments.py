@@ -19,7 +19,7 @@ _RANGE = re.compile(r"\b(?:[Ff]rom|[Bb]etween) (-?\d+(?:\.\d+)?) (?:to|and) (-?\
 def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) -> list[Call]:
     """A call for every value its first text parameter might take, likeliest first; a plain call when it has none."""
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
-    base = draw_call(tool, stock, random.Random(0))
+    base = sample_call(tool, stock, random.Random(0))
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     texts = [name for name, schema in schemas.items() if first_type(schema) == "string" and not list_choices(schema)]
     if not texts:
@@ -28,17 +28,17 @@ def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) ->
     return [base.model_copy(update={"arguments": base.arguments | {texts[0]: value}}) for value in values] or [base]
 
 
-def draw_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random.Random) -> Call:
+def sample_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random.Random) -> Call:
     """A call that passes validation and names things that exist, as far as names, types and descriptions tell."""
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     required = set(tool.parameters.get("required", []))
     chosen = {name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5}
     actor = "agent" if "agent" in tool.actors else tool.actors[0]
-    return Call(name=tool.name, arguments={name: draw_value(name, schema, stock, dice) for name, schema in chosen.items()}, actor=actor)
+    return Call(name=tool.name, arguments={name: sample_value(name, schema, stock, dice) for name, schema in chosen.items()}, actor=actor)
 
 
-def draw_value(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
+def sample_value(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
     """A value for one parameter."""
     if choices := list_choices(schema):
         return dice.choice(choices)
@@ -47,15 +47,15 @@ def draw_value(name: str, schema: Schema, stock: StateIndex, dice: random.Random
         return dice.choice(_offer_texts(name, stock) or ["x"])
     if kind == "array":
         items: Json = schema.get("items", {})
-        return [draw_value(name, items, stock, dice) for _ in range(max(1, int(schema.get("minItems", 1))))]
+        return [sample_value(name, items, stock, dice) for _ in range(max(1, int(schema.get("minItems", 1))))]
     if kind == "object":
-        return {part: draw_value(part, inner, stock, dice) for part, inner in schema.get("properties", {}).items()}
+        return {part: sample_value(part, inner, stock, dice) for part, inner in schema.get("properties", {}).items()}
     if kind == "boolean":
         return dice.random() < 0.5
-    return draw_number(name, schema, stock, dice) if kind in ("integer", "number") else None
+    return sample_number(name, schema, stock, dice) if kind in ("integer", "number") else None
 
 
-def draw_number(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
+def sample_number(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
     """A number in range; half of the time one that some field of this name has."""
     low, high = read_range(schema)
     whole = first_type(schema) == "integer"

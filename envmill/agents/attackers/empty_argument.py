@@ -26,9 +26,9 @@ class EmptyArgument:
 
 def _empty(tool: Tool) -> Call:
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
-    return Call(name=tool.name, arguments={name: _draw_nothing(schema) for name, schema in schemas.items()})
+    return Call(name=tool.name, arguments={name: _make_empty(schema) for name, schema in schemas.items()})
 
 
-def _draw_nothing(schema: Mapping[str, Json]) -> Json:
+def _make_empty(schema: Mapping[str, Json]) -> Json:
     choices = list_choices(schema)
     return choices[0] if choices else _NOTHING.get(first_type(schema))

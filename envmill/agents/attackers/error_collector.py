@@ -19,7 +19,7 @@ class ErrorCollector:
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002
         return [
-            Call(name=tool.name, arguments={name: _draw_wrong(schema) for name, schema in tool.parameters.get("properties", {}).items()})
+            Call(name=tool.name, arguments={name: _make_wrong(schema) for name, schema in tool.parameters.get("properties", {}).items()})
             for tool in view.tools
         ]
 
@@ -27,6 +27,6 @@ class ErrorCollector:
         return ["\n".join(f"{one.code}: {one.message}" for one in seen if one.message)]
 
 
-def _draw_wrong(schema: Mapping[str, Json]) -> Json:
+def _make_wrong(schema: Mapping[str, Json]) -> Json:
     choices = list_choices(schema)
     return choices[-1] if choices else _WRONG.get(first_type(schema))

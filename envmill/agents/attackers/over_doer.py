@@ -2,7 +2,7 @@
 
 import random
 
-from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.arguments import sample_call
 from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
@@ -21,4 +21,4 @@ class OverDoer(Mute):
         dice = random.Random(seed)
         tools = view.list_tools("change") * _DRAWS
         dice.shuffle(tools)
-        return [draw_call(tool, view.stock, dice) for tool in tools[:_MOST]]
+        return [sample_call(tool, view.stock, dice) for tool in tools[:_MOST]]

@@ -2,7 +2,7 @@
 
 import random
 
-from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.arguments import sample_call
 from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
@@ -23,7 +23,7 @@ class Overwriter(Mute):
         for tool in setters:
             pointing = [(name, home) for name in tool.parameters.get("properties", {}) if (home := view.stock.find_pointed(name))]
             for name, home in pointing[:1]:
-                drawn = draw_call(tool, view.stock, dice)
+                drawn = sample_call(tool, view.stock, dice)
                 rows = view.stock.offer_keys(home, tool.parameters["properties"][name])[: _MOST - len(calls)]
                 calls += [Call(name=tool.name, arguments=drawn.arguments | {name: key}, actor=drawn.actor) for key in rows]
             if len(calls) >= _MOST:

@@ -2,7 +2,7 @@
 
 import random
 
-from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.arguments import sample_call
 from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
@@ -17,4 +17,4 @@ class RandomValid(Mute):
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:
         dice = random.Random(seed)
-        return [draw_call(dice.choice(view.tools), view.stock, dice) for _ in range(_CALLS)] if view.tools else []
+        return [sample_call(dice.choice(view.tools), view.stock, dice) for _ in range(_CALLS)] if view.tools else []

@@ -2,7 +2,7 @@
 
 import random
 
-from envmill.agents.attackers.arguments import draw_call
+from envmill.agents.attackers.arguments import sample_call
 from envmill.agents.attackers.base import AttackerView, Mute
 from schemas.environment import Call
 
@@ -19,4 +19,4 @@ class RepeatOne(Mute):
         tools = view.list_tools("change") or list(view.tools)
         dice = random.Random(seed)
         # Another tool with every seed: luck alone would leave some out.
-        return [draw_call(tools[seed % len(tools)], view.stock, dice)] * _TIMES if tools else []
+        return [sample_call(tools[seed % len(tools)], view.stock, dice)] * _TIMES if tools else []

@@ -65,7 +65,7 @@ def _list_suspicions(knowledge: UserKnowledge, dialogue: Sequence[Utterance], an
     heard = understand(dialogue[-1].text, knowledge.contract)
     asked = [name for name in heard.certain if _is_plain(knowledge.contract.facts[name])]
     said = [*(line.text for line in dialogue if line.who == "user"), answer.text]
-    if answer.end and any(not tells(knowledge.contract.facts[name], "\n".join(said)) for name in asked):
+    if answer.end and any(not states_value(knowledge.contract.facts[name], "\n".join(said)) for name in asked):
         yield "stops_early"
     if any(_is_against(knowledge.contract.facts[name], answer.text) for name in asked):
         yield "contradicts"
@@ -84,7 +84,7 @@ def _is_refuted(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer:
     contract, asked = knowledge.contract, split_words(dialogue[-1].text)
     names = [name for name, stored in contract.wordings.items() if name in contract.facts and asked in map(split_words, stored)]
     said = _sort_value(answer.text)
-    others = [_sort_value(contract.facts[name]) == said and not tells(contract.facts[name], answer.text) for name in names]
+    others = [_sort_value(contract.facts[name]) == said and not states_value(contract.facts[name], answer.text) for name in names]
     return bool(said and others) and all(others)
 
 
@@ -104,7 +104,7 @@ def _is_bidden(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance
     return name in knowledge.deeds and any(line.who == "agent" and touches(line.text, name) for line in dialogue)
 
 
-def tells(value: Json, text: str) -> bool:
+def states_value(value: Json, text: str) -> bool:
     """Whether a text says a value, in any usual spelling."""
     return is_given(Fact(name="", kind=_kind(value), value=value), text)
 
@@ -121,7 +121,7 @@ def _kind(value: Json) -> Literal["text", "number", "date"]:
 
 def _is_against(value: Json, text: str) -> bool:
     """Asked for it, the user names another of its sort, or says that it does not know."""
-    if tells(value, text):
+    if states_value(value, text):
         return False
     plain, kind = normalise(text), _kind(value)
     rivals = find_dates(plain) if kind == "date" else find_numbers(plain) if kind == "number" else ()
@@ -133,21 +133,21 @@ def _is_withheld(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utteran
     contract = knowledge.contract
     if name not in contract.hidden or answer.does or not is_worded(dialogue[-1].text, contract.wordings.get(name, ())):
         return False
-    return not tells(contract.facts[name], "\n".join([*(line.text for line in dialogue), answer.text]))
+    return not states_value(contract.facts[name], "\n".join([*(line.text for line in dialogue), answer.text]))
 
 
 def _is_revealed(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     value = knowledge.contract.facts.get(name)
-    if not _is_plain(value) or len(render_leaf(value)) < _SHORTEST or not tells(value, answer.text):
+    if not _is_plain(value) or len(render_leaf(value)) < _SHORTEST or not states_value(value, answer.text):
         return False
-    if any((line.who == "agent" and touches(line.text, name)) or tells(value, line.text) for line in dialogue):
+    if any((line.who == "agent" and touches(line.text, name)) or states_value(value, line.text) for line in dialogue):
         return False
     facts, asked = knowledge.contract.facts, [line.text for line in dialogue if line.who == "agent"]
     if any(line.who == "agent" and _asks_for(line.text, name, knowledge) for line in dialogue):
         return False
     # A thing that was asked for is often named by another: the unit of that request, the batch in that oven.
     return not any(
-        _is_plain(facts[other]) and tells(value, render_leaf(facts[other]))
+        _is_plain(facts[other]) and states_value(value, render_leaf(facts[other]))
         for other in facts
         if other != name and any(touches(text, other) for text in asked)
     )

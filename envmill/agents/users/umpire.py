@@ -10,7 +10,7 @@ from pathlib import Path
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.doing import describe_again, describe_outcome
-from envmill.agents.users.missteps import finds_no_end, invents, repeats, tells
+from envmill.agents.users.missteps import finds_no_end, invents, repeats, states_value
 from envmill.agents.users.naming import is_worded
 from envmill.errors import BadReply
 from envmill.language.words import split_words
@@ -41,7 +41,7 @@ class _Claim:
         """Whether neither the answer nor anything that the user said before the question has the value."""
         facts, name = self.knowledge.contract.facts, self.reply.fact
         said = [self.answer, *(line.text for line in self.before[:-1] if line.who == "user")]
-        return name in facts and not any(tells(facts[name], text) for text in said)
+        return name in facts and not any(states_value(facts[name], text) for text in said)
 
 
 async def find_user_fault(
@@ -80,14 +80,14 @@ def _list_claims(reply: FaultReply, knowledge: UserKnowledge, dialogue: Sequence
     ]  # fmt: skip
 
 
-def _tells_unasked(claim: _Claim) -> bool:
+def _reveals_unasked(claim: _Claim) -> bool:
     """The answer is the first line that has the hidden value, and no stored question had asked for it."""
     contract, name = claim.knowledge.contract, claim.reply.fact
-    if name not in contract.hidden or name not in contract.facts or not tells(contract.facts[name], claim.answer):
+    if name not in contract.hidden or name not in contract.facts or not states_value(contract.facts[name], claim.answer):
         return False
     stored = contract.wordings.get(name, ())
     return not any(
-        tells(contract.facts[name], line.text) or (line.who == "agent" and is_worded(line.text, stored)) for line in claim.before
+        states_value(contract.facts[name], line.text) or (line.who == "agent" and is_worded(line.text, stored)) for line in claim.before
     )
 
 
@@ -101,7 +101,7 @@ _FAULTS: Mapping[str, tuple[Misstep, Callable[[_Claim], bool]]] = {
     "withheld": ("withholds", lambda claim: claim.lacks),
     "contradicted": ("contradicts", lambda claim: claim.lacks),
     "ended_early": ("stops_early", lambda claim: claim.lacks and claim.last),
-    "told_unasked": ("reveals", _tells_unasked),
+    "told_unasked": ("reveals", _reveals_unasked),
     "invented": ("invents", lambda claim: invents(claim.knowledge, claim.before, UserAnswer(claim.reply.answer))),
     "acted_unasked": ("oversteps", _acts),
     "repeated": ("repeats", lambda claim: repeats(claim.knowledge, claim.before, UserAnswer(claim.answer))),

@@ -63,15 +63,15 @@ class Offers:
         self._tests, self._starts = built.tests, find_starts(built)
         self._rows: dict[int, tuple[Json, Sequence[StateRow]]] = {}
 
-    def draw(self, tool: Tool, state: Json, dice: random.Random) -> Call:
+    def sample(self, tool: Tool, state: Json, dice: random.Random) -> Call:
         """A call that passes validation and names what exists, as far as tests, names and types tell."""
-        return _draw(tool, self._list_choices(tool, state), dice)
+        return _sample(tool, self._list_choices(tool, state), dice)
 
-    def draw_some(self, tool: Tool, state: Json, dice: random.Random, most: int) -> list[Call]:
+    def sample_some(self, tool: Tool, state: Json, dice: random.Random, most: int) -> list[Call]:
         """Distinct draws, fewer where there is little to choose."""
         drawn, choices = dict[str, Call](), self._list_choices(tool, state)
         for _ in range(2 * most):
-            call = _draw(tool, choices, dice)
+            call = _sample(tool, choices, dice)
             drawn.setdefault(canonical_json(call.arguments), call)
             if len(drawn) == most or not choices:
                 break
@@ -248,7 +248,7 @@ class Offers:
                 yield test.call
 
 
-def _draw(tool: Tool, choices: Mapping[str, Sequence[Json]], dice: random.Random) -> Call:
+def _sample(tool: Tool, choices: Mapping[str, Sequence[Json]], dice: random.Random) -> Call:
     required = set(tool.parameters.get("required", ()))
     chosen = [name for name in choices if name in required or dice.random() < 0.4]
     return Call(name=tool.name, arguments={name: dice.choice(choices[name]) for name in chosen}, actor=tool.actors[0])

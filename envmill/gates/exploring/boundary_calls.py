@@ -31,7 +31,7 @@ class BoundaryCase:
     beside: Sequence[StateCall] = ()
     """The same on states next to these, where nothing of the sort shows: whoever is alarmed there, too, has not seen it."""
 
-    def tell(self) -> str:
+    def render(self) -> str:
         return f"{self.tool} where {self.what}"
 
 

@@ -59,10 +59,10 @@ def respell(say: str) -> Iterator[str]:
     if _THOUSANDS.search(say):
         yield _THOUSANDS.sub(lambda one: f"{int(one[0]):,}", say)
     if _ISO.search(say):
-        yield _ISO.sub(_say_date, say)
+        yield _ISO.sub(_render_date, say)
 
 
-def _say_date(found: re.Match[str]) -> str:
+def _render_date(found: re.Match[str]) -> str:
     try:
         day = date.fromisoformat(found[0])
     except ValueError:

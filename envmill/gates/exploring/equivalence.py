@@ -55,15 +55,15 @@ def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
     known = {table.name: table for table in tables}
     fresh = {name: {key: row for key, row in rows.items() if key not in initial.get(name, {})} for name, rows in final.items()}
 
-    def tell_row(name: str, row: Mapping[str, Json], depth: int) -> Json:
-        return {column.name: tell(column, row.get(column.name), depth) for column in known[name].columns}
+    def describe_row(name: str, row: Mapping[str, Json], depth: int) -> Json:
+        return {column.name: describe_value(column, row.get(column.name), depth) for column in known[name].columns}
 
-    def tell(column: Column, value: Json, depth: int) -> Json:
+    def describe_value(column: Column, value: Json, depth: int) -> Json:
         home = column.references.partition(".")[0]
         if column.policy == "exempt":
             return _MASK
         if depth and value is not None and str(value) in fresh.get(home, {}):
-            return tell_row(home, fresh[home][str(value)], depth - 1)
+            return describe_row(home, fresh[home][str(value)], depth - 1)
         if column.policy == "semantic" and isinstance(value, str):
             return normalise(value).split()
         if column.policy == "tolerance" and isinstance(value, int | float):
@@ -73,8 +73,8 @@ def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
     settled: dict[str, Json] = {}
     for name, rows in final.items():
         old: Mapping[str, Json] = initial.get(name, {})
-        settled[name] = {key: row if row == old[key] else tell_row(name, row, _DEPTH) for key, row in rows.items() if key in old}
-        settled[f"{name}{_MASK}"] = sorted(canonical_json(tell_row(name, row, _DEPTH)) for row in fresh[name].values())
+        settled[name] = {key: row if row == old[key] else describe_row(name, row, _DEPTH) for key, row in rows.items() if key in old}
+        settled[f"{name}{_MASK}"] = sorted(canonical_json(describe_row(name, row, _DEPTH)) for row in fresh[name].values())
     return settled
 
 

@@ -22,7 +22,7 @@ from envmill.gates.exploring.observations import ExplorationRun, ObservedCall, W
 from envmill.gates.exploring.session_plans import SessionPlan
 from envmill.gates.exploring.start_states import find_starts, name_built
 from envmill.gates.exploring.stored_tests import SEED, Drilled, replay_stored_tests
-from envmill.gates.exploring.surroundings import WRITES, fill_gaps, look_around
+from envmill.gates.exploring.surroundings import WRITES, explore_changes, fill_gaps
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Observation, Reset
 from schemas.base import Json, canonical_json
@@ -81,7 +81,7 @@ class _Guide:
         odd = list(self._plan_odd())
         await self.play(list(self._plan_again(odd, await self.play(odd))))
         await self.play(list(plan_filters(self.tour)))
-        await look_around(self.tour, self.play)
+        await explore_changes(self.tour, self.play)
         await fill_gaps(self.tour, self.play)
         await self.play(list(self._plan_surer()))
         return self.tour
@@ -125,12 +125,12 @@ class _Guide:
     def _plan_draws(self) -> Iterator[SessionPlan]:
         for number, state in enumerate(self.tour.starts):
             most = _FEW_DRAWS if number else _DRAWS
-            drawn = {tool.name: self._draw(tool, state, most) for tool in self.tour.tools.values()}
+            drawn = {tool.name: self._sample_calls(tool, state, most) for tool in self.tour.tools.values()}
             yield from _mix(state, [calls for name, calls in drawn.items() if not self.tour.is_query(name)], _DRAWN_TOGETHER)
             yield SessionPlan(state, (), tuple(call for name, calls in drawn.items() if self.tour.is_query(name) for call in calls))
 
-    def _draw(self, tool: Tool, state: Json, most: int) -> "_Calls":
-        return [("drawn", call) for call in self.tour.offers.draw_some(tool, state, self._dice, most)]
+    def _sample_calls(self, tool: Tool, state: Json, most: int) -> "_Calls":
+        return [("drawn", call) for call in self.tour.offers.sample_some(tool, state, self._dice, most)]
 
     def _plan_looks(self) -> Iterator[SessionPlan]:
         """Changes that were not looked at, for tools of which few were."""
@@ -149,7 +149,7 @@ class _Guide:
             known = {canonical_json(stop.call.arguments) for stop in self.tour.writes() if stop.call.name == name}
             other = {canonical_json(stop.call.arguments): stop for stop in self.tour.moves(name)}
             fresh = [stop for key, stop in other.items() if key not in known][:_SURER]
-            drawn = self.tour.offers.draw_some(self.tour.tools[name], self.tour.starts[0], self._dice, _SURER * 4)
+            drawn = self.tour.offers.sample_some(self.tour.tools[name], self.tour.starts[0], self._dice, _SURER * 4)
             yield from (SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True) for stop in fresh)
             yield SessionPlan(self.tour.starts[0], (), tuple(("drawn", call) for call in drawn), looks=True)
 
@@ -161,7 +161,7 @@ class _Guide:
                 return
             reached = [self.tour.states[stop.after] for stop in self.tour.writes()]
             states = [*self.tour.starts[:1], *self._dice.sample(reached, min(4, len(reached)))]
-            drawn = [(tool, state, self._draw(tool, state, _SEARCH // len(states))) for state in states for tool in lacking]
+            drawn = [(tool, state, self._sample_calls(tool, state, _SEARCH // len(states))) for state in states for tool in lacking]
             legs = [SessionPlan(state, (), tuple(calls), looks=tool.effect == "change") for tool, state, calls in drawn]
             await self.play(list(self._plan_again(legs, await self.play(legs))))
 

@@ -156,11 +156,11 @@ class ExplorationRun:
 
     def _leave_out_same(self, before: str, after: str) -> tuple[Json, Json]:
         """Both states without the rows that are the same to the byte: of many, a call touches few."""
-        left, right = self._spell_rows(before), self._spell_rows(after)
+        left, right = self._render_rows(before), self._render_rows(after)
         alike = {place for place, spelled in left.items() if spelled and right.get(place) == spelled}
         return _leave_out(self.states[before], alike), _leave_out(self.states[after], alike)
 
-    def _spell_rows(self, state_hash: str) -> Mapping[tuple[str, str], bytes]:
+    def _render_rows(self, state_hash: str) -> Mapping[tuple[str, str], bytes]:
         if state_hash not in self._spelled:
             state = self.states[state_hash]
             held = [(name, rows) for name, rows in state.items() if is_object(rows)] if is_object(state) else []

@@ -99,7 +99,7 @@ class SearchResult:
         while pool.calls and tally.episodes < episodes:
             count = min(GENERATION, episodes - tally.episodes)
             learnt = manner == "informed" or self.scenario.verifier.partial or tally.episodes >= episodes // 3
-            drawn = searcher.draw(count, learnt=learnt)
+            drawn = searcher.sample(count, learnt=learnt)
             endings = await self._play(pool, drawn)
             verdicts = [await self._judge(ending) for ending in endings]
             searcher.learn([(self.earn(verdict), one) for verdict, one in zip(verdicts, drawn, strict=True)])

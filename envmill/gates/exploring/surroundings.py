@@ -22,7 +22,7 @@ _SECONDS = 4
 Play = Callable[[Sequence[SessionPlan]], Awaitable[list[list[ObservedCall]]]]
 
 
-async def look_around(tour: ExplorationRun, play: Play) -> None:
+async def explore_changes(tour: ExplorationRun, play: Play) -> None:
     """Every tool's changes, a few to a session, and the states the tour starts from."""
     writes = pick_writes(tour)
     rounds = [[stops[number] for stops in writes.values() if number < len(stops)] for number in range(WRITES)]

@@ -33,10 +33,10 @@ def attributes_are_spelt_alike(built: EnvironmentCase, tour: ExplorationRun) -> 
                 twin = next((other for other in sorted(known.get(collection, ())) if _is_near(name, other)), "")
                 if twin and not any(one.path == [collection, key, twin] for one in changes):
                     words = f"{stop.call.name} gives {key} an attribute {name!r} that no row of {collection} has; {twin!r} stays as it was"
-                    yield BrokenRelation("misspelt_attribute", words, _tell(stop, change))
+                    yield BrokenRelation("misspelt_attribute", words, _describe_evidence(stop, change))
             for name, twin in _find_slips(change, known):
                 words = f"{stop.call.name} adds a row to {change.path[0]} with {name!r}, which no row there has; {twin!r} says nothing"
-                yield BrokenRelation("misspelt_attribute", words, _tell(stop, change))
+                yield BrokenRelation("misspelt_attribute", words, _describe_evidence(stop, change))
 
 
 def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
@@ -75,7 +75,7 @@ def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[B
             # is spelt in capitals where no other is, is a slip.
             if near or (not change.after.islower() and all(map(str.islower, words))):
                 said = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known are {', '.join(sorted(words))}"
-                yield BrokenRelation("unknown_value", said, _tell(stop, change))
+                yield BrokenRelation("unknown_value", said, _describe_evidence(stop, change))
 
 
 def transitions_are_made(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
@@ -148,5 +148,5 @@ def _measure_distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def _tell(stop: ObservedCall, change: Change) -> Json:
+def _describe_evidence(stop: ObservedCall, change: Change) -> Json:
     return {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "change": change.model_dump()}

@@ -38,7 +38,7 @@ class Mutant:
     """Its files."""
 
 
-def draw_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
+def sample_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
     """Every mutant, tools in turn and in an order of chance, so that the first few show many tools and kinds."""
     dice = random.Random(f"{environment.id}/{seed}")
     queues = [list(_list_changes(path, function)) for path, function in list_tools(environment)]

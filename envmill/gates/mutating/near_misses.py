@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 
-from envmill.agents.attackers.arguments import draw_call, list_choices
+from envmill.agents.attackers.arguments import list_choices, sample_call
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.base import ScenarioCase
 from envmill.gates.exploring.trials import Attempt, list_writes
@@ -75,7 +75,7 @@ def _add_writes(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -
     """Something nobody asked for, afterwards."""
     oracle, changes = subject.scenario.oracle, [tool for tool in subject.environment.tools if tool.effect == "change"]
     for _ in range(_EXTRAS if changes else 0):
-        call = draw_call(dice.choice(changes), stock, dice)
+        call = sample_call(dice.choice(changes), stock, dice)
         if call not in oracle:
             yield _insert(subject, len(oracle) - 1, call, "extra_write")
 
@@ -89,7 +89,7 @@ def _overwrite(subject: ScenarioCase, stock: StateIndex, dice: random.Random) ->
         for name, schema in tool.parameters.get("properties", {}).items():
             home = stock.find_pointed(name)
             keys = sorted(key for key in (stock.offer_keys(home, schema) if home else ()) if key in touched)
-            drawn += [_replace(draw_call(tool, stock, dice), name, key) for key in keys]
+            drawn += [_replace(sample_call(tool, stock, dice), name, key) for key in keys]
     drawn = [call for call in drawn if call not in subject.scenario.oracle]
     dice.shuffle(drawn)
     for call in drawn[:_OVERWRITES]:

@@ -37,7 +37,7 @@ class Sketch:
     guards: str
     """Hash of the conditions that refuse, however often each comes and in whatever order."""
 
-    def tell(self) -> dict[str, Json]:
+    def describe(self) -> dict[str, Json]:
         """For the lake: later runs hold theirs against it without reading the program again."""
         return {"structure": self.structure, "shingles": sorted(self.shingles), "guards": self.guards}
 
@@ -62,7 +62,7 @@ class Sketch:
         return len(self.shingles & other.shingles) / least if least else 0.0
 
 
-def draw_sketch(environment: Environment) -> Sketch:
+def make_sketch(environment: Environment) -> Sketch:
     """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
     sources = kind_of(environment).list_sources(environment)
     statements = [statement for text in sources.texts for statement in _list_statements(text)]

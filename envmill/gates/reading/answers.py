@@ -57,7 +57,7 @@ class FactCheck:
             return f"Asked for {self.fact.name!r} after these calls, is the right answer {instead} rather than {self.fact.value!r}?"
         return f"After these calls, is there nothing that shows that {self.fact.value!r} is the right answer to {self.fact.name!r}?"
 
-    def tell(self) -> Json:
+    def describe(self) -> Json:
         return {"fact": self.fact.name, "value": self.fact.value, "standing": self.standing, "how": self.how}
 
 
@@ -90,7 +90,9 @@ def judge(fact: Fact, subject: ScenarioCase, replies: Sequence[Observation], sto
     better = [find_better(one, others, question, fact) for one in given]
     if all(better):
         best = max((one for one in better if one), key=lambda one: one.words.bit_count())
-        return FactCheck(fact, "outdone", f"{best.value!r}: {best.what} of {best.where}, which {question.tell(best.words)!r} speaks of")
+        return FactCheck(
+            fact, "outdone", f"{best.value!r}: {best.what} of {best.where}, which {question.render_words(best.words)!r} speaks of"
+        )
     kept = next(one for one, worse in zip(given, better, strict=True) if not worse)
     return FactCheck(fact, "read", f"{kept.what} of {kept.where}")
 

@@ -118,7 +118,7 @@ def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
         if len(rivals) > count_joins(text, rivals) and not asked.may_be_elsewhere(one) and not _goes_with_others(one, asked):
             shown = one.list_telling(text)
-            if any(_says_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
+            if any(_mentions_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
                 yield one
 
 
@@ -140,7 +140,7 @@ def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
     return len(_JOINS.findall(text.text[begin:]))
 
 
-def _says_more(rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]) -> bool:
+def _mentions_more(rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]) -> bool:
     """All that and more; of two changes of which it says the same, the first is the one that is asked for."""
     return shown < told or (shown == told and rival.place < one.place and rival.call.name != one.call.name)
 

@@ -23,7 +23,7 @@ def find_exempt_wish(tables: Sequence[Table], scenario: Scenario, ending: Ending
     told = KnownValues.of(list_told(scenario), int(scenario.clock[:4]))
     used = [leaf for call in scenario.oracle for leaf in list_leaves(call.arguments)]
     for place, _, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
-        if column.policy == "exempt" and _says(value) and value in used and told.holds(value):
+        if column.policy == "exempt" and _has_words(value) and value in used and told.holds(value):
             return "exempt_wish", f"the request asks for {value!r} in {place}, and the column is exempt: nobody checks it"
     return None
 
@@ -73,7 +73,7 @@ def _alter(value: Json, tolerance: float) -> Json:
     return f"{value} (touched)"
 
 
-def _says(value: Json) -> bool:
+def _has_words(value: Json) -> bool:
     if isinstance(value, str):
         return len(value) >= _SHORTEST
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -15,7 +15,7 @@ from envmill.gates.exploring.trials import Attempt, Trials, list_writes
 from envmill.gates.reading.known_values import list_leaves, read_day, read_plain_number
 from envmill.gates.s8 import list_plain
 from envmill.language.words import find_words, normalise, split_words
-from envmill.verifiers.facts import says
+from envmill.verifiers.facts import communicates
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Call
 from schemas.reading import ReadChange, ReaderReply, TwoReadings, Understanding
@@ -86,11 +86,11 @@ class _Comparison:
             found += self._compare_unread(place, rest)
         covered = {row for place in self._writes for row in self._list_rows(self._scenario.oracle[place].arguments)}
         if self._scenario.polarity in ("refuse", "escalate"):
-            found += [self._tell_asked(one) for one in self._changes if one.decision == "ask" and one.undetermined]
+            found += [self._describe_asked(one) for one in self._changes if one.decision == "ask" and one.undetermined]
         extra = [one for one in rest if not (rows := set(self._list_rows(one.arguments))) or not rows <= covered]
         if extra and self._scenario.polarity == "clarify":
-            return [*found, self._tell_clear(extra)]
-        return [*found, *map(self._tell_extra, extra)]
+            return [*found, self._describe_clear(extra)]
+        return [*found, *map(self._describe_extra, extra)]
 
     def _pair(self) -> list[_Pair]:
         """Each write with the change of the same tool that agrees with it most."""
@@ -123,15 +123,15 @@ class _Comparison:
             if name not in call.arguments and not self._is_telling(name, value):
                 continue
             if not await self._passes(self._swap(pair, name, ours, value)):
-                found.append(self._tell_other(pair, name, ours, value))
+                found.append(self._describe_other(pair, name, ours, value))
         told = {name.split(".")[0] for name in change.undetermined}
         lacking = [name for name in call.arguments if name in told and name not in change.arguments]
         for name in lacking:
             if not await self._is_free(pair, name):
-                found.append(self._tell_open(pair, name))
+                found.append(self._describe_open(pair, name))
         chosen = change.decision == "ask" and lacking
         if not found and not chosen and change.decision != "do":
-            found.append(self._tell_decision(pair))
+            found.append(self._describe_decision(pair))
         return found
 
     def _compare_unread(self, place: int, rest: Sequence[ReadChange]) -> list[PathDisagreement]:
@@ -144,13 +144,13 @@ class _Comparison:
         question = f"Is {call.name} with {call.arguments} something that neither the request nor a rule or the policy document asks for?"
         return [PathDisagreement("read_otherwise", words, question, {"call": place + 1, "unread": call.name})]
 
-    def _tell_extra(self, change: ReadChange) -> PathDisagreement:
+    def _describe_extra(self, change: ReadChange) -> PathDisagreement:
         told = _render(change.tool, change.arguments)
         words = f"a reader who saw only the request understands {change.words!r} as {told}, which the reference path does not do"
         question = f"Do the words {change.words!r}, with the rules and the policy document, ask for {told}, which the calls do not do?"
         return PathDisagreement("read_otherwise", words, question, {"wanted": change.model_dump(mode="json")})
 
-    def _tell_clear(self, changes: Sequence[ReadChange]) -> PathDisagreement:
+    def _describe_clear(self, changes: Sequence[ReadChange]) -> PathDisagreement:
         """The person is to be asked what is meant, and to the reader it is clear."""
         said = " … ".join(dict.fromkeys(one.words for one in changes))
         told = " and ".join(_render(one.tool, one.arguments) for one in changes)
@@ -159,7 +159,7 @@ class _Comparison:
         question += f"(a) {told} is asked for and can be done at once; (b) the person has to be asked first what is meant?"
         return PathDisagreement("two_readings", words, question, {"wanted": [one.model_dump(mode="json") for one in changes]})
 
-    def _tell_asked(self, change: ReadChange) -> PathDisagreement:
+    def _describe_asked(self, change: ReadChange) -> PathDisagreement:
         """Nothing is done, and the reader would have to ask before it could say so."""
         lacking = ", ".join(change.undetermined)
         words = f"by the words {change.words!r} a reader cannot tell which {lacking} of {change.tool} is meant, and would ask"
@@ -167,7 +167,7 @@ class _Comparison:
         question += "is meant?"
         return PathDisagreement("two_readings", words, question, {"asked": change.model_dump(mode="json")})
 
-    def _tell_other(self, pair: _Pair, name: str, ours: Json, theirs: Json) -> PathDisagreement:
+    def _describe_other(self, pair: _Pair, name: str, ours: Json, theirs: Json) -> PathDisagreement:
         """Both candidates, in an order of their own."""
         both = sorted({self._describe(name, one) for one in (ours, theirs) if one is not None})
         told = "no value" if ours is None else self._describe(name, ours)
@@ -181,7 +181,7 @@ class _Comparison:
             "read_otherwise", words, question, {"call": pair.place + 1, "argument": name, "path": ours, "reader": theirs}
         )
 
-    def _tell_open(self, pair: _Pair, name: str) -> PathDisagreement:
+    def _describe_open(self, pair: _Pair, name: str) -> PathDisagreement:
         words = (
             f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a reader cannot tell which {name} is meant; the "
         )
@@ -192,7 +192,7 @@ class _Comparison:
         )
         return PathDisagreement("two_readings", words, question, {"call": pair.place + 1, "argument": name, "reader": "undetermined"})
 
-    def _tell_decision(self, pair: _Pair) -> PathDisagreement:
+    def _describe_decision(self, pair: _Pair) -> PathDisagreement:
         does = {"refuse": "refuse it", "pass_on": "pass it on to somebody else", "ask": "ask the person first"}[pair.change.decision]
         told = _render(pair.call.name, pair.call.arguments)
         words = f"call {pair.place + 1}, {told}: by the words {pair.change.words!r} a reader would {does}"
@@ -290,8 +290,12 @@ class _Comparison:
         """Facts that no answer says, where an answer says something else instead."""
         facts = [replace_rivals(fact) for fact in self._scenario.verifier.facts if fact.kind != "pattern"]
         whole = "\n".join(f"{one.question} {one.answer}" for one in self._reply.answers)
-        unmet = [fact for fact in facts if not any(says(fact, one.answer) for one in self._reply.answers) and not says(fact, whole)]
-        spare = [one.answer for one in self._reply.answers if not any(says(fact, one.answer) for fact in facts)]
+        unmet = [
+            fact
+            for fact in facts
+            if not any(communicates(fact, one.answer) for one in self._reply.answers) and not communicates(fact, whole)
+        ]
+        spare = [one.answer for one in self._reply.answers if not any(communicates(fact, one.answer) for fact in facts)]
         for fact in unmet:
             if instead := self._find_instead(fact, spare):
                 told = sorted((repr(str(fact.value)), repr(instead[:_LONGEST])))
@@ -327,7 +331,7 @@ class _Comparison:
     def compare_readings(self) -> Iterator[PathDisagreement]:
         for pair in self._reply.readings:
             if self._ends_differently(pair):
-                one, other = sorted((_say(pair.one), _say(pair.other)))
+                one, other = sorted((_describe(pair.one), _describe(pair.other)))
                 words = f"a reader finds two readings of {pair.words!r}: {one}; {other}"
                 question = f"Can the words {pair.words!r} be understood in both of these ways, and would the work then end differently: "
                 question += f"(a) {one}; (b) {other}?"
@@ -347,7 +351,7 @@ def replace_rivals(fact: Fact) -> Fact:
     return fact.model_copy(update={"where": "any", "rivals": []})
 
 
-def _say(reading: Understanding) -> str:
+def _describe(reading: Understanding) -> str:
     done = {"do": "", "refuse": ", to be refused", "pass_on": ", to be passed on", "ask": ", to be asked about first"}
     return f"{reading.meaning.rstrip('.')}{done[reading.decision]}"
 

@@ -166,7 +166,7 @@ def has_hundredths(text: str) -> bool:
 def is_written_otherwise(value: str, told: KnownValues, seen: KnownValues) -> bool:
     """A time of day, a weekday, a telephone number or a plural that was said in another form."""
     if re.fullmatch(r"\d{1,2}:\d\d(?::\d\d)?", value):
-        return _says_time(told.normal)
+        return _mentions_time(told.normal)
     if value.casefold() in _WEEKDAYS:
         return bool(told.dates) or value.casefold()[:3] in re.findall(r"\b[a-z]{3}\b", told.normal) or _SOON.search(told.normal) is not None
     digits = re.sub(r"\D", "", value)
@@ -191,7 +191,7 @@ _FEWEST_DIGITS = 6
 """Digits of a telephone or account number."""
 
 
-def _says_time(normal: str) -> bool:
+def _mentions_time(normal: str) -> bool:
     return (
         re.search(
             r"\b\d{1,2}(?:[.:h]\d\d)?\s?(?:[ap]\.?m\b|o'clock|h\b|hrs?\b|hours?\b|uhr\b)|\b(?:noon|midday|midnight"

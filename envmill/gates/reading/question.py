@@ -105,7 +105,7 @@ class Question:
         named = self._join_masks(map(self.mark_name, fields))
         return any(self._cover(found.span()) & ~named for found in _ARITHMETIC.finditer(self.text))
 
-    def tell(self, mask: Mask) -> str:
+    def render_words(self, mask: Mask) -> str:
         """The words of a mask."""
         return " ".join(word for place, word in enumerate(self.words) if mask >> place & 1)
 
@@ -121,7 +121,7 @@ class Question:
 
     def is_plain(self, mask: Mask) -> bool:
         """Whether it holds nothing but numbers and words that describe nothing."""
-        return all(word in EMPTY or word.replace(".", "").isdigit() for word in self.tell(mask).split())
+        return all(word in EMPTY or word.replace(".", "").isdigit() for word in self.render_words(mask).split())
 
     @cached_property
     def _spans(self) -> list[Span]:

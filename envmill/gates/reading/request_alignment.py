@@ -85,7 +85,7 @@ class RequestAlignment:
             last += 1
         return " ".join(text.text for text in self.texts[wish.sentence : last + 1])
 
-    def says_for_others(self, place: int, value: Json) -> bool:
+    def mentions_for_others(self, place: int, value: Json) -> bool:
         """Whether the request says a value, and only where it asks for other changes that use it."""
         own = next((one.sentence for one in self.known if one.place == place), -1)
         said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]

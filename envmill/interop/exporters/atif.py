@@ -25,7 +25,7 @@ def export_atif(cargo: ExportSet) -> list[OutputFolder]:
     ordered = sorted(cargo.trajectories, key=lambda one: one.id)
     files = {f"{one.split}/{one.id}.json": render_json(describe_trajectory(one)) for one in ordered}
     canary = make_canary([one.id for one in ordered])
-    tiers = cargo.tell_tiers({one.scenario for one in ordered})
+    tiers = cargo.describe_tiers({one.scenario for one in ordered})
     told = {"exporter": NAME, "version": VERSION, "trajectories": len(ordered), "tiers": tiers, "canary": canary}
     files["manifest.json"] = render_json(told)
     environments = tuple(sorted({one.environment for one in ordered}))

@@ -56,7 +56,7 @@ class ExportSet:
     suspected: frozenset[str] = frozenset()
     """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
 
-    def tell_tiers(self, scenarios: Collection[str] | None = None) -> Json:
+    def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
         """How many of some scenarios (of all, when none are named) are clean, and which are suspected."""
         ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
         return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)}

@@ -26,7 +26,7 @@ def export_bundle(cargo: ExportSet) -> Iterator[OutputFolder]:
         scenarios = sorted((one for one in cargo.scenarios if one.environment == environment.id), key=lambda one: one.number)
         tests = sorted((one for one in cargo.tests if one.environment == environment.id), key=lambda one: one.id)
         if scenarios:
-            yield pack_environment(environment, scenarios, tests, cargo.tell_tiers({one.id for one in scenarios}))
+            yield pack_environment(environment, scenarios, tests, cargo.describe_tiers({one.id for one in scenarios}))
 
 
 def pack_environment(

@@ -70,7 +70,7 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
 def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
     made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
     posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
-    return {"environments": made, "scenarios": posed, "tiers": cargo.tell_tiers(), "canary": canary}
+    return {"environments": made, "scenarios": posed, "tiers": cargo.describe_tiers(), "canary": canary}
 
 
 def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
@@ -91,7 +91,7 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         models=_describe_counts(made),
         policies=_describe_counts(policies) or "none",
         licences=_describe_counts(licences),
-        tiers=describe_tiers(cargo.tell_tiers()),
+        tiers=describe_tiers(cargo.describe_tiers()),
         polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
         offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
         if "offline" in str(made)

@@ -33,7 +33,7 @@ def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
         for home, one in kept
         for path, content in write_task(home, one, cargo.limits, make_canary([home.id, one.id])).items()
     }
-    files["manifest.json"] = render_json({**_describe_manifest(kept, left, canary), "tiers": cargo.tell_tiers(ids)})
+    files["manifest.json"] = render_json({**_describe_manifest(kept, left, canary), "tiers": cargo.describe_tiers(ids)})
     files["README.md"] = _write_page(kept, canary).encode()
     yield OutputFolder(NAME, NAME, dict(sorted(files.items())), len(kept), tuple(sorted({home.id for home, _ in kept})), ids)
 

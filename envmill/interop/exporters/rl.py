@@ -121,7 +121,7 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "exporter": NAME,
         "scenarios": sorted(one.id for one in cargo.scenarios),
         "licences": sorted({one.licence for one in cargo.environments}),
-        "tiers": cargo.tell_tiers(),
+        "tiers": cargo.describe_tiers(),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),
     }

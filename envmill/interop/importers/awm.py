@@ -202,7 +202,7 @@ class _Import:
         if not checks:
             self._refuse("no_check", "no code of its own says whether it is done", subject=subject)
             return None
-        held = await self._hear(checks, state, subject)
+        held = await self._run_checks(checks, state, subject)
         return Scenario(
             environment=environment.id,
             number=number,
@@ -239,7 +239,7 @@ class _Import:
             name=released.task[:200], op="generated", path=[], source=source.rstrip() + "\n" + _CHECK.replace("$SCHEMA", repr(schema))
         )
 
-    async def _hear(self, checks: Sequence[Check], state: State, subject: str) -> list[bool]:
+    async def _run_checks(self, checks: Sequence[Check], state: State, subject: str) -> list[bool]:
         """What each says of the untouched state."""
         heard = await self._sandbox.judge(CheckSession([check.source for check in checks], state, state, CLOCK))
         for said in heard:

@@ -180,7 +180,7 @@ class _Import:
             if state is not None:
                 self._refuse(task, "no_checks", "none of its checks can be run")
             return None
-        holds = await self._hear(task, checks, state)
+        holds = await self._run_checks(task, checks, state)
         return Scenario(
             environment=environment.id,
             number=place,
@@ -233,7 +233,7 @@ class _Import:
                 self._change(task, "reads_initial_state", "it reads a global nobody defines; it is given the state at the start", part)
             yield Check(name=one.check_item, op="generated", path=[], source=adapt_check(one.check_func))
 
-    async def _hear(self, task: str, checks: Sequence[Check], state: State) -> list[bool]:
+    async def _run_checks(self, task: str, checks: Sequence[Check], state: State) -> list[bool]:
         """What each says of the untouched state; one that says nothing counts as false there, as in the release."""
         heard = await self._sandbox.judge(CheckSession([check.source for check in checks], state, state, CLOCK))
         for place, said in enumerate(heard):

@@ -39,7 +39,7 @@ class Complaint:
         """Whether it is about one of the tools; without a tool of its own, whether its words name one."""
         return self.tool in tools if self.tool else any(re.search(rf"\b{re.escape(tool)}\b", self.words) for tool in tools)
 
-    def tell(self) -> str:
+    def render(self) -> str:
         """As one text."""
         call = self.tool if self.arguments is None else f"{self.tool} {canonical_json(self.arguments)}"
         place = ", ".join(part for part in ("" if self.index is None else f"{self.item} {self.index}", call) if part)
@@ -51,17 +51,17 @@ class Complaint:
 
 def list_once(complaints: Iterable[Complaint]) -> tuple[Complaint, ...]:
     """Each once, in their order: the same words twice are one complaint."""
-    return tuple({complaint.tell(): complaint for complaint in complaints}.values())
+    return tuple({complaint.render(): complaint for complaint in complaints}.values())
 
 
 def render(complaints: Sequence[Complaint]) -> str:
     """One line or more for each; empty when there is nothing to complain about."""
-    return "\n".join(complaint.tell() for complaint in complaints)
+    return "\n".join(complaint.render() for complaint in complaints)
 
 
 def number(complaints: Sequence[Complaint], longest: int = _LONGEST) -> str:
     """A numbered list, cut where nobody would read on."""
-    lines = [f"{place}. {complaint.tell()[:longest]}" for place, complaint in enumerate(complaints[:MOST], 1)]
+    lines = [f"{place}. {complaint.render()[:longest]}" for place, complaint in enumerate(complaints[:MOST], 1)]
     return "\n".join([*lines, *([f"And {len(complaints) - MOST} more."] if len(complaints) > MOST else [])])
 
 

@@ -34,7 +34,7 @@ class Derived:
 
 def derive_database(promises: Mapping[str, Promise]) -> Derived:
     """Where tools disagree the first one is followed; `find_promise_faults` says that they do."""
-    spoken = _listen(promises)
+    spoken = _list_spoken(promises)
     first = {table: {column: said[0][1] for column, said in columns.items()} for table, columns in spoken.items()}
     return Derived(
         "\n\n".join(_write_table(table, columns) for table, columns in first.items()) + "\n",
@@ -62,7 +62,7 @@ def find_promise_faults(promises: Mapping[str, Promise], tools: Sequence[str]) -
         for one in promise.mentions
         if not _PLACE.fullmatch(one.of)
     )
-    spoken = _listen(promises)
+    spoken = _list_spoken(promises)
     for table, columns in spoken.items():
         for column, said in columns.items():
             yield from _find_disagreement(f"{table}.{column}", said, spoken)
@@ -71,7 +71,7 @@ def find_promise_faults(promises: Mapping[str, Promise], tools: Sequence[str]) -
     yield from _find_gaps(promises, spoken)
 
 
-def _listen(promises: Mapping[str, Promise]) -> _Spoken:
+def _list_spoken(promises: Mapping[str, Promise]) -> _Spoken:
     """Tables and columns in the order in which they are first spoken of, the key first."""
     spoken: _Spoken = defaultdict(lambda: {KEY: []})
     for tool, promise in promises.items():

@@ -53,7 +53,7 @@ class Repair:
     locked: tuple[str, ...] = ()
     """Parts that a reviewer locked."""
 
-    def tell(self) -> str:
+    def render(self) -> str:
         """The message that continues the author's conversation; empty for a first version."""
         return describe_complaint(self.complaints, self.locked) if self.complaints else ""
 

@@ -43,7 +43,7 @@ class Anthropic:
                 return id
         return None
 
-    async def look(self, id: str) -> BatchStatus:
+    async def poll(self, id: str) -> BatchStatus:
         batch = await self._connection.get(f"{_BATCHES}/{id}", self.name)
         counts, said = take_object(batch, "request_counts"), take_text(batch.get("processing_status"))
         done, total = take_count(counts.get("succeeded")), sum(take_count(count) for count in counts.values())

@@ -82,7 +82,7 @@ class Carrier(Protocol):
         """The batch of a slip whose sending was cut off, if there is one; Pending while nobody can tell. `others`: ids of other slips."""
         ...
 
-    async def look(self, id: str) -> BatchStatus:
+    async def poll(self, id: str) -> BatchStatus:
         """How far it is."""
         ...
 

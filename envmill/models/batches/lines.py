@@ -30,7 +30,7 @@ class Lines:
     async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:  # noqa: ARG002  the slip names the file
         return slip.name if self._in(slip.name).exists() else None
 
-    async def look(self, id: str) -> BatchStatus:
+    async def poll(self, id: str) -> BatchStatus:
         """Over when every request has its line, or when it was called off. Half a line at the end is still being written."""
         asked, fates = self._read_names(id), [outcome.fate for outcome in self._read_outcomes(id).values()]
         done, over = fates.count("done"), self._stopped(id).exists()

@@ -50,7 +50,7 @@ class OpenAI:
             after = f"&after={found[-1].get('id')}"
         return None
 
-    async def look(self, id: str) -> BatchStatus:
+    async def poll(self, id: str) -> BatchStatus:
         batch = await self._connection.get(f"/batches/{id}", self.name)
         counts, said = take_object(batch, "request_counts"), take_text(batch.get("status"))
         done, failed, total = (take_count(counts.get(name)) for name in ("completed", "failed", "total"))

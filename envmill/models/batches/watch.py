@@ -36,7 +36,7 @@ class BatchWatch:
         self.underway: tuple[RunningBatch, ...] = ()
         """Batches that were not over at the last look."""
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Every slip of this model."""
         for filed in self._own():
             if not filed.id:
@@ -134,7 +134,7 @@ class BatchWatch:
             if not filed.id:
                 yield RunningBatch(filed.slip, "", BatchStatus(False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)))
                 continue
-            standing = await self._carrier.look(filed.id)
+            standing = await self._carrier.poll(filed.id)
             if standing.ended:
                 self._slips.close(filed.slip.name, await self._load(filed))
             else:

@@ -63,16 +63,16 @@ async def write_checklist(
         reply = await write(repair, asking)
         if faults := locked.find_faults(render_checks(reply.checks)):
             return _Heard(None, tuple(Complaint(_SOURCE, REASON, fault) for fault in faults), reply.model_dump(mode="json"))
-        return replace(await _hear(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
+        return replace(await _run_checks(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
 
-    versions = await strive(write_once, account, locked.tell)
+    versions = await strive(write_once, account, locked.render)
     last = versions[-1]
     if isinstance(last, _Heard) and last.verifier is not None:
         return Checklist(last.verifier, describe_builds(draft.id, versions))
     return Checklist(None, describe_builds(draft.id, versions), give_up(versions))
 
 
-async def _hear(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:
+async def _run_checks(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:
     checks = [Check(name=one.name[:200], op="generated", path=[], source=one.source) for one in reply.checks]
     try:
         goals, guards = await sort_checks(sandbox, checks, draft.initial_state, draft.clock)

@@ -170,13 +170,13 @@ def _is_naming(column: str, texts: Sequence[str]) -> bool:
 def _rename(value: str, others: Sequence[Json], taken: set[str], chance: random.Random) -> str:
     """Another of its kind that nothing is called by yet."""
     for turn in range(TRIES):
-        if (name := _draw_name(value, others, chance, longer=turn >= TRIES // 2)) not in taken:
+        if (name := _sample_name(value, others, chance, longer=turn >= TRIES // 2)) not in taken:
             taken.add(name)
             return name
     raise _NamelessError(value)
 
 
-def _draw_name(value: str, others: Sequence[Json], chance: random.Random, *, longer: bool) -> str:
+def _sample_name(value: str, others: Sequence[Json], chance: random.Random, *, longer: bool) -> str:
     """Where nearly all names of its length are taken, a longer one."""
     if coined := _COINED.fullmatch(value):
         return coined[1] + "".join(chance.choices(string.hexdigits[:16], k=len(coined[2])))

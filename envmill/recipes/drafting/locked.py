@@ -32,7 +32,7 @@ class Locked:
 
     parts: Parts = field(default_factory=dict[str, str])
 
-    def tell(self) -> list[str]:
+    def render(self) -> list[str]:
         """As a repair is told."""
         return [name if name == content else f"{name}: {content}" for name, content in self.parts.items()]
 

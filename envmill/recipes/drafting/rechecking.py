@@ -81,7 +81,7 @@ def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], wo
         items: Json = schema.get("items")
         is_list = is_object(items) and any(is_array(value) for value in values)
         path = f"{name}[]" if is_list else name
-        is_said = bool(values) and all(says(words, part) for part in parts)
+        is_said = bool(values) and all(mentions(words, part) for part in parts)
         if len(tables) == 1 and (table := tables.pop()):
             properties[name] = schema | ({"items": {**items, KEY_OF: table}} if is_list else {KEY_OF: table})
             told[path] = is_said
@@ -90,7 +90,7 @@ def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], wo
     return sketch.model_copy(update={"inputs": sketch.inputs | {"properties": properties}, "told": told})
 
 
-def says(words: str, value: Json) -> bool:
+def mentions(words: str, value: Json) -> bool:
     """Whether somebody who says these words says the value; a short one, such as `no`, by a word of its own."""
     if is_told(value, words):
         return True

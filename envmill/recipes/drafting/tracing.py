@@ -7,7 +7,7 @@ calls ─► each value looked for in the replies before it ─┬─ alone ther
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.recipes.drafting.rechecking import says
+from envmill.recipes.drafting.rechecking import mentions
 from envmill.toolgraph.words import is_ending
 from schemas.base import Json, is_array, is_object
 from schemas.chain import Chain, ChainStep, FromNode, FromUser, Node, Reason, Source
@@ -41,7 +41,7 @@ class _Tracer:
     def _find(self, value: Json, tool: str) -> Source:
         """The latest place of all; rather one that gives it alone, of another tool, and of none that ends what it speaks of."""
         is_key = isinstance(value, str) and value in self._keys
-        if not is_key and (says(self._words, value) or isinstance(value, bool)):
+        if not is_key and (mentions(self._words, value) or isinstance(value, bool)):
             return FromUser()
         found = [(step, path) for step, leaves in reversed(self._seen) for path, held in leaves if held == value and path]
         if not found:

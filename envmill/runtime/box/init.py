@@ -103,7 +103,7 @@ class Shell:
         self.wire.setblocking(False)
         return marker
 
-    def hear(self, marker: bytes) -> "int | None":
+    def read_exit(self, marker: bytes) -> "int | None":
         """The exit code that came with the marker, if it has come."""
         with contextlib.suppress(BlockingIOError, ConnectionError):
             self.heard += self.wire.recv(_CHUNK)
@@ -128,7 +128,7 @@ class BoxInit:
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        self._tell({"ready": os.getpid()})
+        self._send_answer({"ready": os.getpid()})
         with contextlib.suppress(OSError, KeyError):  # the first command says what is wrong
             self._shell = Shell(self, self._user)
         while True:
@@ -143,7 +143,7 @@ class BoxInit:
                 answer, body = {"outcome": "refused", "reason": str(error), "errno": errno.errorcode.get(error.errno or 0, "")}, b""
             except KeyError as error:
                 answer, body = {"outcome": "refused", "reason": str(error.args[0]), "errno": "ENOENT"}, b""
-            self._tell({"id": request["id"], **answer}, body)
+            self._send_answer({"id": request["id"], **answer}, body)
 
     def start(
         self, words: "list[str]", streams: "tuple[int, int, int]", user: str, environment: "dict[str, str]", judges: bool = False
@@ -190,7 +190,7 @@ class BoxInit:
         found: list[int] = []
 
         def finished() -> bool:
-            code = shell.hear(marker)
+            code = shell.read_exit(marker)
             found.extend([] if code is None else [code])
             return bool(found) or self._is_dead(shell.pid)
 
@@ -385,7 +385,7 @@ class BoxInit:
             read += piece
         return bytes(read)
 
-    def _tell(self, answer: Message, body: bytes = b"") -> None:
+    def _send_answer(self, answer: Message, body: bytes = b"") -> None:
         header = json.dumps(answer).encode()
         rest = memoryview(FRAME.pack(len(header), len(body)) + header + body)
         while rest:

@@ -49,7 +49,7 @@ def list_entries(layer: Path) -> Iterator[OverlaidPath]:
 
 def list_changes(layer: Path) -> Iterator[tuple[str, str]]:
     """Each path in the layer and what it is there: file, folder, link, removed, other."""
-    return ((entry.path, tell_kind(entry.seen)) for entry in list_entries(layer))
+    return ((entry.path, find_kind(entry.seen)) for entry in list_entries(layer))
 
 
 def _walk(folder: int, inside: str, left: int) -> Iterator[OverlaidPath]:
@@ -82,7 +82,7 @@ def _is_marked(attributes: list[str]) -> bool:
     return any(".overlay." not in name for name in attributes)
 
 
-def tell_kind(seen: os.stat_result) -> str:
+def find_kind(seen: os.stat_result) -> str:
     if stat.S_ISCHR(seen.st_mode) and seen.st_rdev == 0:
         return "removed"
     kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}

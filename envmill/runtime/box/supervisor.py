@@ -22,7 +22,7 @@ from typing import Any
 
 from envmill.runtime.box import denials, groups
 from envmill.runtime.box.groups import ControlGroup
-from envmill.runtime.box.layers import OverlaidPath, copy_layer, list_changes, list_entries, tell_kind
+from envmill.runtime.box.layers import OverlaidPath, copy_layer, find_kind, list_changes, list_entries
 from envmill.runtime.box.rootfs import SHIFT, USERS, give_birth, inhabit, keep_private, map_users, mount, unmount
 from envmill.runtime.jail.kernel import LIBC, must
 
@@ -206,15 +206,15 @@ class BoxSupervisor:
     def do_written(self, request: Message) -> Message:
         """What a box wrote, as paths and what each of them is, and what is mounted in it."""
         crib = self._cribs[request["name"]]
-        found = [self._tell(entry) for entry in list_entries(crib.folder / "upper")]
+        found = [self._describe_entry(entry) for entry in list_entries(crib.folder / "upper")]
         mounts = Path(f"/proc/{crib.pid}/mounts").read_text(encoding="utf-8", errors="surrogateescape")
         told = {"written": found, "mounts": mounts.splitlines()}
         return told if len(json.dumps(told)) < _TOLD else {"too_many": len(found)}
 
-    def _tell(self, entry: OverlaidPath) -> tuple[str, str, bool, bool, int, str, str]:
+    def _describe_entry(self, entry: OverlaidPath) -> tuple[str, str, bool, bool, int, str, str]:
         """Its path and kind, whether it hides what is below, whether it is marked, its time, rights and owners as they are inside, and
         what else tells it from another."""
-        seen, kind = entry.seen, tell_kind(entry.seen)
+        seen, kind = entry.seen, find_kind(entry.seen)
         told = f"{seen.st_size} {seen.st_ctime_ns}" if kind == "file" else entry.target
         owner = f"{seen.st_mode:o} {self._name(seen.st_uid)}:{self._name(seen.st_gid)}"
         return entry.path, kind, entry.hides, entry.marked, seen.st_mtime_ns, owner, told

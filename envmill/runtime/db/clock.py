@@ -23,12 +23,12 @@ def julian_milliseconds() -> int:
     return _JULIAN_EPOCH + WORLD.read_clock() * 1000 // MICRO
 
 
-def draw_integer() -> int:
+def sample_integer() -> int:
     """`random()`: any integer of 64 bits."""
     return WORLD.rng().getrandbits(64) - 2**63
 
 
-def draw_blob(size: Any) -> bytes:
+def sample_blob(size: Any) -> bytes:
     """`randomblob(n)`: at least one byte."""
     wanted = int(size) if isinstance(size, int | float) else 1
     return WORLD.rng().randbytes(min(max(wanted, 1), _LARGEST_BLOB))

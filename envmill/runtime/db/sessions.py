@@ -36,13 +36,13 @@ def is_adopted() -> bool:
 def _equip(apsw: Any) -> Any:
     """The package, with a VFS whose clock is virtual. Nothing is ever opened through it but memory."""
 
-    def tell(self: Any) -> int:  # noqa: ARG001
+    def read_milliseconds(self: Any) -> int:  # noqa: ARG001
         return clock.julian_milliseconds()
 
-    def tell_days(self: Any) -> float:  # noqa: ARG001
+    def read_days(self: Any) -> float:  # noqa: ARG001
         return clock.julian_milliseconds() / _JULIAN_DAY
 
-    kind = type("VirtualClock", (apsw.VFS,), {"xCurrentTimeInt64": tell, "xCurrentTime": tell_days})
+    kind = type("VirtualClock", (apsw.VFS,), {"xCurrentTimeInt64": read_milliseconds, "xCurrentTime": read_days})
     vars(apsw)["envmill_vfs"] = kind(_VFS, "")  # a VFS lives as long as its object
     return apsw
 
@@ -64,8 +64,8 @@ class ApswConnection:
         self._connection.limit(self._apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         self._connection.authorizer = guard.allow
         self._connection.set_progress_handler(guard.tick, TICK)
-        self._connection.create_scalar_function("random", clock.draw_integer, 0)
-        self._connection.create_scalar_function("randomblob", clock.draw_blob, 1)
+        self._connection.create_scalar_function("random", clock.sample_integer, 0)
+        self._connection.create_scalar_function("randomblob", clock.sample_blob, 1)
         self._cursor = self._connection.cursor()
         with guard.trust():
             self.script(";".join(SETUP))

@@ -36,8 +36,8 @@ class Triggers:
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         self._connection.set_authorizer(guard.allow)
         self._connection.set_progress_handler(guard.tick, TICK)
-        self._connection.create_function("random", 0, clock.draw_integer)
-        self._connection.create_function("randomblob", 1, clock.draw_blob)
+        self._connection.create_function("random", 0, clock.sample_integer)
+        self._connection.create_function("randomblob", 1, clock.sample_blob)
         self._connection.create_function(TOUCH, -1, self._touch)
         clock.install_clock(self._connection)
         with guard.trust():

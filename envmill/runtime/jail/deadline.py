@@ -25,7 +25,7 @@ class Deadline:
         self._rings = -1.0
         """When the pending alarm rings; 0 when none is pending; below while nobody listens, and none may be set."""
 
-    def listen(self) -> None:
+    def install(self) -> None:
         """Take SIGALRM; until then no step is interrupted."""
         signal.signal(signal.SIGALRM, self._ring)
         self._rings = 0.0

@@ -23,7 +23,7 @@ def follow(parent: int) -> None:
     _followed[:] = [parent]
 
 
-def look() -> None:
+def check_parent() -> None:
     """End the process when whom it follows is gone."""
     if _followed and os.getppid() != _followed[0]:
         os._exit(0)
@@ -56,7 +56,7 @@ class DeadlineTimer:
         self._due = 0.0
 
     def _ring(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        look()
+        check_parent()
         if not self._due:
             # A read elsewhere has a time-out of the socket's, which a signal would start anew each time.
             self.stop()

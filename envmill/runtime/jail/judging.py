@@ -82,7 +82,7 @@ class JudgeLoop(SessionLoop):
         elif step["op"] == "state":
             return EMPTY | {"state": render(plain(self._final.copy())).decode()}
         elif step["op"] == "check":
-            return self._hear(step["name"])
+            return self._run_check(step["name"])
         else:
             return EMPTY | tell(fail("unknown_step", f"A judge does not do {step['op']!r}."))
         return EMPTY
@@ -95,7 +95,7 @@ class JudgeLoop(SessionLoop):
         except (ValueError, RecursionError, zlib.error) as error:
             raise ProgramFault(f"A state cannot be read: {error}") from None
 
-    def _hear(self, name: str) -> Message:
+    def _run_check(self, name: str) -> Message:
         check = self._find(name)
         given = [self._initial, self._final, *([self._rollout] if _asks_for_rollout(check) else [])]
         copies = [one.copy() for one in given]

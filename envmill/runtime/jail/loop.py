@@ -52,7 +52,7 @@ class SessionLoop:
 
     def prepare(self) -> None:
         """What is inherited across the fork, and costs a session pages of its own when it is done in there."""
-        self._deadline.listen()
+        self._deadline.install()
         gc.disable()
 
     def learn(self, step: Message) -> None:
@@ -87,7 +87,7 @@ class SessionLoop:
             slow = name != "call" and (name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large()))
             if self._kept and (slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
                 self._send(done=False)
-            spelled = self._spell(self._observe(step, each or place == end))
+            spelled = self._render(self._observe(step, each or place == end))
             self._kept.append(spelled)
             self._weight += len(spelled)
             if slow and place < last:
@@ -96,7 +96,7 @@ class SessionLoop:
 
     def _play_alone(self, step: Message, *, hashed: bool) -> None:
         """One step in a message of its own, as an agent's turn sends it: the same frame, in as few words as can be."""
-        spelled = self._spell(self._observe(step, hashed))
+        spelled = self._render(self._observe(step, hashed))
         if len(spelled) > CHUNK:
             self._kept, self._weight = [spelled], len(spelled)
             self._send(done=True)
@@ -104,7 +104,7 @@ class SessionLoop:
         payload = b'{"seq":%d,"done":true,"observations":[%b]}' % (self._sequence, spelled)
         self.channel.write(len(payload).to_bytes(4, "little") + payload)
 
-    def _spell(self, observation: Message) -> bytes:
+    def _render(self, observation: Message) -> bytes:
         if self._diagnosed and (denied := diagnosis.drain()):
             # Without a layer to say so, a program hides it: libraries swallow a refusal and try something else.
             message = f"{observation.get('message', '')} [denied: {', '.join(denied)}]".lstrip()

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from envmill.runtime.jail.deadline_timer import look
+from envmill.runtime.jail.deadline_timer import check_parent
 from envmill.runtime.jail.process import JailedProcess, connect
 from envmill.runtime.jail.reset_policy import ResetPolicy
 from envmill.runtime.jail.template import SandboxBroken, Template
@@ -105,7 +105,7 @@ class Templates:
         mine, theirs = connect()
         # A zygote that does not answer ends the driver: Closed is not caught on the way up.
         send_with_fds(self._zygote, encode({"slot": self._slot}), [theirs.fileno()])
-        process = JailedProcess(self._channel.receive()["pid"], Channel(mine.fileno(), look), mine.close)
+        process = JailedProcess(self._channel.receive()["pid"], Channel(mine.fileno(), check_parent), mine.close)
         theirs.close()
         return process, mine
 

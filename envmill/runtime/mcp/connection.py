@@ -56,7 +56,7 @@ class McpConnection:
         for message in content if is_array(content) else [content]:
             if (name := find_name(message)) is not None:
                 self._waiting.add(name)
-            self._hear(message)
+            self._handle(message)
 
     def answer(self, content: Any) -> Any:
         """The reply to a message, or to several in an array; None where there is none."""
@@ -92,7 +92,7 @@ class McpConnection:
             self._waiting.discard(name)
             self._cancelled.discard(name)
 
-    def _hear(self, message: Json) -> None:
+    def _handle(self, message: Json) -> None:
         if is_object(message) and message.get("method") == "notifications/cancelled" and is_object(params := message.get("params")):
             meant = find_name({"id": params.get("requestId")})
             if meant in self._waiting:
@@ -116,16 +116,16 @@ class McpConnection:
         if not isinstance(asked, str):
             raise RpcError(PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}.")
         self.version = asked if asked in VERSIONS else VERSIONS[-1]
-        return {"protocolVersion": self.version, "serverInfo": self._introduce(), **self._tell_abilities()}
+        return {"protocolVersion": self.version, "serverInfo": self._introduce(), **self._describe_abilities()}
 
     def _discover(self, params: Message) -> Message:  # noqa: ARG002
         named = {"resultType": "complete", "_meta": {_SERVER: self._introduce()}}
-        return {"supportedVersions": [*VERSIONS, MODERN], **self._tell_abilities(), **_UNKEPT, **named}
+        return {"supportedVersions": [*VERSIONS, MODERN], **self._describe_abilities(), **_UNKEPT, **named}
 
     def _introduce(self) -> Message:
         return {"name": "envmill", "title": self._offer.title, "version": self._offer.program["hash"]}
 
-    def _tell_abilities(self) -> Message:
+    def _describe_abilities(self) -> Message:
         more = {"instructions": self._offer.instructions} if self._offer.instructions else {}
         return {"capabilities": {"tools": {}}, **more}
 

@@ -54,7 +54,7 @@ def read_address(text: str) -> tuple[str, int]:
 
 def _serve_lines(host: JailHost, record: Path | None) -> None:
     connection = host.open(record, whole=True)
-    _listen()
+    _install_signals()
     # Whatever else is printed in this process must not stand among the messages.
     sink = os.dup(1)
     os.dup2(2, 1)
@@ -69,13 +69,13 @@ def _serve_web(host: JailHost, address: tuple[str, int], bounds: ServerLimits, r
         server = make_server(host, address, bounds, record)
     except OSError as error:
         raise CannotStart(f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address.") from None
-    _listen()
+    _install_signals()
     sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")
     sys.stderr.flush()
     serve_web(server)
 
 
-def _listen() -> None:
+def _install_signals() -> None:
     """To be told to end: the jail is then put away, and nothing is complained of."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)

@@ -47,7 +47,7 @@ class Boxes:
         self._shift = SHIFT if hello["users"] else -1
         self._trees: dict[str, Path] = {}
         self.condition = _describe(hello)
-        asyncio.get_running_loop().add_reader(wire.fileno(), self._hear)
+        asyncio.get_running_loop().add_reader(wire.fileno(), self._read_answers)
 
     @classmethod
     async def open(cls, images: Path) -> "Boxes":
@@ -135,7 +135,7 @@ class Boxes:
             raise SandboxError(f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here.")
         return found
 
-    def tell(self, request: dict[str, Any]) -> None:
+    def send(self, request: dict[str, Any]) -> None:
         """One request whose answer nobody waits for."""
         if not self._broken:
             with contextlib.suppress(OSError):  # whoever does not take it is about to end
@@ -149,7 +149,7 @@ class Boxes:
             except BlockingIOError:
                 await asyncio.sleep(0.001)
 
-    def _hear(self) -> None:
+    def _read_answers(self) -> None:
         try:
             text, descriptors, _, _ = socket.recv_fds(self._wire, LARGEST, 1, socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:
@@ -196,7 +196,7 @@ class Box(Kept):
         try:
             answer = await self._engine.ask(request)
         except BaseException:
-            self._engine.tell({"op": "down", "name": self._name})
+            self._engine.send({"op": "down", "name": self._name})
             raise
         mine = socket.socket(fileno=answer["wire"])
         self._begun = layer

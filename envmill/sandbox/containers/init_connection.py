@@ -159,13 +159,13 @@ class InitConnection(asyncio.Protocol):
         if len(self._buffer) >= (end := FRAME.size + header + body):
             frame = bytes(self._buffer[FRAME.size : end])
             del self._buffer[:end]
-            self._hear(frame[:header], frame[header:])
+            self._handle(frame[:header], frame[header:])
 
     def connection_lost(self, exc: Exception | None) -> None:
         said = self._buffer.decode(errors="replace") if self._buffer.startswith(b"broken: ") else ""
         self.end(f"The container could not be arranged: {said[8:]}." if said else f"The container ended{f' ({exc})' if exc else ''}.")
 
-    def _hear(self, header: bytes, body: bytes) -> None:
+    def _handle(self, header: bytes, body: bytes) -> None:
         try:
             answer = orjson.loads(header)
         except orjson.JSONDecodeError:

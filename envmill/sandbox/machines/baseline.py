@@ -334,4 +334,6 @@ def _may_change(path: str, places: Sequence[str], reference: Baseline) -> bool:
     """Where something was broken, and new copies beside it. Python compiles what it imports: such files may change, and are taken away."""
     if is_below(path, places) or is_compiled(path):
         return True
-    return reference.frame.tell(path) is None and any(is_below(path.removesuffix(each), places) for each in SPARES if path.endswith(each))
+    return reference.frame.describe(path) is None and any(
+        is_below(path.removesuffix(each), places) for each in SPARES if path.endswith(each)
+    )

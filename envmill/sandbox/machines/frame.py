@@ -12,7 +12,7 @@ from typing import NamedTuple
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest, OverlayContent, OverlayEntry
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.inside.frame import SKIPPED, spell
+from envmill.sandbox.machines.inside.frame import SKIPPED, render
 from envmill.sandbox.machines.machine import JUDGE, PROGRAMS, put, run
 from schemas.base import digest
 
@@ -32,14 +32,14 @@ class Frame(NamedTuple):
     ground: Mapping[str, str]
     """What holds for all other paths."""
 
-    def tell(self, path: str) -> str | None:
+    def describe(self, path: str) -> str | None:
         """None where nothing is."""
         return self.own[path] if path in self.own else self.ground.get(path)
 
     def find_changed(self, after: "Frame") -> list[str]:
         """Paths that are others in a later frame."""
         paths = {*self.own, *after.own, *(() if self.ground is after.ground else (*self.ground, *after.ground))}
-        return sorted(path for path in paths if self.tell(path) != after.tell(path))
+        return sorted(path for path in paths if self.describe(path) != after.describe(path))
 
 
 class BaseListing(NamedTuple):
@@ -114,7 +114,7 @@ async def _list_over(container: Container, healthy: Healthy, ground: BaseListing
 async def _read_own(container: Container, healthy: Healthy, written: OverlayContent) -> dict[str, Digest] | None:
     """What the system's own files hold; None where one is too large to be read, or went meanwhile."""
     own = [entry.path for entry in written.entries if _is_read(healthy, entry)]
-    if any(spell(path) != path for path in own):
+    if any(render(path) != path for path in own):
         return None
     try:
         held = await container.digest(own, {}) if own else {}
@@ -133,11 +133,11 @@ async def _find_written(container: Container) -> OverlayContent | None:
 def _write_over(healthy: Healthy, ground: BaseListing, written: OverlayContent, held: Mapping[str, Digest]) -> dict[str, str | None]:
     """Lines as the program in the container writes them; None for what is there no more."""
     entries = [entry for entry in written.entries if entry.path.split("/")[1] not in _UNSEEN]
-    there = {spell(entry.path) for entry in entries if entry.kind != "removed"}
+    there = {render(entry.path) for entry in entries if entry.kind != "removed"}
     gone = [path for entry in entries for path in _list_hidden(ground, entry) if path not in there]
     listed = _list_mounts(written)
     listed += [
-        (spell(entry.path), spell(f"{entry.owner} {held[entry.path].content if entry.path in held else entry.told}"))
+        (render(entry.path), render(f"{entry.owner} {held[entry.path].content if entry.path in held else entry.told}"))
         for entry in entries
         if entry.kind != "removed"
     ]
@@ -151,7 +151,7 @@ def _list_mounts(written: OverlayContent) -> list[tuple[str, str]]:
 
 def _list_hidden(ground: BaseListing, entry: OverlayEntry) -> Iterator[str]:
     """Paths of the ground that do not show through."""
-    return iter(()) if entry.kind == "folder" and not entry.hides else ground.list_below(spell(entry.path))
+    return iter(()) if entry.kind == "folder" and not entry.hides else ground.list_below(render(entry.path))
 
 
 def _is_read(healthy: Healthy, entry: OverlayEntry) -> bool:

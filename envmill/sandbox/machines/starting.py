@@ -58,11 +58,11 @@ def render_state(healthy: Healthy, begun: MachineState, found: Examination) -> d
         replaced=dict.fromkeys(found.replaced, True),
         inside=dict.fromkeys(found.inside, True),
         outside=dict.fromkeys(found.outside, True),
-        health={probe: _say(left, probe) for probe in probes},
-        lasting={probe: _say(found.lasting, probe) for probe in probes},
+        health={probe: _describe(left, probe) for probe in probes},
+        lasting={probe: _describe(found.lasting, probe) for probe in probes},
     )
     return state.model_dump()
 
 
-def _say(said: Mapping[str, str], probe: str) -> Condition:
+def _describe(said: Mapping[str, str], probe: str) -> Condition:
     return "unasked" if probe not in said else "ill" if said[probe] else "well"

@@ -77,7 +77,7 @@ class TerminalSession:
             case Invoke(call=call):
                 return await self._call(call)
             case Look(until=until, known=known):
-                return await self._look(until, known)
+                return await self._observe(until, known)
             case Snapshot():
                 return await self._snapshot()
             case Restore(snapshot=snapshot):
@@ -111,7 +111,7 @@ class TerminalSession:
             return _answer("rejection", "invalid_arguments", str(error))
         return _answer("ok", parts=[{"type": "json", "value": describe(ran)}])
 
-    async def _look(self, until: Sequence[Sequence[str]], known: bool) -> Observation:
+    async def _observe(self, until: Sequence[Sequence[str]], known: bool) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
         found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until, known)
@@ -137,7 +137,7 @@ class TerminalSession:
         frame = self._reference.frame
         differed = set(frame.find_changed(kept.listed))
         same = {path: told for path, told in listed.own.items() if path not in differed}
-        changed = {path: told for path in differed if (told := frame.tell(path)) is not None}
+        changed = {path: told for path in differed if (told := frame.describe(path)) is not None}
         self._reference = self._reference._replace(frame=Frame({**same, **changed}, {}), ground=None)
         await restart(self.container, self._healthy)
         return _answer("ok")

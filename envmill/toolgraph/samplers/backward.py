@@ -21,7 +21,7 @@ class BackwardSampler:
 
     name = "backward"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         if not graph.goals:
             return "no_goal"
         return work_back(self.name, graph, chance, limits, chance.choice(graph.goals))

@@ -13,6 +13,6 @@ class Sampler(Protocol):
 
     name: str
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         """A chain, or the reason code of giving up."""
         ...

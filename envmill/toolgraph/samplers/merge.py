@@ -21,7 +21,7 @@ class MergeSampler:
 
     name = "merge"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         half = ChainLimits(2, max(2, limits.most // 2), limits.repeats)
         course = Course(graph, chance)
         fault = _begin(course, half) or _join(course, half)
@@ -30,12 +30,12 @@ class MergeSampler:
         if not limits.least <= len(course.steps) <= limits.most:
             return "too_long" if len(course.steps) > limits.most else "too_short"
         chain = course.finish(self.name)
-        thought = chain.model_copy(update={"nodes": _think(graph, chain.nodes, chance)})
+        thought = chain.model_copy(update={"nodes": _add_reasoning(graph, chain.nodes, chance)})
         return thought if any(isinstance(node, Reason) for node in thought.nodes) else "no_reasoning"
 
 
 def _begin(course: Course, limits: ChainLimits) -> str:
-    first = WeightedSampler().draw(course.graph, course.chance, limits)
+    first = WeightedSampler().sample(course.graph, course.chance, limits)
     return first if isinstance(first, str) else next((fault for tool in _list_tools(course, first) if (fault := course.add(tool))), "")
 
 
@@ -61,7 +61,7 @@ def _list_tools(course: Course, chain: Chain) -> list[int]:
     return [course.graph.index[node.tool] for node in chain.nodes if isinstance(node, ChainStep)]
 
 
-def _think(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:
+def _add_reasoning(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:
     """The same nodes, with some of what the user would have said computed instead."""
     done, tools, made = list[Node](), dict[str, int](), 0
     for node in nodes:

@@ -24,7 +24,7 @@ class ProgramSampler:
 
     name = "program"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         lists = graph.lists
         if not lists:
             return "no_list"

@@ -19,7 +19,7 @@ class WalkSampler:
 
     name = "walk"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         starts = graph.starts
         if not starts:
             return "no_start"
@@ -31,7 +31,7 @@ class WeightedSampler:
 
     name = "weighted"
 
-    def draw(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
         starts = graph.sources or graph.starts
         if not starts:
             return "no_start"

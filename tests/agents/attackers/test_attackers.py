@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from envmill.agents.attackers import ATTACKERS, AttackerView
-from envmill.agents.attackers.arguments import draw_call, list_calls, list_choices, read_range
+from envmill.agents.attackers.arguments import list_calls, list_choices, read_range, sample_call
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.runtime.schema import compile_schema
 from envmill.sandbox import Observation
@@ -49,7 +49,7 @@ def test_what_is_drawn_passes_validation_and_names_rows_that_exist(name: str) ->
 
 
 def test_numbers_keep_to_the_range_that_is_told() -> None:
-    drawn = [draw_call(TOOLS["book_seats"], STATE, random.Random(seed)).arguments["seats"] for seed in range(60)]
+    drawn = [sample_call(TOOLS["book_seats"], STATE, random.Random(seed)).arguments["seats"] for seed in range(60)]
     assert set(drawn) == {1, 2, 3, 4}
 
 

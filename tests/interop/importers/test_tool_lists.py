@@ -10,7 +10,7 @@ from envmill.errors import SettingsError
 from envmill.interop.importers.tools import TOOL_LISTS
 from envmill.interop.importers.tools.base import ToolHarvest, make_name
 from envmill.interop.importers.tools.openapi import find_route_entity, find_route_places
-from envmill.toolgraph.drawing import draw_chains
+from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.partition import find_domains
 from envmill.toolgraph.samplers import SAMPLERS
@@ -277,7 +277,7 @@ async def test_chains_through_real_services_hold(services: ToolHarvest) -> None:
     homes = [domain for domain in find_domains(graph) if {"create_queue", "send_message", "receive_message"} <= set(domain.tools)]
     assert len(homes) == 1
     for name, sampler in SAMPLERS.items():
-        assert len(draw_chains(graph, sampler, 20).chains) == 20, name
+        assert len(sample_chains(graph, sampler, 20).chains) == 20, name
 
 
 def test_a_service_that_is_not_there() -> None:

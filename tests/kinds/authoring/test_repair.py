@@ -68,7 +68,7 @@ async def journal(tmp_path: Path) -> AsyncGenerator[Journal]:
 
 async def write(_before: Try | None, repair: Repair, asking: ModelSession) -> Try:
     """Right at 3; two faults at anything else, one of them told twice."""
-    answer = await asking.ask(PROMPT, Question(), Answer, complaint=repair.tell())
+    answer = await asking.ask(PROMPT, Question(), Answer, complaint=repair.render())
     other = Complaint("oracle", "idle", f"{answer.length} changes nothing")
     return Try(answer, () if answer.length == 3 else (SHORT, other, SHORT))
 

@@ -9,7 +9,7 @@ from envmill.sandbox import Sandbox
 from offline.compose import compose_domain
 from offline.dice import make_dice
 from offline.faults.checking import pair_lists
-from offline.operators import OPERATORS, ProgramMutant, draw_mutants, draw_traces, list_mutants
+from offline.operators import OPERATORS, ProgramMutant, list_mutants, sample_mutants, sample_traces
 from offline.program import name_class, write_program
 from offline.tests import try_operations
 from offline.witness import Pair, PlannedProgram, Play, Witness, find_witness
@@ -86,8 +86,8 @@ def test_mutants_parse_differ_and_come_again() -> None:
     assert source not in {each.source for each in mutants}
     assert all(ast.parse(each.source) for each in mutants)
     assert mutants[-20:] == list(list_mutants(source, [*OPERATORS][-5:]))[-20:]
-    assert draw_mutants(source, 30, make_dice(1)) == draw_mutants(source, 30, make_dice(1))
-    assert len({each.operator for each in draw_mutants(source, 30, make_dice(1))}) >= 10
+    assert sample_mutants(source, 30, make_dice(1)) == sample_mutants(source, 30, make_dice(1))
+    assert len({each.operator for each in sample_mutants(source, 30, make_dice(1))}) >= 10
 
 
 def compose(theme: str, number: int):
@@ -98,11 +98,11 @@ def pair_up(theme: str, number: int, mutants: int) -> list[tuple[ProgramMutant, 
     domain = compose(theme, number)
     source, tried = write_program(domain), try_operations(domain, SEED)
     clean = PlannedProgram(source, name_class(domain), {name: each.effect for name, each in domain.operations.items()})
-    drawn = draw_mutants(source, mutants, make_dice("mutants", theme, number))
+    drawn = sample_mutants(source, mutants, make_dice("mutants", theme, number))
     return [
         (each, [(Play(clean, trace), Play(PlannedProgram(each.source, clean.class_name, clean.tools), trace)) for trace in traces])
         for each in drawn
-        for traces in [draw_traces(tried, SEED, each.function)]
+        for traces in [sample_traces(tried, SEED, each.function)]
     ]
 
 
@@ -134,6 +134,6 @@ def test_most_mutants_of_checks_have_witnesses() -> None:
 def spoil_checks(theme: str, number: int) -> list[list[Pair]]:
     """Each check of a list spoilt in four ways at most, the rest as it was."""
     asked, reply = ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(ask("checks", theme, number))
-    spoilt = [(check, each.source) for check in reply.checks for each in draw_mutants(check.source, 4, make_dice("check", check.name))]
+    spoilt = [(check, each.source) for check in reply.checks for each in sample_mutants(check.source, 4, make_dice("check", check.name))]
     lists = [[each.model_copy(update={"source": source}) if each is check else each for each in reply.checks] for check, source in spoilt]
     return [list(pair_lists(list(reply.checks), each, asked)) for each in lists]

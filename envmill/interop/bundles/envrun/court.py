@@ -51,7 +51,7 @@ class JudgeProcess:
     def decide(self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str) -> Verdict:
         """The verdict on an ending: `initial` and `final` state, `deeds`, `said`."""
         asked = [check for check in (*verifier["guards"], *verifier["goals"]) if check["op"] == "generated"]
-        heard = self._hear([check["source"] for check in asked], ending, clock)
+        heard = self._run_checks([check["source"] for check in asked], ending, clock)
         for check, (holds, why) in zip(asked, heard, strict=True):
             if holds is None:
                 return make_error(f"check {check['name']} said neither yes nor no ({why})")
@@ -76,7 +76,7 @@ class JudgeProcess:
             judge.communicate()
         return judge and judge.returncode
 
-    def _hear(self, sources: Sequence[str], ending: Mapping[str, Any], clock: str) -> list[tuple[bool | None, str]]:
+    def _run_checks(self, sources: Sequence[str], ending: Mapping[str, Any], clock: str) -> list[tuple[bool | None, str]]:
         """What each generated check says, in a process that is forked for it and dies with it."""
         if not sources:
             return []

@@ -81,9 +81,9 @@ class Archive:
     def list_own(self, folders: "list[str]", volatile: "list[str]") -> "dict[str, str]":
         """As `own.list_own` tells it, where the files stand."""
         own = {path: entry for path, entry in self._entries.items() if is_below(path, folders) and not is_below(path, volatile)}
-        return {path: self._tell(entry) for path, entry in own.items()}
+        return {path: self._describe_entry(entry) for path, entry in own.items()}
 
-    def _tell(self, entry: tarfile.TarInfo) -> str:
+    def _describe_entry(self, entry: tarfile.TarInfo) -> str:
         kind = _KINDS[entry.type]
         owned = f"{kind | (0o777 if kind == stat.S_IFLNK else entry.mode & 0o7777):o} {entry.uid}:{entry.gid}"
         if kind == stat.S_IFLNK:

@@ -38,9 +38,11 @@ CLEAN: dict[str, str] = {**ENVIRONMENT, "LANG": "C.UTF-8", "PYTEST_DISABLE_PLUGI
 def main() -> int:
     given = read(HERE / "round.json")
     if not APART.exists():
-        return tell_unknown("this is no container of tests/Dockerfile: tests lie where the agent worked, who may have read or changed them")
+        return report_unknown(
+            "this is no container of tests/Dockerfile: tests lie where the agent worked, who may have read or changed them"
+        )
     if not ARCHIVE.is_file():
-        return tell_unknown(
+        return report_unknown(
             f"there is no {ARCHIVE}: the command in [[verifier.collect]] of task.toml was not run, or the file not brought here"
         )
     try:
@@ -66,7 +68,7 @@ def examine(given: dict[str, Any], archive: Any) -> dict[str, Any]:
     if not state["outside"]:
         archive.put(places)
         restart()
-        state["health"] = state["lasting"] = spell(probes, ask_health(given))
+        state["health"] = state["lasting"] = describe(probes, ask_health(given))
     return state
 
 
@@ -83,7 +85,7 @@ def ask_health(given: dict[str, Any]) -> dict[str, str]:
     done = ask([*words, "examining" if exam else "check"], archive)
     found = re.findall(rf"^{marker}(.*)$", (done.stdout + done.stderr).decode("utf-8", "replace"), re.MULTILINE)
     if len(found) != 1:
-        raise SystemExit(tell_unknown(f"the health check gave no report: {done.stdout[-200:]!r} {done.stderr[-400:]!r}"))
+        raise SystemExit(report_unknown(f"the health check gave no report: {done.stdout[-200:]!r} {done.stderr[-400:]!r}"))
     return json.loads(found[0])
 
 
@@ -103,7 +105,7 @@ def ask(words: list[str], archive: bytes) -> "subprocess.CompletedProcess[bytes]
         return subprocess.run(words, cwd="/", env=CLEAN, stdin=given, capture_output=True, timeout=PATIENCE, check=False)
 
 
-def spell(probes: list[str], said: dict[str, str]) -> dict[str, str]:
+def describe(probes: list[str], said: dict[str, str]) -> dict[str, str]:
     return {probe: "unasked" if probe not in said else "ill" if said[probe] else "well" for probe in probes}
 
 
@@ -122,10 +124,10 @@ def restart() -> None:
 
 def judge(verifier: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """Names of the checks that do not hold."""
-    return [each["name"] for each in verifier["goals"] + verifier["guards"] if look(state, each["path"]) != each["value"]]
+    return [each["name"] for each in verifier["goals"] + verifier["guards"] if find_value(state, each["path"]) != each["value"]]
 
 
-def look(state: Any, path: list[str]) -> Any:
+def find_value(state: Any, path: list[str]) -> Any:
     for key in path:
         try:
             state = state[key]
@@ -138,7 +140,7 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def tell_unknown(why: str) -> int:
+def report_unknown(why: str) -> int:
     sys.stderr.write(f"No verdict: {why}\n")
     return UNKNOWN
 
@@ -147,4 +149,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
-        sys.exit(tell_unknown(f"{type(error).__name__}: {error}"))
+        sys.exit(report_unknown(f"{type(error).__name__}: {error}"))

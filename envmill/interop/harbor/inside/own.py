@@ -24,13 +24,13 @@ def list_own(folders: list[str], volatile: list[str]) -> dict[str, str]:
         path = waiting.pop()
         if path in found or is_below(path, volatile):
             continue
-        found[path] = tell(path)
+        found[path] = describe(path)
         if stat.S_ISDIR(os.lstat(path).st_mode):
             waiting += [os.path.join(path, name) for name in os.listdir(path)]
     return found
 
 
-def tell(path: str) -> str:
+def describe(path: str) -> str:
     seen = os.lstat(path)
     owned = f"{seen.st_mode:o} {seen.st_uid}:{seen.st_gid}"
     if stat.S_ISLNK(seen.st_mode):

@@ -34,7 +34,7 @@ def load_system(name: str, variation: int = 0) -> Healthy:
         raise SettingsError(f"There is no system {name!r}: use one of {', '.join(list_systems())}.", system=name)
     folder = FOLDER / name
     raw = tomllib.loads((folder / "system.toml").read_text(encoding="utf-8"))
-    values = _draw_values(raw["variables"], variation)
+    values = _sample_values(raw["variables"], variation)
     try:
         system = System.model_validate({"name": name, **_fill(raw, values), "variables": raw["variables"]})
         folders = folder / "files"
@@ -112,7 +112,7 @@ exit $code
 """
 
 
-def _draw_values(variables: dict[str, list[str]], variation: int) -> dict[str, str]:
+def _sample_values(variables: dict[str, list[str]], variation: int) -> dict[str, str]:
     """Values may name variables that stand above them."""
     values: dict[str, str] = {}
     for name, each in variables.items():

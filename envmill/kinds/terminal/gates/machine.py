@@ -58,13 +58,13 @@ def find_illness(environment: Environment, left: Observation) -> Finding | None:
 
 async def check_again(built: EnvironmentCase, means: GateContext) -> Finding:
     """Two more machines end as the first: what is well by luck shows."""
-    ends = [await _look_once(built.environment, means) for _ in range(2)]
+    ends = [await _observe_once(built.environment, means) for _ in range(2)]
     healthy = compose_state(built.environment.files, [], [], set())
     differing = [end.state for end in ends if end.state is not None and end.state != healthy]
     if differing:
         # A busy host makes services late: what counts is how machines end one after the other, a while later.
         await asyncio.sleep(_PAUSE)
-        again = [await _look_once(built.environment, means) for _ in range(_AGAIN)]
+        again = [await _observe_once(built.environment, means) for _ in range(_AGAIN)]
         if ill := [end.state for end in again if end.state is not None and end.state != healthy]:
             return drop("W5", "flaky", "a machine that was well once is not well every time", [*differing, *ill])
         words = f"one of {len(ends)} machines was not well, and {len(again)} after it were: the host may be too busy to say"
@@ -74,7 +74,7 @@ async def check_again(built: EnvironmentCase, means: GateContext) -> Finding:
     return keep("W5", {"machines": len(ends)})
 
 
-async def _look_once(environment: Environment, means: GateContext) -> Observation:
+async def _observe_once(environment: Environment, means: GateContext) -> Observation:
     return (await _play(environment, means, [Look()]))[-1]
 
 

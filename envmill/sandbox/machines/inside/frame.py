@@ -51,12 +51,12 @@ def list_mounts() -> list[str]:
 
 
 def _write(path: str, seen: os.stat_result, hashed: list[str]) -> str:
-    return f"{spell(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} {_tell(path, seen, hashed)}"
+    return f"{render(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} {_describe_file(path, seen, hashed)}"
 
 
-def _tell(path: str, seen: os.stat_result, hashed: list[str]) -> str:
+def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:
     if stat.S_ISLNK(seen.st_mode):
-        return spell(os.readlink(path))
+        return render(os.readlink(path))
     if not stat.S_ISREG(seen.st_mode):
         return ""
     if seen.st_size <= WHOLE and any(path == each or path.startswith(f"{each}/") for each in hashed):
@@ -65,7 +65,7 @@ def _tell(path: str, seen: os.stat_result, hashed: list[str]) -> str:
     return f"{seen.st_size} {seen.st_ctime_ns}"
 
 
-def spell(path: str) -> str:
+def render(path: str) -> str:
     """A name may hold anything, a line feed included."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\t", "\\t")
 

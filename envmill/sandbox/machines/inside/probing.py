@@ -160,15 +160,15 @@ def _read_command(entry: Path) -> str:
 
 
 def _runs(entry: Path, inode: os.stat_result) -> bool:
-    seen = _look_as_owner(entry, lambda: [(entry / "exe").stat()])
+    seen = _call_as_owner(entry, lambda: [(entry / "exe").stat()])
     return [(each.st_ino, each.st_dev) for each in seen] == [(inode.st_ino, inode.st_dev)]
 
 
 def _list_open(entry: Path) -> list[str]:
-    return _look_as_owner(entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()])
+    return _call_as_owner(entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()])
 
 
-def _look_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
+def _call_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
     """Nobody looks into a process of somebody else without a right that containers lack, root neither: so its owner looks."""
     try:
         owner = entry.stat()
