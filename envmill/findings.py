@@ -56,7 +56,7 @@ class GateContext:
     """What gates work with besides the subject."""
 
     sandbox: Sandbox
-    account: ModelSession | None = None
+    models: ModelSession | None = None
     """Who is asked where a gate needs opinions; without one such a gate is not measured."""
     seed: int = 0
     """Where chance begins: an audit with fresh seeds must come to the same."""

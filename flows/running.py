@@ -46,7 +46,7 @@ async def walk_run(config: RunConfig, steps: Sequence[PipelineStep] = ()) -> Non
     with _failure_noted(walk), _at_hand(walk):
         await check_run(steps[-1].name)
     await board.close()
-    note(walk.lake, walk.mill.run, "finished", [step.name for step in steps])
+    note(walk.lake, walk.context.run, "finished", [step.name for step in steps])
 
 
 async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
@@ -91,7 +91,7 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Runner]:
     config = config.opened_on(flow_run.get_scheduled_start_time())
     settings: Settings = read_settings()
     async with hold_lease(settings.home, str(flow_run.get_id())), open_walk(run, config, settings) as walk:
-        for warning in find_kin(walk.mill.config):
+        for warning in find_kin(walk.context.config):
             get_run_logger().warning(warning)
         with _at_hand(walk):
             yield walk
@@ -112,10 +112,10 @@ def _failure_noted(walk: Runner) -> Generator[None]:
     try:
         yield
     except Pending as pending:
-        note(walk.lake, walk.mill.run, "pending", str(pending))
+        note(walk.lake, walk.context.run, "pending", str(pending))
         raise
     except BaseException as error:
-        note(walk.lake, walk.mill.run, "failed", str(error))
+        note(walk.lake, walk.context.run, "failed", str(error))
         raise
 
 

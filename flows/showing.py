@@ -67,8 +67,8 @@ class RunArtifacts:
 
     async def close(self) -> None:
         """Where to read on."""
-        run = self.walk.mill.run
-        page = find_place(self.walk.mill.settings.bundles, run) / "index.html"
+        run = self.walk.context.run
+        page = find_place(self.walk.context.settings.bundles, run) / "index.html"
         text = (
             f"`envmill report {run}` writes the report of this run to [{page}]({page.as_uri()}), a page to open from the disk.\n\n"
             f"`envmill funnel {run}`, `failures`, `cost` and `show` answer at once."
@@ -76,7 +76,7 @@ class RunArtifacts:
         await publish(acreate_markdown_artifact(text, key="report", description=f"Where run {run} can be read."))
 
     def _count(self, step: PipelineStep) -> StepCount:
-        return count_exits(step.name, self.walk.lake.read(Attrition, self.walk.mill.run, self.walk.marks[step.name]))
+        return count_exits(step.name, self.walk.lake.read(Attrition, self.walk.context.run, self.walk.marks[step.name]))
 
 
 async def publish(making: Any) -> Any:

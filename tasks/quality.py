@@ -61,7 +61,7 @@ async def check_run(last: str) -> int:
 async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> tuple[Survey, int]:
     """Set aside what can be set aside until nothing is broken or an invariant is; the last survey, and how many breaches that took."""
     aside, found = 0, Survey((), ())
-    async with hold(walk.mill.settings.home / "leases" / walk.mill.run / GATE):
+    async with hold(walk.context.settings.home / "leases" / walk.context.run / GATE):
         for _ in range(_ROUNDS):
             found = await asyncio.to_thread(_check, walk, steps, tables)
             if found.invariants or not found.breaches:
@@ -72,7 +72,7 @@ async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] 
 
 
 def _check(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> Survey:
-    with open_rows(walk.lake, walk.mill.run) as connection:
+    with open_rows(walk.lake, walk.context.run) as connection:
         return survey(connection, {name: mark.fingerprint for name, mark in walk.marks.items()}, steps, tables)
 
 
@@ -85,7 +85,7 @@ async def _set_all_aside(walk: Runner, breaches: Sequence[BrokenPromise]) -> Non
 
 
 async def _publish(walk: Runner, found: Survey) -> Report:
-    run, rows = walk.mill.run, walk.lake.read(Quarantine, walk.mill.run)
+    run, rows = walk.context.run, walk.lake.read(Quarantine, walk.context.run)
     aside = Counter((row.table_name, row.promise) for row in rows)
     report = await asyncio.to_thread(judge, found.tallies, aside)
     dossier = Evidence(gate=GATE, subject=f"run:{run}", finding=report.to_json())

@@ -41,19 +41,19 @@ class Writer:
         self.told.append(list(locked))
         return self.versions[min(len(self.told), len(self.versions)) - 1]
 
-    async def think_up(self, seed: Any, repair: Repair, account: Any, before: Blueprint | None = None) -> Blueprint:
+    async def think_up(self, seed: Any, repair: Repair, models: Any, before: Blueprint | None = None) -> Blueprint:
         return self._next(repair.locked)
 
-    async def write_program(self, blueprint: Any, before: Any, repair: Repair, account: Any) -> ProgramReply:
+    async def write_program(self, blueprint: Any, before: Any, repair: Repair, models: Any) -> ProgramReply:
         return ProgramReply(source=self._next(repair.locked), class_name="Shed")
 
     async def write_tests(self, *_: Any) -> TestsReply:
         return TestsReply(initial_state=STATE, tests=GREEN)
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Repair, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Repair, models: Any) -> ScenarioReply:
         return ScenarioReply.model_validate(self._next(repair.locked))
 
-    async def write_checks(self, environment: Any, draft: Any, repair: Repair, account: Any) -> ChecksReply:
+    async def write_checks(self, environment: Any, draft: Any, repair: Repair, models: Any) -> ChecksReply:
         return ChecksReply(checks=[WrittenCheck(name=name, source=source) for name, source in self._next(repair.locked)])
 
 
@@ -86,8 +86,8 @@ def make_plan(*rules: str, **changes: Any) -> Blueprint:
 async def test_a_repaired_blueprint_keeps_a_locked_rule(settings: Any, mended: list[Any], outcomes: list[str], ends: list[str]) -> None:
     kept = make_environment(rules=[RULE], origin=SHED.origin.model_copy(update={"seed": SEED.id}))
     writer = Writer([make_plan(RULE, tools=[]), *mended])
-    mill = replace(make_mill(cast(Any, None), writer), locks=lock(settings, kept, RULE))
-    result = await generate_blueprint(Subject(SEED.id, "", "t", SEED), mill, cast(Any, Nobody()))
+    context = replace(make_mill(cast(Any, None), writer), locks=lock(settings, kept, RULE))
+    result = await generate_blueprint(Subject(SEED.id, "", "t", SEED), context, cast(Any, Nobody()))
     assert tell_end(result) == (outcomes, ends)
     assert writer.told == [[], *[[RULE]] * (len(outcomes) - 1)]
 
@@ -108,8 +108,8 @@ async def test_a_repaired_draft_keeps_a_locked_fact(
 ) -> None:
     kept, place = make_scenario(SHED, user=UserContract(opening="Please.", facts=FACTS)), ScenarioSlot(SHED, 0)
     writer = Writer([SILENT, *mended])
-    mill = replace(make_mill(sandbox, writer), locks=lock(settings, kept, "card"))
-    result = await generate_draft(Subject(place.id, "y", "t", place), mill, cast(Any, Nobody()))
+    context = replace(make_mill(sandbox, writer), locks=lock(settings, kept, "card"))
+    result = await generate_draft(Subject(place.id, "y", "t", place), context, cast(Any, Nobody()))
     assert tell_end(result) == (outcomes, ends)
     assert writer.told == [[], *[['card: "A7"']] * (len(outcomes) - 1)]
 
@@ -117,8 +117,8 @@ async def test_a_repaired_draft_keeps_a_locked_fact(
 async def test_a_repaired_program_is_told_which_rules_are_locked(sandbox: Sandbox, settings: Any) -> None:
     blueprint = make_plan(RULE, OTHER)
     writer = Writer([UNLOADABLE, PROGRAM])
-    mill = replace(make_mill(sandbox, writer), locks=lock(settings, make_environment(rules=[RULE, OTHER], blueprint=blueprint.id), RULE))
-    await build_environment(Subject(blueprint.id, "", "t", blueprint), mill, cast(Any, Nobody()))
+    context = replace(make_mill(sandbox, writer), locks=lock(settings, make_environment(rules=[RULE, OTHER], blueprint=blueprint.id), RULE))
+    await build_environment(Subject(blueprint.id, "", "t", blueprint), context, cast(Any, Nobody()))
     assert writer.told == [[], [RULE]]
 
 
@@ -128,12 +128,12 @@ LOCKED, SPOILT = GOOD[0], ("spoilt", BAD["always true"][0])
 async def build(sandbox: Sandbox, settings: Any, locked: Check, *versions: Any) -> tuple[Result, list[list[str]]]:
     """A scenario of a draft one of whose checks was locked."""
     writer = Writer([WISH, *versions])
-    mill = make_mill(sandbox, writer, checks="written")
-    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), mill, cast(Any, Nobody()))).records
+    context = make_mill(sandbox, writer, checks="written")
+    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
     kept = make_scenario(SHED, draft=draft.id, verifier=Verifier(goals=[locked], guards=[], frame=[]))
-    mill = replace(mill, locks=lock(settings, kept, locked.name))
-    return await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), mill, cast(Any, Nobody())), writer.told[1:]
+    context = replace(context, locks=lock(settings, kept, locked.name))
+    return await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody())), writer.told[1:]
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ async def test_a_written_checklist_keeps_a_locked_check(
 
 async def test_nobody_is_asked_for_a_list_that_cannot_hold_what_is_locked(sandbox: Sandbox, settings: Any) -> None:
     """A derived check is no function."""
-    mill = make_mill(sandbox, Writer([WISH]))
-    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), mill, cast(Any, Nobody()))).records
+    context = make_mill(sandbox, Writer([WISH]))
+    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
-    derived = (await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), mill, cast(Any, Nobody()))).records[0]
+    derived = (await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody()))).records[0]
     assert isinstance(derived, Scenario)
     result, told = await build(sandbox, settings, derived.verifier.goals[0], GOOD)
     assert tell_end(result) == ([], ["locked"])

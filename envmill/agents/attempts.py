@@ -61,13 +61,13 @@ def make_player(
     environment: Environment,
     sandbox: Sandbox,
     group: str,
-    account: ModelSession | None,
+    models: ModelSession | None,
     config: RunConfig,
     bench: CalibratedJudge | None = None,
 ) -> Play:
     """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
     limits, ground = RolloutLimits.of(config), RolloutSetup.of(scenario, environment)
-    umpire = bool(config.judge) and account is not None and name_judge(account) != "offline"
+    umpire = bool(config.judge) and models is not None and name_judge(models) != "offline"
 
     def play(number: int) -> Awaitable[Rollout]:
         form = choose_form(config, scenario, number)
@@ -77,7 +77,7 @@ def make_player(
             sandbox,
             group,
             number,
-            account=account,
+            models=models,
             form=form,
             user=config.person,
             limits=limits,

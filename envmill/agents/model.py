@@ -33,9 +33,9 @@ class ModelPolicy:
     def __init__(self, sampling: Sampling = Sampling()) -> None:  # noqa: B008  frozen
         self._sampling = sampling
 
-    def open(self, environment: Environment, account: ModelSession, attempt: int, tokens: int | None) -> Speaker:
+    def open(self, environment: Environment, models: ModelSession, attempt: int, tokens: int | None) -> Speaker:
         """Start one attempt; its number is what makes it another sample of the same conversation."""
-        return _Player(environment, account, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
+        return _Player(environment, models, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
 
 
 class _Player:
@@ -43,8 +43,8 @@ class _Player:
 
     listens = True
 
-    def __init__(self, environment: Environment, account: ModelSession, attempt: int, sampling: Sampling) -> None:
-        self._account, self._attempt, self._sampling = account, attempt, sampling
+    def __init__(self, environment: Environment, models: ModelSession, attempt: int, sampling: Sampling) -> None:
+        self._account, self._attempt, self._sampling = models, attempt, sampling
         self._inputs = PolicyInput(policy_document=environment.policy_document)
         self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.tools if "agent" in tool.actors]
         rules = PROMPT.render(self._inputs, None).strip()

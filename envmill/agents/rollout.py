@@ -40,7 +40,7 @@ async def play_scenario(
     group: str,
     attempt: int,
     *,
-    account: ModelSession | None = None,
+    models: ModelSession | None = None,
     weather: Json = None,
     form: Form = "single",
     user: str = "scripted",
@@ -53,7 +53,7 @@ async def play_scenario(
         sandbox,
         group,
         attempt,
-        account=account,
+        models=models,
         form=form,
         user=user,
         limits=limits,
@@ -67,7 +67,7 @@ async def play_on(
     group: str,
     attempt: int,
     *,
-    account: ModelSession | None = None,
+    models: ModelSession | None = None,
     form: Form = "single",
     user: str = "scripted",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
@@ -76,7 +76,7 @@ async def play_on(
 ) -> Rollout:
     """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
     judge is asked of each conversation that failed or whose user is suspected whether that user is to blame."""
-    show = _Show(ground, policy, sandbox, attempt, account, form, user, limits)
+    show = _Show(ground, policy, sandbox, attempt, models, form, user, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
     end, verdict, suspected = await _settle(show, scene, end, verdict, ruling, umpire)
@@ -96,7 +96,7 @@ async def play_on(
         evidence=verdict.evidence,
         weather=ground.reset.weather,
         form=form,
-        checkpoint=account.name_model("policy") if account and isinstance(policy, ModelPolicy) else "",
+        checkpoint=models.name_model("policy") if models and isinstance(policy, ModelPolicy) else "",
         limits=limits.describe(),
         **_describe(ground, scene.tape, end, seen, suspected),
     )
@@ -111,10 +111,10 @@ async def _settle(
     if ruling and ruling.outcome == "unreached":
         return replace(end, termination="outage", detail=verdict.reason), verdict, suspected
     doubtful = verdict.outcome == "fail" or (verdict.outcome == "pass" and bool(suspected))
-    if not umpire or show.account is None or show.form == "single" or not doubtful:
+    if not umpire or show.models is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
-        fault = await find_user_fault(UserKnowledge.of(show.ground.scenario), scene.dialogue, show.account, show.attempt)
+        fault = await find_user_fault(UserKnowledge.of(show.ground.scenario), scene.dialogue, show.models, show.attempt)
     except Outage as error:
         return RolloutEnd("outage", error.message), make_error(MASKED["outage"]), suspected
     shown = fault[0] if fault else ""
@@ -132,7 +132,7 @@ class _Show:
     policy: Policy | ModelPolicy
     sandbox: Sandbox
     attempt: int
-    account: ModelSession | None
+    models: ModelSession | None
     form: Form
     user: str
     limits: RolloutLimits
@@ -168,9 +168,9 @@ class _Show:
 
     def _open_speaker(self) -> Speaker:
         if isinstance(self.policy, ModelPolicy):
-            if self.account is None:
+            if self.models is None:
                 raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
-            return self.policy.open(self.ground.environment, self.account, self.attempt, self.limits.tokens)
+            return self.policy.open(self.ground.environment, self.models, self.attempt, self.limits.tokens)
         actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
         return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
 
@@ -179,7 +179,7 @@ class _Show:
             if needs_user(self.ground.scenario):
                 raise SettingsError("The user has to do something here themselves: play it as a conversation (form=conversation).")
             return None
-        return USERS[self.user](UserKnowledge.of(self.ground.scenario), self.account, self.attempt)
+        return USERS[self.user](UserKnowledge.of(self.ground.scenario), self.models, self.attempt)
 
 
 def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:

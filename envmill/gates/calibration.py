@@ -34,17 +34,17 @@ _LEAST_WRONG, _LEAST_RIGHT = 4, 2
 T = TypeVar("T")
 
 
-async def open_bench(posed: ScenarioCase, means: GateContext, account: ModelSession) -> CalibratedJudge:
+async def open_bench(posed: ScenarioCase, means: GateContext, models: ModelSession) -> CalibratedJudge:
     """A judge with the weight that it earns on this scenario; Outage where it cannot be reached."""
     if not kind_of(posed.environment).knows_near_misses or not posed.scenario.oracle:
         nothing = Calibration(wrong=0, false_accepts=0, right=0, false_rejects=0, told="near misses of this scenario are not known")
-        return CalibratedJudge(account, (), nothing)
+        return CalibratedJudge(models, (), nothing)
     right, wrong = await list_known(posed, means)
     reference = (await Trials.of(posed, means).oracle())[0].ending
     expected = diff_states(reference.initial, reference.final) if reference else []
-    accepted, missed = await _rule(posed, wrong, expected, account), await _rule(posed, right, expected, account)
+    accepted, missed = await _rule(posed, wrong, expected, models), await _rule(posed, right, expected, models)
     counted = Calibration(wrong=len(wrong), false_accepts=sum(accepted), right=len(right), false_rejects=len(missed) - sum(missed))
-    return CalibratedJudge(account, expected, counted.model_copy(update={"told": find_objection(counted)}))
+    return CalibratedJudge(models, expected, counted.model_copy(update={"told": find_objection(counted)}))
 
 
 async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Ending], list[Ending]]:
@@ -80,15 +80,15 @@ def find_objection(counted: Calibration) -> str:
 
 def describe(bench: CalibratedJudge) -> Finding:
     """What the ledger has of it."""
-    account = bench.account
-    model = {"model": account.name_model(GATE) or account.name_provider(GATE), "prompt_hash": PROMPT.hash}
+    models = bench.models
+    model = {"model": models.name_model(GATE) or models.name_provider(GATE), "prompt_hash": PROMPT.hash}
     return keep(GATE, {**model, **bench.calibration.model_dump(), "weight": bench.weight, "cap": CAP, "most_false": MOST_FALSE})
 
 
-async def _rule(posed: ScenarioCase, endings: Sequence[Ending], expected: Sequence[Change], account: ModelSession) -> list[bool]:
+async def _rule(posed: ScenarioCase, endings: Sequence[Ending], expected: Sequence[Change], models: ModelSession) -> list[bool]:
     """Whether each is called complete. What nobody can read accepts nothing."""
     scenario, environment = posed.scenario, posed.environment
-    ruled = await asyncio.gather(*(ask_judge(scenario, environment, ending, expected, account) for ending in endings))
+    ruled = await asyncio.gather(*(ask_judge(scenario, environment, ending, expected, models) for ending in endings))
     if lost := next((reason for outcome, reason in ruled if outcome == "unreached"), ""):
         raise Outage(f"The judge could not be calibrated on {scenario.id}: {lost}")
     return [outcome == "complete" for outcome, _ in ruled]

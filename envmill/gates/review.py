@@ -92,28 +92,28 @@ class Plan:
                 self.asked[asked.key] = asked
 
 
-async def make_plan(environment: Environment, states: Sequence[dict[str, Json]], goal: int, prompt: Prompt, account: ModelSession) -> Plan:
+async def make_plan(environment: Environment, states: Sequence[dict[str, Json]], goal: int, prompt: Prompt, models: ModelSession) -> Plan:
     """Rounds until there are enough calls of every tool, each round on the next state; bounded."""
     plan = Plan(environment, goal)
     while plan.rounds < ROUNDS and len(plan.asked) < goal and (wanted := plan.wanted()):
-        await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, account)
+        await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, models)
     return plan
 
 
 async def ask_more(
-    plan: Plan, states: Sequence[dict[str, Json]], wanted: dict[str, int], prompt: Prompt, account: ModelSession
+    plan: Plan, states: Sequence[dict[str, Json]], wanted: dict[str, int], prompt: Prompt, models: ModelSession
 ) -> list[StateCall]:
     """Further calls of some tools, in one more round; none that was asked before."""
     before = set(plan.asked)
-    await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, account)
+    await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, models)
     return [one for key, one in plan.asked.items() if key not in before]
 
 
-async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: ModelSession) -> None:
+async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, models: ModelSession) -> None:
     """One round."""
     names = list(wanted)
     groups = [names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)]
-    replies = await asyncio.gather(*(_ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, account) for group in groups))
+    replies = await asyncio.gather(*(_ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, models) for group in groups))
     for reply in replies:
         plan.lost["unreadable"] += reply is None
         plan.take(reply or TesterReply(calls=[]), state)
@@ -121,7 +121,7 @@ async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prom
 
 
 async def _ask_tester(
-    plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, account: ModelSession
+    plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, models: ModelSession
 ) -> TesterReply | None:
     environment = plan.environment
     inputs = TesterInput(
@@ -134,7 +134,7 @@ async def _ask_tester(
         round=plan.rounds,
     )
     try:
-        return await account.ask(prompt, inputs, TesterReply, role="critic")
+        return await models.ask(prompt, inputs, TesterReply, role="critic")
     except BadReply:
         return None
 
@@ -153,14 +153,14 @@ def _make_case(asked: StateCall, reset: Observation, seen: Observation, end: Obs
 
 
 async def ask_checker(
-    environment: Environment, cases: Sequence[ReviewedCall], prompt: Prompt, account: ModelSession
+    environment: Environment, cases: Sequence[ReviewedCall], prompt: Prompt, models: ModelSession
 ) -> list[tuple[Opinion, str]]:
     """An opinion on each case with its reason; it sees rules, call and difference, and never the source."""
     tools = {tool.name: tool for tool in environment.tools}
-    return await asyncio.gather(*(_ask_one(environment, tools[case.asked.call.name], case, prompt, account) for case in cases))
+    return await asyncio.gather(*(_ask_one(environment, tools[case.asked.call.name], case, prompt, models) for case in cases))
 
 
-async def _ask_one(environment: Environment, tool: Tool, case: ReviewedCall, prompt: Prompt, account: ModelSession) -> tuple[Opinion, str]:
+async def _ask_one(environment: Environment, tool: Tool, case: ReviewedCall, prompt: Prompt, models: ModelSession) -> tuple[Opinion, str]:
     inputs = CheckerInput(
         brief=environment.brief,
         name=environment.name,
@@ -175,7 +175,7 @@ async def _ask_one(environment: Environment, tool: Tool, case: ReviewedCall, pro
         changes=case.changes,
     )
     try:
-        reply = await account.ask(prompt, inputs, CheckerReply, role="judge")
+        reply = await models.ask(prompt, inputs, CheckerReply, role="judge")
     except BadReply as error:
         return "unreadable", error.message
     return reply.opinion, reply.reason

@@ -39,17 +39,17 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     scenario = subject.scenario
     if not scenario.oracle and not scenario.verifier.facts:
         return pass_by(GATE, "nothing_to_compare", "There is neither a reference path nor anything to be told.")
-    if means.account is None:
+    if means.models is None:
         return skip(GATE, "no_reader", "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.")
     try:
-        reply = await ask_reader(subject, means.account)
+        reply = await ask_reader(subject, means.models)
     except (BadReply, BadRequest, Outage) as error:
         return skip(GATE, "not_read", error.message)
-    return await compare(subject, means, reply, name_judge(means.account))
+    return await compare(subject, means, reply, name_judge(means.models))
 
 
-async def ask_reader(subject: ScenarioCase, account: ModelSession) -> ReaderReply:
-    return await account.ask(PROMPT, show(subject), ReaderReply, role="judge")
+async def ask_reader(subject: ScenarioCase, models: ModelSession) -> ReaderReply:
+    return await models.ask(PROMPT, show(subject), ReaderReply, role="judge")
 
 
 async def compare(subject: ScenarioCase, means: GateContext, reply: ReaderReply, model: str = "") -> Finding:

@@ -52,7 +52,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     if not probes:
         return skip(GATE, "no_probe", "every question was asked in the repair loop")
     made = sum(max(0, FEWEST - len(list_written(contract, name))) for name in hidden)
-    played = "model" if means.account else "scripted"
+    played = "model" if means.models else "scripted"
     findings = [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
     try:
         answers = await _ask(probes, knowledge, means)
@@ -70,7 +70,7 @@ async def _ask(probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateCo
     """One conversation for each probe, side by side. Each message is another request, so that a reply is journalled once for good."""
 
     async def ask(probe: _Probe) -> UserAnswer:
-        person: Person = ModelUser(knowledge, means.account, 0) if means.account else ScriptedUser(knowledge)
+        person: Person = ModelUser(knowledge, means.models, 0) if means.models else ScriptedUser(knowledge)
         return await person.answer([Utterance("user", knowledge.contract.opening), Utterance("agent", probe.message)])
 
     answers = await asyncio.gather(*map(ask, probes), return_exceptions=True)

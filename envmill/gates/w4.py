@@ -77,8 +77,8 @@ class _Salt:
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Not measured where nobody can be asked, too little could be tried, or the checker tells faults and right work not apart."""
-    account = means.account
-    if account is None:
+    models = means.models
+    if models is None:
         return skip(
             GATE, "no_reviewer", "nobody was asked: give the run `review` (envmill run --review), which costs a hundred calls and more"
         )
@@ -86,27 +86,27 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     if not states:
         return skip(GATE, "no_state", "there is no state to call tools on: add tests, or states to the bundle folder")
     try:
-        return await _review(built, states, means, account)
+        return await _review(built, states, means, models)
     except SettingsError as error:
         if "prompt" not in error.facts:
             raise
         return skip(GATE, "no_reviewer", error.message)
 
 
-async def _review(built: EnvironmentCase, states: list[dict[str, Json]], means: GateContext, account: ModelSession) -> Finding:
+async def _review(built: EnvironmentCase, states: list[dict[str, Json]], means: GateContext, models: ModelSession) -> Finding:
     environment, sandbox = built.environment, means.sandbox
     goal = max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
-    plan = await make_plan(environment, states, goal, TESTER, account)
+    plan = await make_plan(environment, states, goal, TESTER, models)
     asked = list(plan.asked.values())
     if len(asked) < min(LEAST_CALLS, goal):
         return skip(GATE, "too_few_calls", f"{len(asked)} calls of {goal} after {plan.rounds} rounds", _describe_plan(plan))
     cases, tour = await play(Program.of(environment), asked, sandbox), await explore(built, means)
-    closer = _Closer(plan, states, tour, sandbox, account)
+    closer = _Closer(plan, states, tour, sandbox, models)
     toured = [one for tool, most in list_thin(cases, tour) for one in await closer.find_toured(tool, most) if one.key not in plan.asked]
     cases += await play(Program.of(environment), toured, sandbox) if toured else []
     salt = await _make_salt(environment, cases, sandbox, means.seed)
     controls = await _make_controls(built, sandbox)
-    heard = await ask_checker(environment, [*_sound(cases), *(one.case for one in salt), *controls], CHECKER, account)
+    heard = await ask_checker(environment, [*_sound(cases), *(one.case for one in salt), *controls], CHECKER, models)
     finding = judge(plan, cases, salt, heard)
     if finding.outcome != "kept":
         return finding
@@ -123,7 +123,7 @@ class _Closer:
     states: list[dict[str, Json]]
     tour: ExplorationRun
     sandbox: Sandbox
-    account: ModelSession
+    models: ModelSession
 
     async def find_toured(self, tool: str, most: int) -> list[StateCall]:
         return await find_toured(self.tour, tool, most, Program.of(self.plan.environment), self.sandbox)
@@ -131,12 +131,12 @@ class _Closer:
     async def ask_opinions(self, tools: Sequence[str], heard: Sequence[CaseOpinion]) -> list[CaseOpinion]:
         """Opinions on further calls of some tools: the tester's, those the tour saw carried out, and the same from further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
-        asked, known = await ask_more(self.plan, self.states, wanted, TESTER, self.account), {one.case.asked.key for one in heard}
+        asked, known = await ask_more(self.plan, self.states, wanted, TESTER, self.models), {one.case.asked.key for one in heard}
         toured = [one for tool in tools for one in await self.find_toured(tool, _MORE_CALLS) if one.key not in known]
         asked += [one for one in toured if one.key not in self.plan.asked]
         cases = _sound(await play(Program.of(environment), asked, self.sandbox)) if asked else []
         cases += [case for tool in tools for case in await self._find_further(tool, [*(one.case for one in heard), *cases])]
-        return _pair(cases, await ask_checker(environment, cases, CHECKER, self.account))
+        return _pair(cases, await ask_checker(environment, cases, CHECKER, self.models))
 
     async def find_corners(self, cases: Sequence[ReviewedCall]) -> list[BoundaryCase]:
         """Where a comparison of the code is even, and where a number that is set stood elsewhere before."""
@@ -151,7 +151,7 @@ class _Closer:
         """An opinion on each call; none on one that crashes."""
         cases = await play(Program.of(self.plan.environment), asked, self.sandbox) if asked else []
         sound = _sound(cases)
-        opinions = iter(_pair(sound, await ask_checker(self.plan.environment, sound, CHECKER, self.account)))
+        opinions = iter(_pair(sound, await ask_checker(self.plan.environment, sound, CHECKER, self.models)))
         return [None if case.seen.outcome == "failure" else next(opinions) for case in cases]
 
     async def _find_further(self, tool: str, cases: Sequence[ReviewedCall]) -> list[ReviewedCall]:

@@ -88,7 +88,7 @@ class BuildContext(Protocol):
     def sandbox(self) -> Sandbox: ...
 
     @property
-    def account(self) -> ModelSession:
+    def models(self) -> ModelSession:
         """Through which the author is asked."""
         ...
 
@@ -104,7 +104,7 @@ class BuildContext(Protocol):
         """A program and its tests by the author, in the repair loop that all programs share."""
         ...
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, account: ModelSession) -> CompositionFindings:
+    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: ModelSession) -> CompositionFindings:
         """Execute a scenario on an environment that is being built, and put it to the gates."""
         ...
 

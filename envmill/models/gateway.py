@@ -102,7 +102,7 @@ class Gateway:
         """Who plays a role; the author's, unless the role has one of its own."""
         return self.others.get(role, self.provider)
 
-    def account(self, step: str, subject: str) -> ModelSession:
+    def open_session(self, step: str, subject: str) -> ModelSession:
         """What one subject of one step asks, and what that costs."""
         return ModelSession(self, step, subject)
 

@@ -248,7 +248,7 @@ class _Repair(Generic[C]):
         return replace(knobs, max_tokens=2 * knobs.max_tokens) if self.stop == "length" and knobs.max_tokens else knobs
 
 
-def name_judge(account: ModelSession) -> str:
+def name_judge(models: ModelSession) -> str:
     """Judge as its server calls it, so that a replay has the same one; the embedded judge is `offline`, whatever its mistake rate."""
-    model = account.name_model("judge")
-    return "offline" if account.name_provider("judge") == "offline" or model.startswith("author/") else model
+    model = models.name_model("judge")
+    return "offline" if models.name_provider("judge") == "offline" or model.startswith("author/") else model

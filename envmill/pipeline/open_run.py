@@ -64,10 +64,10 @@ async def open_walk(
         async with open_sandbox(settings) as sandbox:
             door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
             recipe = RECIPES[config.recipe](read_themes(), config.whole)
-            mill = RunContext(
+            context = RunContext(
                 run, config, settings, recipe, door, sandbox, embeddings, keepers, find_truth=find_truth, calibrations=calibrations
             )
-            yield Runner(mill, lake)
+            yield Runner(context, lake)
     finally:
         await keepers.close()
         await cast.close()
@@ -107,7 +107,7 @@ async def open_judge(spec: str, settings: Settings, answer: Author | None = None
     cast = open_cast(config, settings, {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)})
     journal = Journal(folder)
     try:
-        yield Gateway(cast.author, journal, known, 0, cast.others, hold_calls(settings)).account("calibrate", "cases")
+        yield Gateway(cast.author, journal, known, 0, cast.others, hold_calls(settings)).open_session("calibrate", "cases")
     finally:
         await cast.close()
         await journal.close()

@@ -37,7 +37,7 @@ async def set_aside(walk: Runner, step: str, rows: Mapping[str, Sequence[Quarant
     """`rows`: by subject. False when another process took an attempt: look again before going on."""
     if step not in STEP:
         return _put_by_themselves(walk, [row for found in rows.values() for row in found])
-    buckets = int(walk.lake.fix(walk.mill.run, step, {"buckets": 1})["buckets"])
+    buckets = int(walk.lake.fix(walk.context.run, step, {"buckets": 1})["buckets"])
     touched: dict[int, set[str]] = defaultdict(set)
     for subject in {*rows, *(loss.subject for loss in losses)}:
         touched[bucket_of(subject, buckets)].add(subject)
@@ -48,8 +48,8 @@ async def set_aside(walk: Runner, step: str, rows: Mapping[str, Sequence[Quarant
 async def _set_bucket_aside(
     walk: Runner, step: str, bucket: int, subjects: set[str], rows: Mapping[str, Sequence[Quarantine]], losses: Sequence[Loss]
 ) -> bool:
-    async with hold(walk.mill.settings.home / "leases" / walk.mill.run / f"{step}-{bucket:02d}"):
-        lake, run, mark = walk.lake, walk.mill.run, walk.marks[step]
+    async with hold(walk.context.settings.home / "leases" / walk.context.run / f"{step}-{bucket:02d}"):
+        lake, run, mark = walk.lake, walk.context.run, walk.marks[step]
         aside = group_rows(row for subject in sorted(subjects) for row in rows.get(subject, ()))
         stamp, attempt = await lake.attempts.take_turn(partial(walk.stamp, step, mark.fingerprint, bucket), aside)
         number = stamp.try_number

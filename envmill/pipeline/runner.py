@@ -59,12 +59,12 @@ class StepOutcome:
 class Runner:
     """One process's walk over one run."""
 
-    def __init__(self, mill: RunContext, lake: Lake) -> None:
-        self.mill, self.lake = mill, lake
-        self.line: tuple[PipelineStep, ...] = (MINE, *STEPS) if is_mined(mill.config, mill.recipe) else STEPS
+    def __init__(self, context: RunContext, lake: Lake) -> None:
+        self.context, self.lake = context, lake
+        self.line: tuple[PipelineStep, ...] = (MINE, *STEPS) if is_mined(context.config, context.recipe) else STEPS
         """The steps of this run, in order."""
-        self.marks = mark_steps(mill.config, mill.recipe, self.line)
-        self._upstream = StepInputs(lake, mill.run, self.marks, mill.config, mill.recipe)
+        self.marks = mark_steps(context.config, context.recipe, self.line)
+        self._upstream = StepInputs(lake, context.run, self.marks, context.config, context.recipe)
         self._entered: dict[str, Sequence[Subject[object]]] = {}
         self._decided: dict[str, Mapping[str, Finding]] = {}
         self._finished: set[str] = set()
@@ -80,7 +80,7 @@ class Runner:
 
     async def work(self, step: PipelineStep, bucket: int) -> int:
         """Do what a bucket lacks, save all of it, and only then fail if items ended in error."""
-        async with hold(self.mill.settings.home / "leases" / self.mill.run / f"{step.name}-{bucket:02d}"):
+        async with hold(self.context.settings.home / "leases" / self.context.run / f"{step.name}-{bucket:02d}"):
             subjects = self._entered.get(step.name) or self._enter(step)
             buckets = self._buckets(step, len(subjects))
             lacking = [one for one in self._lacking(step, subjects) if bucket_of(one.id, buckets) == bucket]
@@ -95,7 +95,7 @@ class Runner:
 
     async def conclude(self, step: PipelineStep) -> Pending | None:
         """Hand in the batches that the step's subjects asked for; what the step waits for, if anything."""
-        door = self.mill.door
+        door = self.context.door
         underway = await hand_in([door.provider, *door.others.values()])
         items = self._waiting.pop(step.name, 0)
         return describe_pending(step.name, items, underway, time.time()) if items else None
@@ -115,7 +115,7 @@ class Runner:
         names = [one.name for one in self.line]
         if step.name not in names:
             raise SettingsError(
-                f"Run {self.mill.run} has no step {step.name}: it was given no corpus and its recipe grows no themes. "
+                f"Run {self.context.run} has no step {step.name}: it was given no corpus and its recipe grows no themes. "
                 f"Its steps begin with {self.line[0].name}."
             )
         for earlier in self.line[: names.index(step.name)]:
@@ -133,31 +133,31 @@ class Runner:
     def _enter(self, step: PipelineStep) -> Sequence[Subject[object]]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        decided: Mapping[str, Finding] = step.decide(subjects, self.mill.config) if step.decide else {}
+        decided: Mapping[str, Finding] = step.decide(subjects, self.context.config) if step.decide else {}
         rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
         self._decided[step.name] = {**decided, **rejected}
         if step.stage in ("generate", "build"):
-            self.mill = replace(self.mill, locks=Locks(self.lake))
+            self.context = replace(self.context, locks=Locks(self.lake))
         return subjects
 
     def _lacking(self, step: PipelineStep, subjects: Sequence[Subject[object]]) -> list[Subject[object]]:
-        return list_lacking(self.lake, self.mill.run, self.marks[step.name], subjects)
+        return list_lacking(self.lake, self.context.run, self.marks[step.name], subjects)
 
     def _buckets(self, step: PipelineStep, subjects: int) -> int:
         wanted = max(1, min(_MOST_BUCKETS, math.ceil(subjects / _BATCH)))
-        return int(self.lake.fix(self.mill.run, step.name, {"buckets": wanted})["buckets"])
+        return int(self.lake.fix(self.context.run, step.name, {"buckets": wanted})["buckets"])
 
     async def _process(self, step: PipelineStep, subject: Subject[object]) -> StepOutcome:
-        account, began = self.mill.door.account(step.name, subject.id), time.monotonic()
+        models, began = self.context.door.open_session(step.name, subject.id), time.monotonic()
         decided = self._decided[step.name].get(subject.id)
 
         def end(exit: Exit, reason: str, detail: str, result: Result) -> StepOutcome:
-            return StepOutcome(subject, exit, reason, detail, result, account.spent, time.monotonic() - began)
+            return StepOutcome(subject, exit, reason, detail, result, models.spent, time.monotonic() - began)
 
         if decided is not None and decided.outcome == "dropped":
             return end("dropped", decided.reason, decided.detail, Result(findings=(decided,)))
         try:
-            result = await step.work(subject, self.mill, account)
+            result = await step.work(subject, self.context, models)
         except _STOPS:
             raise
         except EnvMillError as error:
@@ -175,7 +175,7 @@ class Runner:
 
     def _keep_locks(self, step: PipelineStep, result: Result) -> Result:
         """What a build made against a reviewer's lock does not come to be; how it was built stays."""
-        broken = self.mill.locks.find_broken(result.records) if step.stage == "build" else None
+        broken = self.context.locks.find_broken(result.records) if step.stage == "build" else None
         if broken is None:
             return result
         return Result(tuple(one for one in result.records if one.table == "builds"), (*result.findings, broken))
@@ -187,16 +187,16 @@ class Runner:
             stamp, attempt = await self.lake.attempts.take_turn(make_stamp, group_rows(_content(done)), patience)
             lacking = {subject.id for subject in self._lacking(step, [one.subject for one in done])}
             done = [one for one in done if one.subject.id in lacking]
-            attrition = [row for one in done for row in _attrition_rows(step, self.mill.config.recipe, one, stamp.try_number)]
+            attrition = [row for one in done for row in _attrition_rows(step, self.context.config.recipe, one, stamp.try_number)]
             if not done:
-                self.lake.attempts.void(self.mill.run, attempt)
+                self.lake.attempts.void(self.context.run, attempt)
             elif self.lake.commit(attempt, group_rows(_content(done)), attrition, stamp):
                 return
             patience *= 2
 
     def stamp(self, step: str, fingerprint: str, bucket: int, number: int) -> Stamp:
         """Whose work a file is."""
-        return Stamp(self.mill.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
+        return Stamp(self.context.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
 
 
 def list_lacking(lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[Subject[object]]) -> list[Subject[object]]:

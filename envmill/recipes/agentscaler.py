@@ -86,25 +86,25 @@ async def _find_no_theme(_text: str, _account: ModelSession) -> ThemeReply:
     raise SettingsError(f"Recipe {NAME} starts from documents of tools: leave `corpus` out, and name them under `documents`.")
 
 
-async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """What is not written of the documents is kept with its reason beside what the partition left out."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
-    reply = await account.ask(prompt, inputs, SelectedReply, complaint=complaint)
+    reply = await models.ask(prompt, inputs, SelectedReply, complaint=complaint)
     tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
     touches = {tool.name: tool.touch for tool in reply.tools}
     return plan.model_copy(update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)})
 
 
 async def _ask_walk(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
+    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """Walks in turn, so that each is the seed of some scenario before any comes again."""
     outline = environment.brief.outline
     walks = outline.walks if outline else []
     walk = _keep_written(walks[number % len(walks)], environment) if walks else []
     inputs = WalkInput.model_validate(describe_place(environment, number, polarity).model_dump() | {"walk": walk})
-    return await account.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
+    return await models.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
 
 
 def _keep_written(walk: Sequence[str], environment: Environment) -> list[str]:

@@ -25,6 +25,6 @@ async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
     return replies
 
 
-def describe_origin(seed: Seed, account: ModelSession, prompt: Prompt) -> Origin:
+def describe_origin(seed: Seed, models: ModelSession, prompt: Prompt) -> Origin:
     """The origin of a blueprint, by the prompt that decides about it."""
-    return Origin(recipe=seed.recipe, seed=seed.id, provider=account.provider, model=account.model, **describe_prompt(prompt))
+    return Origin(recipe=seed.recipe, seed=seed.id, provider=models.provider, model=models.model, **describe_prompt(prompt))

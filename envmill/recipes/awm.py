@@ -104,20 +104,20 @@ def _sample_examples(themes: Themes, seed: int, number: int) -> NamesInput:
     return NamesInput(known=known, focus=focus, wanted=_NAMES, round=number)
 
 
-async def _ask_names(prompt: Prompt, text: str, account: ModelSession) -> list[ThemeReply]:
+async def _ask_names(prompt: Prompt, text: str, models: ModelSession) -> list[ThemeReply]:
     """Asked twice: what came first is among the examples of the second."""
     inputs, grown = NamesInput.model_validate_json(text), list[ThemeReply]()
     for _ in range(_GENERATIONS):
         known = inputs.known | {one.theme: one.description for one in grown}
-        reply = await account.ask(prompt, inputs.model_copy(update={"known": known}), NamesReply)
+        reply = await models.ask(prompt, inputs.model_copy(update={"known": known}), NamesReply)
         grown += reply.names
     return grown
 
 
-async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Tools, each with the tables it touches."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
-    reply = await account.ask(prompt, inputs, InterfaceReply, complaint=complaint)
+    reply = await models.ask(prompt, inputs, InterfaceReply, complaint=complaint)
     tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
     return plan.model_copy(update={"tools": tools, "touches": {tool.name: tool.touch for tool in reply.tools}})

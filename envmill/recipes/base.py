@@ -36,7 +36,7 @@ Themes = Sequence[tuple[str, str]]
 class ThinkUp(Protocol):
     """Seed → blueprint; with the one before, its repair."""
 
-    def __call__(self, seed: Seed, repair: Repair, account: ModelSession, before: Blueprint | None = None, /) -> Awaitable[Blueprint]:
+    def __call__(self, seed: Seed, repair: Repair, models: ModelSession, before: Blueprint | None = None, /) -> Awaitable[Blueprint]:
         """The blueprint, not yet checked."""
         ...
 
@@ -45,7 +45,7 @@ class WriteTests(Protocol):
     """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
 
     def __call__(
-        self, environment: Environment, before: TestsReply | None, repair: Repair, account: ModelSession, rows: Json = None, /
+        self, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None, /
     ) -> Awaitable[TestsReply]:
         """The tests, not yet run."""
         ...

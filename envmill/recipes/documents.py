@@ -43,13 +43,13 @@ def pick_source(config: RunConfig) -> list[str]:
     return [told.model_dump_json()]
 
 
-async def part_domains(text: str, account: ModelSession) -> list[ThemeReply]:
+async def part_domains(text: str, models: ModelSession) -> list[ThemeReply]:
     """Every domain that is large enough; inside each a model is asked which tool rests on which."""
     source = Source.model_validate_json(text)
     outlined = [outline_proposal(one, Size.of(source.tools, source.collections)) for one in await _propose(source)]
     # The largest of each domain first: a service of four hundred operations must not crowd out all others.
     turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][: source.wanted]
-    walked = [await add_walks(part, source.seed, (LabelEvidence(account),)) for part in turns]
+    walked = [await add_walks(part, source.seed, (LabelEvidence(models),)) for part in turns]
     names = dict[str, int]()
     return [_describe(part, names, source) for part in walked]
 

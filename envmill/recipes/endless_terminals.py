@@ -85,9 +85,9 @@ def _pick_cells(config: RunConfig) -> list[Seed]:
     return seeds
 
 
-async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, account: ModelSession, _before: Blueprint | None = None) -> Blueprint:
+async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, models: ModelSession, _before: Blueprint | None = None) -> Blueprint:
     """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
-    errand = await account.ask(prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.render())
+    errand = await models.ask(prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.render())
     title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
     return Blueprint(
         kind="terminal",
@@ -100,12 +100,12 @@ async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, account: Model
         policy_document="",
         files={ERRAND: errand.model_dump_json(indent=1)},
         licence=seed.licence,
-        origin=describe_origin(seed, account, prompt),
+        origin=describe_origin(seed, models, prompt),
     )
 
 
 async def _ask_part(
-    prompts: _PartPrompts, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, account: ModelSession
+    prompts: _PartPrompts, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, models: ModelSession
 ) -> str:
     """Each is shown what it may know, and no more."""
     errand = read_errand(blueprint.files)
@@ -113,16 +113,16 @@ async def _ask_part(
     end = {"request": errand.request, "at_the_end": errand.at_the_end}
     match part:
         case "initial_test":
-            return (await account.ask(prompts.initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source
+            return (await models.ask(prompts.initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source
         case "image":
             given = ImageInput.model_validate(known | {"initial_test": made["initial_test"]})
-            return (await account.ask(prompts.image, given, Image, complaint=told)).model_dump_json(indent=1)
+            return (await models.ask(prompts.image, given, Image, complaint=told)).model_dump_json(indent=1)
         case "final_test":
             given = FinalTestInput.model_validate(known | end | {"initial_test": made["initial_test"]})
-            return (await account.ask(prompts.final_test, given, ExamReply, complaint=told)).source
+            return (await models.ask(prompts.final_test, given, ExamReply, complaint=told)).source
         case "solution":
             given = SolutionInput.model_validate(known | end | {"final_test": made["final_test"]})
-            return BETWEEN.join((await account.ask(prompts.solution, given, SolutionReply, complaint=told)).commands)
+            return BETWEEN.join((await models.ask(prompts.solution, given, SolutionReply, complaint=told)).commands)
 
 
 def choose_cell(space: Space, taken: Counter[tuple[str, ...]], seed: int) -> Cell:

@@ -108,33 +108,33 @@ def _pick_texts(config: RunConfig) -> list[str]:
 def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
     """A part of a plan, asked for in one way where documents describe the tools, and in another where they are sketched."""
 
-    async def add(plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
-        return await (sketched if plan.brief.outline is None else documented)(plan, complaint, account)
+    async def add(plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+        return await (sketched if plan.brief.outline is None else documented)(plan, complaint, models)
 
     return add
 
 
-async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Requirements and rules, with tools that say types on both sides."""
-    reply = await account.ask(prompt, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
+    reply = await models.ask(prompt, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
     told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {"policy_document": reply.policy}
     tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
     return plan.model_copy(update=told | tools)
 
 
-async def _ask_state(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def _ask_state(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Tables that hold what sketched tools take and give."""
     known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
     inputs = StateInput(brief=plan.brief, **known, tools=_list_sketched(plan))
-    return add_schema(plan, await account.ask(prompt, inputs, SchemaReply, complaint=complaint))
+    return add_schema(plan, await models.ask(prompt, inputs, SchemaReply, complaint=complaint))
 
 
-async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Tools, each with its types and the tables it touches."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
     inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
-    reply = await account.ask(prompt, inputs, MetadataReply, complaint=complaint)
+    reply = await models.ask(prompt, inputs, MetadataReply, complaint=complaint)
     return plan.model_copy(
         update={
             "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools],
@@ -146,13 +146,13 @@ async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, account
 
 
 async def _ask_topology(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
+    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
     told = describe_place(environment, number, polarity).model_dump()
     inputs = TopologyInput.model_validate(told | {"sampled": sample_for(environment, graph, number)})
-    reply = await account.ask(prompt, inputs, ChainReply, complaint=repair.render())
+    reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
     if fault := find_chain_fault(graph, reply.chain, reply.polarity):
         raise BuildError(fault.words, reason=fault.code)
     return reply

@@ -77,8 +77,8 @@ def make(themes: Themes, whole: int = WHOLE) -> Recipe:
     )
 
 
-async def _ask_blueprint(prompt: Prompt, seed: Seed, repair: Repair, account: ModelSession, _before: Blueprint | None = None) -> Blueprint:
-    reply = await account.ask(prompt, BlueprintInput(brief=seed.brief), BlueprintReply, complaint=repair.render())
+async def _ask_blueprint(prompt: Prompt, seed: Seed, repair: Repair, models: ModelSession, _before: Blueprint | None = None) -> Blueprint:
+    reply = await models.ask(prompt, BlueprintInput(brief=seed.brief), BlueprintReply, complaint=repair.render())
     return Blueprint(
         kind="stateful",
         brief=seed.brief,
@@ -89,27 +89,27 @@ async def _ask_blueprint(prompt: Prompt, seed: Seed, repair: Repair, account: Mo
         tools=reply.tools,
         policy_document=reply.policy,
         licence=seed.licence,
-        origin=describe_origin(seed, account, prompt),
+        origin=describe_origin(seed, models, prompt),
     )
 
 
 async def _ask_program(
-    code: _Code, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: ModelSession
+    code: _Code, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, models: ModelSession
 ) -> ProgramReply:
     inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED))
     if len(blueprint.tools) > code.whole:
-        return await _ask_parts(code, inputs, before, repair, account)
-    return await account.ask(code.program, inputs, ProgramReply, complaint=repair.render(), stands=before)
+        return await _ask_parts(code, inputs, before, repair, models)
+    return await models.ask(code.program, inputs, ProgramReply, complaint=repair.render(), stands=before)
 
 
-async def _ask_parts(code: _Code, asked: ProgramInput, before: ProgramReply | None, repair: Repair, account: ModelSession) -> ProgramReply:
+async def _ask_parts(code: _Code, asked: ProgramInput, before: ProgramReply | None, repair: Repair, models: ModelSession) -> ProgramReply:
     """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only the parts at fault."""
     known = asked.model_dump()
     names = [tool.name for tool in asked.tools]
     kept = ProgramParts.read(before.source, names) if before else None
     blamed = [name for name in names if repair.about([name]).complaints]
     if kept is None or not blamed:
-        whole = await account.ask(code.skeleton, SkeletonInput.model_validate(known), ProgramReply, complaint=repair.render())
+        whole = await models.ask(code.skeleton, SkeletonInput.model_validate(known), ProgramReply, complaint=repair.render())
         kept = ProgramParts(whole.source, whole.class_name, kept.methods if kept else {})
     shared = known | {"skeleton": kept.skeleton, "class_name": kept.class_name}
     asking = list[Awaitable[MethodsReply]]()
@@ -118,13 +118,13 @@ async def _ask_parts(code: _Code, asked: ProgramInput, before: ProgramReply | No
         if wanted := [name for name in chunk if name in blamed or name not in kept.methods]:
             inputs = MethodsInput.model_validate(shared | {"wanted": wanted})
             told = repair.about(chunk).render() or repair.render()
-            asking.append(account.ask(code.methods, inputs, MethodsReply, part=chunk[0], complaint=told))
+            asking.append(models.ask(code.methods, inputs, MethodsReply, part=chunk[0], complaint=told))
     methods = [*kept.methods.values(), *(reply.source for reply in await ask_all(asking))]
     return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
 
 
 async def _ask_tests(
-    prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, account: ModelSession, _rows: Json = None
+    prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, models: ModelSession, _rows: Json = None
 ) -> TestsReply:
     inputs = TestsInput(brief=environment.brief, rules=environment.rules, tools=environment.tools, source=read_source(environment))
-    return await account.ask(prompt, inputs, TestsReply, complaint=repair.render())
+    return await models.ask(prompt, inputs, TestsReply, complaint=repair.render())

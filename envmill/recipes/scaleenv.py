@@ -81,12 +81,12 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 
 
 async def _make_blueprint(
-    toolset: Prompt, rows: Prompt, seed: Seed, repair: Repair, account: ModelSession, before: Blueprint | None = None
+    toolset: Prompt, rows: Prompt, seed: Seed, repair: Repair, models: ModelSession, before: Blueprint | None = None
 ) -> Blueprint:  # fmt: skip
     """Rows alone where nothing else failed; else the tools, what follows from them, and rows."""
     told, plan = repair.render(), before
     if plan is None or not _blames_rows(repair):
-        plan = await _plan(toolset, seed, told, account)
+        plan = await _plan(toolset, seed, told, models)
         told = ""
     inputs = RowsInput(
         brief=plan.brief,
@@ -94,13 +94,13 @@ async def _make_blueprint(
         requirements=[tool.description for tool in plan.tools],
         rules=plan.rules,
     )
-    reply = await account.ask(rows, inputs, RowsReply, complaint=told)
+    reply = await models.ask(rows, inputs, RowsReply, complaint=told)
     return Blueprint.model_validate(plan.model_dump() | {"id": "", "rows": reply.rows})
 
 
-async def _plan(prompt: Prompt, seed: Seed, complaint: str, account: ModelSession) -> Blueprint:
+async def _plan(prompt: Prompt, seed: Seed, complaint: str, models: ModelSession) -> Blueprint:
     """Tools, and the database that follows from them."""
-    reply = await account.ask(prompt, ToolsetInput(brief=seed.brief), ToolsetReply, complaint=complaint)
+    reply = await models.ask(prompt, ToolsetInput(brief=seed.brief), ToolsetReply, complaint=complaint)
     promises = {tool.name: tool.promise for tool in reply.tools}
     derived = derive_database(promises)
     return Blueprint(
@@ -117,12 +117,12 @@ async def _plan(prompt: Prompt, seed: Seed, complaint: str, account: ModelSessio
         touches=derived.touches,
         promises=promises,
         licence=seed.licence,
-        origin=describe_origin(seed, account, prompt),
+        origin=describe_origin(seed, models, prompt),
     )
 
 
 async def _ask_cases(
-    prompt: Prompt, environment: Environment, before: TestsReply | None, repair: Repair, account: ModelSession, rows: Json = None
+    prompt: Prompt, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None
 ) -> TestsReply:
     """Tool by tool, each test with rows of its own. A repair asks for the tools that a complaint names, or for all if it names none."""
     inputs = [
@@ -138,7 +138,7 @@ async def _ask_cases(
         if named and not blamed[name] and name in kept:
             return kept[name]
         stands = CasesReply(tests=kept[name]) if name in kept else None
-        reply = await account.ask(prompt, one, CasesReply, part=name, complaint=blamed[name] or repair.render(), stands=stands)
+        reply = await models.ask(prompt, one, CasesReply, part=name, complaint=blamed[name] or repair.render(), stands=stands)
         return reply.tests
 
     return match_tests([test for tests in await ask_all([write(one) for one in inputs]) for test in tests])
@@ -151,7 +151,7 @@ async def _ask_debugger(
     plan: TestsReply,
     red: Mapping[int, str],
     repair: Repair,
-    account: ModelSession,
+    models: ModelSession,
 ) -> Mended | None:
     """Tool by tool: is it the method, or what its tests begin with? Nothing else is written anew."""
     tools = {tool.name: tool for tool in environment.tools}
@@ -171,18 +171,18 @@ async def _ask_debugger(
         )
         for name, tests in blamed.items()
     ]
-    asked, locked = account.list_parts(prompt), describe_locked(repair.locked)
+    asked, locked = models.list_parts(prompt), describe_locked(repair.locked)
     told = {name: "\n\n".join(part for part in (_STILL_RED if name in asked else "", locked) if part) for name in blamed}
-    replies = await ask_all([account.ask(prompt, one, DebugReply, part=one.tool.name, complaint=told[one.tool.name]) for one in inputs])
+    replies = await ask_all([models.ask(prompt, one, DebugReply, part=one.tool.name, complaint=told[one.tool.name]) for one in inputs])
     return mend(program, plan, list(zip(blamed.values(), replies, strict=True)))
 
 
 async def _ask_chain(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
+    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
     inputs = ChainInput.model_validate(describe_place(environment, number, polarity).model_dump())
-    return await account.ask(prompt, inputs, ChainReply, complaint=repair.render())
+    return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 
 def _blames_rows(repair: Repair) -> bool:

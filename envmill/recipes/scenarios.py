@@ -37,13 +37,13 @@ def describe_place(environment: Environment, number: int, polarity: Polarity) ->
 
 
 async def ask_scenario(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, account: ModelSession
+    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await account.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())
+    return await models.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())
 
 
-async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, account: ModelSession) -> ChecksReply:
+async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:
     """A checklist over what the draft's reference path changed."""
     known = {"number", "request", "initial_state", "changes"}
     inputs = ChecksInput(
@@ -53,4 +53,4 @@ async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, rep
         tools=environment.tools,
         **{name: getattr(draft, name) for name in known},
     )
-    return await account.ask(prompt, inputs, ChecksReply, complaint=repair.render())
+    return await models.ask(prompt, inputs, ChecksReply, complaint=repair.render())

@@ -65,21 +65,21 @@ def load_trials() -> Prompt:
 
 
 async def plan_tables(
-    parts: TablePlan, seed: Seed, repair: Repair, account: ModelSession, before: Blueprint | None = None
+    parts: TablePlan, seed: Seed, repair: Repair, models: ModelSession, before: Blueprint | None = None
 ) -> Blueprint:  # fmt: skip
     """Part by part; of one that failed, the part at fault and those that rest on it."""
     blamed = _blame(repair) if before else 0
     told = repair.render()
     plan = before or _begin(seed)
     if blamed == 0:
-        plan = await parts.require(plan, told, account)
+        plan = await parts.require(plan, told, models)
     if blamed <= 1:
-        plan = await parts.design(plan, told if blamed == 1 else "", account)
+        plan = await parts.design(plan, told if blamed == 1 else "", models)
     if blamed <= 2:
-        plan = await parts.fill(plan, told if blamed == 2 else "", account)
+        plan = await parts.fill(plan, told if blamed == 2 else "", models)
     if blamed != 2:
-        plan = await parts.offer(plan, told if blamed == 3 else "", account)
-    return Blueprint.model_validate(plan.model_dump() | {"id": "", "origin": describe_origin(seed, account, parts.decides)})
+        plan = await parts.offer(plan, told if blamed == 3 else "", models)
+    return Blueprint.model_validate(plan.model_dump() | {"id": "", "origin": describe_origin(seed, models, parts.decides)})
 
 
 def _begin(seed: Seed) -> Blueprint:
@@ -98,17 +98,17 @@ def _blame(repair: Repair) -> int:
     return min(named, default=0)
 
 
-async def ask_requirements(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def ask_requirements(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Name, requirements, rules and policy."""
-    reply = await account.ask(prompt, RequirementsInput(brief=plan.brief), RequirementsReply, complaint=complaint)
+    reply = await models.ask(prompt, RequirementsInput(brief=plan.brief), RequirementsReply, complaint=complaint)
     told = reply.model_dump()
     return plan.model_copy(update=told | {"policy_document": told.pop("policy")})
 
 
-async def ask_schema(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def ask_schema(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Tables that bear the requirements."""
     known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-    reply = await account.ask(prompt, SchemaInput(brief=plan.brief, **known), SchemaReply, complaint=complaint)
+    reply = await models.ask(prompt, SchemaInput(brief=plan.brief, **known), SchemaReply, complaint=complaint)
     return add_schema(plan, reply)
 
 
@@ -125,20 +125,20 @@ def _list_columns(files: Mapping[str, str]) -> dict[str, list[str]]:
         return {}
 
 
-async def ask_rows(prompt: Prompt, plan: Blueprint, complaint: str, account: ModelSession) -> Blueprint:
+async def ask_rows(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """First rows of every table."""
     inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], requirements=plan.requirements, rules=plan.rules)
-    reply = await account.ask(prompt, inputs, RowsReply, complaint=complaint)
+    reply = await models.ask(prompt, inputs, RowsReply, complaint=complaint)
     return plan.model_copy(update={"rows": reply.rows})
 
 
 async def ask_code(
-    prompt: Prompt, tell_tools: TellTools, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, account: ModelSession
+    prompt: Prompt, tell_tools: TellTools, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, models: ModelSession
 ) -> ProgramReply:
     """The program in one reply, however many tools."""
     known = blueprint.model_dump(include={"name", "summary", "rows", "rules"})
     inputs = CodeInput(brief=blueprint.brief, **known, ddl=blueprint.files[SCHEMA], tools=tell_tools(blueprint))
-    return await account.ask(prompt, inputs, ProgramReply, complaint=repair.render(), stands=before)
+    return await models.ask(prompt, inputs, ProgramReply, complaint=repair.render(), stands=before)
 
 
 def describe_typed(blueprint: Blueprint) -> list[CodedTool]:
@@ -153,7 +153,7 @@ def _describe_tool(tool: ToolPlan, blueprint: Blueprint) -> CodedTool:
 
 
 async def ask_trials(
-    prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, account: ModelSession, rows: Json = None
+    prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None
 ) -> TestsReply:
     """Tests over the rows that the schema was tried with."""
     inputs = TrialsInput(
@@ -163,5 +163,5 @@ async def ask_trials(
         source=read_source(environment),
         rows=rows or {},
     )
-    reply = await account.ask(prompt, inputs, TrialsReply, complaint=repair.render())
+    reply = await models.ask(prompt, inputs, TrialsReply, complaint=repair.render())
     return TestsReply(initial_state=rows or {}, tests=reply.tests)

@@ -25,9 +25,9 @@ def pick_themes(recipe: RecipeName, themes: Themes, config: RunConfig) -> list[S
     return picked
 
 
-async def find_theme(prompt: Prompt, text: str, account: ModelSession) -> ThemeReply:
+async def find_theme(prompt: Prompt, text: str, models: ModelSession) -> ThemeReply:
     """The environment that a text comes from."""
-    return await account.ask(prompt, ThemeInput(text=text), ThemeReply)
+    return await models.ask(prompt, ThemeInput(text=text), ThemeReply)
 
 
 def seed_theme(recipe: RecipeName, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:

@@ -73,50 +73,50 @@ class _Version:
 class _Workshop:
     """What a kind builds with."""
 
-    mill: RunContext
-    account: ModelSession
+    context: RunContext
+    models: ModelSession
 
     @property
     def sandbox(self) -> Sandbox:
-        return self.mill.sandbox
+        return self.context.sandbox
 
     @property
     def author(self) -> PartAuthor:
-        return self.mill.recipe
+        return self.context.recipe
 
     @property
     def rehearses(self) -> bool:
-        return self.mill.config.rehearse
+        return self.context.config.rehearse
 
     async def write_program(self, blueprint: Blueprint) -> BuildResult:
-        return await _write_program(blueprint, self.mill, self.account)
+        return await _write_program(blueprint, self.context, self.models)
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, account: ModelSession) -> CompositionFindings:
-        posed = await rehearse_reply(reply, ScenarioSlot(environment, 0), self.mill, account)
+    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: ModelSession) -> CompositionFindings:
+        posed = await rehearse_reply(reply, ScenarioSlot(environment, 0), self.context, models)
         return CompositionFindings(posed.complaints, posed.rehearsal.list_findings())
 
 
-async def build_environment(subject: Subject[Blueprint], mill: RunContext, account: ModelSession) -> Result:
+async def build_environment(subject: Subject[Blueprint], context: RunContext, models: ModelSession) -> Result:
     """As its kind is built."""
-    made = await kind_of(subject.record).build(subject.record, _Workshop(mill, account))
+    made = await kind_of(subject.record).build(subject.record, _Workshop(context, models))
     return Result(made.records, made.findings)
 
 
-async def _write_program(blueprint: Blueprint, mill: RunContext, account: ModelSession) -> BuildResult:
+async def _write_program(blueprint: Blueprint, context: RunContext, models: ModelSession) -> BuildResult:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
-    locks, tried, guard = mill.locks.of(blueprint.id), list[_Version](), WeakeningGuard()
+    locks, tried, guard = context.locks.of(blueprint.id), list[_Version](), WeakeningGuard()
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         tried.append(before or _Version())
-        version = await _write_version(blueprint, before or _Version(), repair, mill, asking)
+        version = await _write_version(blueprint, before or _Version(), repair, context, asking)
         weakened = guard.refuse(version.plan, repair) if version.plan else ()
-        if not version.complaints and mill.config.review:
-            version = await _review(version, mill, account)
+        if not version.complaints and context.config.review:
+            version = await _review(version, context, models)
         if weakened and not version.complaints:
             return replace(version, complaints=weakened, fault="test")
-        return version if version.complaints else await _rehearse(version, mill, account)
+        return version if version.complaints else await _rehearse(version, context, models)
 
-    versions = await strive(write, account, lambda: locks.render() if tried else [])
+    versions = await strive(write, models, lambda: locks.render() if tried else [])
     builds = describe_builds(blueprint.id, versions)
     ran = [version for version in versions if isinstance(version, _Version) and version.environment is not None]
     if not ran:
@@ -126,41 +126,41 @@ async def _write_program(blueprint: Blueprint, mill: RunContext, account: ModelS
     return BuildResult((*builds, best.environment, *best.tests), best.rehearsal.list_findings())
 
 
-async def _rehearse(version: _Version, mill: RunContext, account: ModelSession) -> _Version:
+async def _rehearse(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """A version whose tests are green, put to the gates."""
     assert version.environment is not None
-    rehearsal = await rehearse(EnvironmentCase(version.environment, version.tests), mill, account)
+    rehearsal = await rehearse(EnvironmentCase(version.environment, version.tests), context, models)
     fault, complaints = blame(rehearsal.complaints)
     return replace(version, rehearsal=rehearsal, complaints=complaints, fault=fault)
 
 
-async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair, mill: RunContext, account: ModelSession) -> _Version:
+async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair, context: RunContext, models: ModelSession) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
-    part = await _write_part(blueprint, before, repair, mill, account)
+    part = await _write_part(blueprint, before, repair, context, models)
     program, plan = part.program, part.plan
     assert program is not None
     try:
-        environment = assemble_environment(blueprint, program, account, part.program_prompt)
-        await mill.sandbox.inspect(Program.of(environment))
+        environment = assemble_environment(blueprint, program, models, part.program_prompt)
+        await context.sandbox.inspect(Program.of(environment))
     except BuildError as error:
         return replace(part, complaints=(Complaint("build", "does_not_build", error.message),), fault="code")
     if plan is None:
-        plan = await mill.recipe.write_tests(environment, None, FIRST, account, blueprint.rows)
-        part = replace(part, plan=plan, plan_prompt=account.last_asked)
+        plan = await context.recipe.write_tests(environment, None, FIRST, models, blueprint.rows)
+        part = replace(part, plan=plan, plan_prompt=models.last_asked)
     tests = store_tests(environment, plan, part.plan_prompt)
-    trial = await _run_tests(environment, tests, before, mill)
+    trial = await _run_tests(environment, tests, before, context)
     version = replace(part, environment=environment, tests=tests, complaints=trial.complaints, fault=trial.fault)
     if not trial.red or trial.lacking:
         return version
     try:
-        mended = await mill.recipe.debug(environment, program, plan, trial.red, repair, account)
+        mended = await context.recipe.debug(environment, program, plan, trial.red, repair, models)
     except BadReply:
         # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
         return version
-    return replace(version, mended=mended, fault=mended.fault, mended_prompt=account.last_asked) if mended else version
+    return replace(version, mended=mended, fault=mended.fault, mended_prompt=models.last_asked) if mended else version
 
 
-async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, mill: RunContext, account: ModelSession) -> _Version:
+async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, context: RunContext, models: ModelSession) -> _Version:
     """Program and tests of the next version, where there are any yet, each with what it was got with."""
     program, plan = before.program, before.plan
     kept = _Version(program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt)
@@ -173,16 +173,18 @@ async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, mi
             plan_prompt=kept.plan_prompt if mended.plan == plan else by,
         )
     if before.fault == "test" and before.environment is not None:
-        plan = await mill.recipe.write_tests(before.environment, plan, repair, account, blueprint.rows)
-        return replace(kept, plan=plan, plan_prompt=account.last_asked)
-    program = await mill.recipe.write_program(blueprint, program, repair, account)
-    return replace(kept, program=program, program_prompt=account.last_asked)
+        plan = await context.recipe.write_tests(before.environment, plan, repair, models, blueprint.rows)
+        return replace(kept, plan=plan, plan_prompt=models.last_asked)
+    program = await context.recipe.write_program(blueprint, program, repair, models)
+    return replace(kept, program=program, program_prompt=models.last_asked)
 
 
-async def _review(version: _Version, mill: RunContext, account: ModelSession) -> _Version:
+async def _review(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
     assert version.environment is not None
-    finding = await w4.check(EnvironmentCase(version.environment, version.tests), GateContext(mill.sandbox, account, mill.config.run_seed))
+    finding = await w4.check(
+        EnvironmentCase(version.environment, version.tests), GateContext(context.sandbox, models, context.config.run_seed)
+    )
     if finding.outcome != "dropped":
         return version
     told = [w4.render_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]
@@ -205,10 +207,10 @@ class _Trial:
         return list_once([*self.lacking, *self.failing])
 
 
-async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, mill: RunContext) -> _Trial:
+async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, context: RunContext) -> _Trial:
     """What is red or lacking, and whose fault it is: what the interface refuses never reached the program, nor did what a mended program
     left as it was."""
-    played = await play_tests(environment, tests, mill.sandbox)
+    played = await play_tests(environment, tests, context.sandbox)
     red = {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
     # What a debugger mended may be there already: a test told twice is one.
     untested = find_untested(environment, list({test.id: test for test in tests}.values()))
@@ -236,7 +238,7 @@ def _complain_of_test(place: int, test: Test, fault: str) -> Complaint:
     return Complaint(w3.GATE, "test_failed", fault, item="test", index=place, tool=test.call.name, arguments=test.call.arguments)
 
 
-def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: ModelSession, prompt: Prompt | None = None) -> Environment:
+def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None) -> Environment:
     """Interface and tables are read from what was written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     kind, files = kind_of(blueprint), {**blueprint.files, "program.py": reply.source}
@@ -263,7 +265,7 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, account: Mod
         brief=blueprint.brief,
         blueprint=blueprint.id,
         licence=blueprint.licence,
-        origin=blueprint.origin.model_copy(update={"provider": account.provider, "model": account.model, **describe_prompt(prompt)}),
+        origin=blueprint.origin.model_copy(update={"provider": models.provider, "model": models.model, **describe_prompt(prompt)}),
     )
 
 
@@ -297,30 +299,30 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
     )
 
 
-async def build_scenario(subject: Subject[PlacedScenario[Draft]], mill: RunContext, account: ModelSession) -> Result:
+async def build_scenario(subject: Subject[PlacedScenario[Draft]], context: RunContext, models: ModelSession) -> Result:
     """The scenario that the repair loop held, finished: a verifier from what the reference path did, and its rewards."""
     draft, environment = subject.record.record, subject.record.environment
     builds: tuple[Build, ...] = ()
     try:
-        prepared = await prepare(draft, environment, mill.sandbox)
-        if mill.config.checks == "written" and draft.changes and kind_of(environment).takes_checklists:
-            checklist = await _ask_for_checks(subject.record, prepared.composed, prepared.endings, mill, account)
+        prepared = await prepare(draft, environment, context.sandbox)
+        if context.config.checks == "written" and draft.changes and kind_of(environment).takes_checklists:
+            checklist = await _ask_for_checks(subject.record, prepared.composed, prepared.endings, context, models)
             builds = checklist.builds
             if checklist.verifier is None:
                 return Result(builds, (drop("verifier", *checklist.end),))
             prepared = replace(prepared, composed=replace(prepared.composed, verifier=checklist.verifier))
-        scenario = await finish(prepared, mill.config.reward, mill.sandbox, subject.record.split)
+        scenario = await finish(prepared, context.config.reward, context.sandbox, subject.record.split)
     except BuildError as error:
         return Result(builds, (drop("verifier", error.facts["reason"], error.message, error.facts.get("verdict")),))
     return Result((scenario, *builds))
 
 
 async def _ask_for_checks(
-    placed: PlacedScenario[Draft], composed: ComposedVerifier, endings: Sequence[Ending], mill: RunContext, account: ModelSession
+    placed: PlacedScenario[Draft], composed: ComposedVerifier, endings: Sequence[Ending], context: RunContext, models: ModelSession
 ) -> Checklist:
     """The author's own checklist in place of what was derived."""
     draft, environment = placed.record, placed.environment
-    locked = mill.locks.of(draft.id).beyond(render_facts(draft.user.facts))
+    locked = context.locks.of(draft.id).beyond(render_facts(draft.user.facts))
     if out_of_reach := list(locked.within(render_checks([*composed.verifier.goals, *composed.verifier.guards])).parts):
         detail = f"no written list can hold {out_of_reach[0]!r}, which was derived and a reviewer locked: build with --checks derived"
         return Checklist(None, (), (REASON, detail))
@@ -328,8 +330,8 @@ async def _ask_for_checks(
         draft,
         composed.verifier,
         endings,
-        lambda repair, asking: mill.recipe.write_checks(environment, draft, repair, asking),
-        mill.sandbox,
-        account,
+        lambda repair, asking: context.recipe.write_checks(environment, draft, repair, asking),
+        context.sandbox,
+        models,
         locked,
     )

@@ -16,21 +16,21 @@ from schemas.rollout import Rollout, Trajectory
 from schemas.scenario import Scenario
 
 
-async def collect_trajectories(subject: Subject[PlacedScenario[Scenario]], mill: RunContext, account: ModelSession) -> Result:
+async def collect_trajectories(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
     """Probes of the same policy are used again; attempts end with enough distinct passes, or a round that brought none that is new."""
-    placed, keep = subject.record, mill.config.keep
-    teacher = find_policy(mill.config.teacher)
-    known = [one for one in placed.rollouts if one.rollout_group == "probe" and mill.config.probe == mill.config.teacher]
+    placed, keep = subject.record, context.config.keep
+    teacher = find_policy(context.config.teacher)
+    known = [one for one in placed.rollouts if one.rollout_group == "probe" and context.config.probe == context.config.teacher]
     # What a judge was asked of the scenario at the filter it is not asked again: its replies are journalled.
-    posed, means = ScenarioCase(placed.record, placed.environment), GateContext(mill.sandbox, seed=mill.config.run_seed)
-    bench = await open_bench(posed, means, account) if mill.config.judged else None
-    play = make_player(teacher, placed.record, placed.environment, mill.sandbox, "teacher", account, mill.config, bench)
-    left = max(0, mill.config.attempts - len(known))
+    posed, means = ScenarioCase(placed.record, placed.environment), GateContext(context.sandbox, seed=context.config.run_seed)
+    bench = await open_bench(posed, means, models) if context.config.judged else None
+    play = make_player(teacher, placed.record, placed.environment, context.sandbox, "teacher", models, context.config, bench)
+    left = max(0, context.config.attempts - len(known))
     # Numbers go on where the probes ended: the same attempt again would get the same replies.
     made = [one async for one in attempt(play, lambda new: _is_enough(known, new, keep), left, first=len(known))]
     require_reached(made)
-    pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, mill.config.pairs)
-    sifted, findings = mill.recipe.sift([*known, *made], placed.record)
+    pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, context.config.pairs)
+    sifted, findings = context.recipe.sift([*known, *made], placed.record)
     chosen = choose(sifted, keep)
     if not chosen:
         words = f"none of {len(known) + len(made)} rollouts of the teacher passes"

@@ -1,4 +1,4 @@
-"""The mill: what every step works with, the subject it works on, and the result it gives."""
+"""What every step works with, the subject it works on, and the result it gives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

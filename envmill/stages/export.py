@@ -25,20 +25,20 @@ Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
 
 
-async def export_bundles(subject: Subject[ExportInput], mill: RunContext, account: ModelSession) -> Result:  # noqa: ARG001
+async def export_bundles(subject: Subject[ExportInput], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001
     """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
-    wanted = {"provisional": mill.config.provisional, "suspected": mill.config.with_tier == "suspected"}
+    wanted = {"provisional": context.config.provisional, "suspected": context.config.with_tier == "suspected"}
     cargo, findings = choose_cargo(subject.record, **wanted)
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
-    cargo = replace(cargo, limits=RolloutLimits.of(mill.config).describe())
-    parcels = pack_cargo(cargo, mill.config.exporters)
-    if idle := sorted(set(mill.config.exporters) - {parcel.exporter for parcel in parcels}):
+    cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
+    parcels = pack_cargo(cargo, context.config.exporters)
+    if idle := sorted(set(context.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
-    if left_out := find_left_out(cargo, mill.config.exporters):
+    if left_out := find_left_out(cargo, context.config.exporters):
         findings.append(keep("exporters", {"left_out": left_out}))
-    folder = mill.settings.bundles / mill.run
-    return Result(tuple(write_parcels(parcels, folder, mill.run)), tuple(findings))
+    folder = context.settings.bundles / context.run
+    return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
 
 
 def pack_cargo(cargo: ExportSet, exporters: Collection[str]) -> list[OutputFolder]:

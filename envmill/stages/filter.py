@@ -20,38 +20,38 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 
-async def filter_environment(subject: Subject[EnvironmentWithTests], mill: RunContext, account: ModelSession) -> Result:  # noqa: ARG001  no model is asked
+async def filter_environment(subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001  no model is asked
     """Beside the decision over the whole set, which is made before any subject is worked on."""
-    found = check_for_contamination(list_environment_texts(subject.record.environment), mill.settings.protected)
+    found = check_for_contamination(list_environment_texts(subject.record.environment), context.settings.protected)
     return Result(findings=(found,))
 
 
-async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], mill: RunContext, account: ModelSession) -> Result:
+async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
     """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
     scenario, environment = subject.record.record, subject.record.environment
-    contaminated = check_for_contamination(list_scenario_texts(scenario), mill.settings.protected)
+    contaminated = check_for_contamination(list_scenario_texts(scenario), context.settings.protected)
     if contaminated.outcome == "dropped":
         return Result(findings=(contaminated,))
     posed = ScenarioCase(scenario, environment, library=list_library(scenario, subject.record.attacks))
-    replayed = await replay_library(posed, GateContext(mill.sandbox, seed=mill.config.run_seed))
+    replayed = await replay_library(posed, GateContext(context.sandbox, seed=context.config.run_seed))
     if replayed.outcome == "dropped":
         return Result(findings=(contaminated, replayed))
-    bench = await open_bench(posed, GateContext(mill.sandbox, seed=mill.config.run_seed), account) if mill.config.judged else None
+    bench = await open_bench(posed, GateContext(context.sandbox, seed=context.config.run_seed), models) if context.config.judged else None
     before = (contaminated, replayed, describe(bench)) if bench else (contaminated, replayed)
-    probes = await _probe(subject.record, mill, account, mill.config.probe, "probe", bench)
-    solved, drops = require_solved(probes), mill.config.untrainable == "drop"
-    if solved.outcome == "dropped" or mill.config.weak in ("", mill.config.probe):
-        return Result(tuple(probes), (*before, solved, require_challenge(probes, mill.config.trivial, drops=drops)))
-    weak = await _probe(subject.record, mill, account, mill.config.weak, "weak", bench)
-    return Result((*probes, *weak), (*before, solved, require_challenge(weak, mill.config.trivial, drops=drops)))
+    probes = await _probe(subject.record, context, models, context.config.probe, "probe", bench)
+    solved, drops = require_solved(probes), context.config.untrainable == "drop"
+    if solved.outcome == "dropped" or context.config.weak in ("", context.config.probe):
+        return Result(tuple(probes), (*before, solved, require_challenge(probes, context.config.trivial, drops=drops)))
+    weak = await _probe(subject.record, context, models, context.config.weak, "weak", bench)
+    return Result((*probes, *weak), (*before, solved, require_challenge(weak, context.config.trivial, drops=drops)))
 
 
 async def _probe(
-    placed: PlacedScenario[Scenario], mill: RunContext, account: ModelSession, policy: str, group: str, bench: CalibratedJudge | None
+    placed: PlacedScenario[Scenario], context: RunContext, models: ModelSession, policy: str, group: str, bench: CalibratedJudge | None
 ) -> list[Rollout]:
     """Attempts until those that are left could change nothing; an outage among them is nobody's failure."""
-    play = make_player(find_policy(policy), placed.record, placed.environment, mill.sandbox, group, account, mill.config, bench)
-    most = mill.config.attempts
+    play = make_player(find_policy(policy), placed.record, placed.environment, context.sandbox, group, models, context.config, bench)
+    most = context.config.attempts
 
     def enough(made: Sequence[Rollout]) -> bool:
         return len(made) >= FEWEST and is_settled(made, most)

@@ -47,13 +47,13 @@ class _Idea:
         return self.blueprint.id
 
 
-async def generate_blueprint(subject: Subject[Seed], mill: RunContext, account: ModelSession) -> Result:
+async def generate_blueprint(subject: Subject[Seed], context: RunContext, models: ModelSession) -> Result:
     """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
-    seed, locks, held, guard = subject.record, mill.locks.of(subject.id), Locked(), WeakeningGuard()
+    seed, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
 
     async def write(before: _Idea | None, repair: Repair, asking: ModelSession) -> _Idea:
         nonlocal held
-        blueprint = await mill.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
+        blueprint = await context.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
         weakened, rules = guard.refuse(blueprint, repair), render_rules(blueprint.rules)
         if faults := held.find_faults(rules):
             return _Idea(blueprint, _complain("plan", REASON, faults))
@@ -63,9 +63,9 @@ async def generate_blueprint(subject: Subject[Seed], mill: RunContext, account: 
         kind = kind_of(blueprint)
         if faults := kind.find_plan_faults(blueprint):
             return _Idea(blueprint, _complain("plan", "bad_plan", faults))
-        return _Idea(blueprint, _complain("database", "bad_database", await kind.try_plan(blueprint, mill.sandbox)))
+        return _Idea(blueprint, _complain("database", "bad_database", await kind.try_plan(blueprint, context.sandbox)))
 
-    versions = await strive(write, account, lambda: held.render())
+    versions = await strive(write, models, lambda: held.render())
     builds, last = describe_trouble(seed.id, versions), versions[-1]
     if isinstance(last, _Idea) and not last.complaints:
         return Result((*_save(seed), last.blueprint, *builds))
@@ -99,47 +99,47 @@ def spread(shares: Mapping[Polarity, int]) -> list[Polarity]:
     return turn
 
 
-async def generate_draft(subject: Subject[ScenarioSlot], mill: RunContext, account: ModelSession) -> Result:
+async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
-    place, locks, held, guard = subject.record, mill.locks.of(subject.id), Locked(), WeakeningGuard()
-    polarity = choose_polarity(mill.config.polarities, place.environment.id, place.number)
+    place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
+    polarity = choose_polarity(context.config.polarities, place.environment.id, place.number)
     turns, kind = count(), kind_of(place.environment)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
-        if composed := await kind.compose_scenario(place.environment, place.number, mill.config.run_seed, next(turns), mill.sandbox):
-            return await _pose(composed, place, mill, account)
+        if composed := await kind.compose_scenario(place.environment, place.number, context.config.run_seed, next(turns), context.sandbox):
+            return await _pose(composed, place, context, models)
         try:
-            reply = await mill.recipe.pose(place.environment, place.number, polarity, repair, asking)
+            reply = await context.recipe.pose(place.environment, place.number, polarity, repair, asking)
         except BuildError as error:
             return refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
         weakened, facts = guard.refuse(reply, repair), render_facts(reply.facts)
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = await execute(reply, place, mill, asking)
-        if not mill.config.rehearse:
+        posed = await execute(reply, place, context, asking)
+        if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
-        rehearsed = await rehearse_draft(posed, place, mill, account)
+        rehearsed = await rehearse_draft(posed, place, context, models)
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
         return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
-    versions = await strive(write, account, lambda: held.render())
+    versions = await strive(write, models, lambda: held.render())
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     if best is None or best.draft is None:
         return Result(builds, (drop("oracle", *give_up(versions)),))
-    reworded, findings = await _reword(best.reply, best.draft, place, mill, account)
-    draft, larger = await _enlarge(reworded, best.draft, place, mill, account)
+    reworded, findings = await _reword(best.reply, best.draft, place, context, models)
+    draft, larger = await _enlarge(reworded, best.draft, place, context, models)
     return Result((draft, *builds), (*best.rehearsal.list_findings(), *findings, *larger))
 
 
-async def _pose(composed: Composition, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+async def _pose(composed: Composition, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
     """Composed instead of written."""
     if composed.reason:
         return refuse(composed.reply, composed.reason, composed.detail)
-    return await execute(composed.reply, place, mill, account)
+    return await execute(composed.reply, place, context, models)
 
 
 def _pick_best(versions: Sequence[ScenarioVersion | UnreadableVersion]) -> ScenarioVersion | None:
@@ -149,58 +149,60 @@ def _pick_best(versions: Sequence[ScenarioVersion | UnreadableVersion]) -> Scena
 
 
 async def _reword(
-    reply: ScenarioReply, draft: Draft, place: ScenarioSlot, mill: RunContext, account: ModelSession
+    reply: ScenarioReply, draft: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
     """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
-    environment, means = place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed)
+    environment, means = place.environment, GateContext(context.sandbox, seed=context.config.run_seed)
 
     async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
-        return await ask_judge(found, posed, mill, account)
+        return await ask_judge(found, posed, context, models)
 
     async def judge(changed: ScenarioReply) -> ScenarioVersion:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
             return refuse(changed, f"chain_{refused.code}", refused.words)
-        posed = await execute(changed, place, mill, account)
+        posed = await execute(changed, place, context, models)
         if posed.draft is None:
             return posed
         fault = await judge_words(posed.draft, environment, means, ask_about)
         return refuse(posed.reply, *fault) if fault else posed
 
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
-        return await ask_words(environment, place.number, operator, now, account)
+        return await ask_words(environment, place.number, operator, now, models)
 
-    tried = pick_operators(mill.recipe.operators, place.number) if reply.polarity == "achieve" else ()
+    tried = pick_operators(context.recipe.operators, place.number) if reply.polarity == "achieve" else ()
     turns = await reword(reply, tried, ask, judge)
     kept = [turn.judged for turn in turns if turn.judged is not None]
     return (kept[-1] if kept else ScenarioVersion(reply, draft)), tuple(map(_describe_turn, turns))
 
 
 async def _enlarge(
-    posed: ScenarioVersion, first: Draft, place: ScenarioSlot, mill: RunContext, account: ModelSession
+    posed: ScenarioVersion, first: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> tuple[Draft, tuple[Finding, ...]]:  # fmt: skip
     """The draft over the largest tables on which its path does what it did, and a finding for each round that was tried."""
     stands, tables = posed.draft or first, place.environment.tables
     larger = ScenarioVersion(posed.reply, stands)
-    if not mill.config.enlarge or not kind_of(place.environment).tabled or posed.reply.polarity != "achieve":
+    if not context.config.enlarge or not kind_of(place.environment).tabled or posed.reply.polarity != "achieve":
         return stands, ()
 
     async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
-        return await ask_judge(found, posed, mill, account)
+        return await ask_judge(found, posed, context, models)
 
     async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
         nonlocal larger
-        tried = await execute(posed.reply.model_copy(update={"initial_state": state}), place, mill, account)
+        tried = await execute(posed.reply.model_copy(update={"initial_state": state}), place, context, models)
         if tried.draft is None:
             return tried.objection
         if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
             return "does_otherwise", "on more records the reference path does something else"
-        if fault := await judge_words(tried.draft, place.environment, GateContext(mill.sandbox, seed=mill.config.run_seed), ask_about):
+        if fault := await judge_words(
+            tried.draft, place.environment, GateContext(context.sandbox, seed=context.config.run_seed), ask_about
+        ):
             return fault
         larger = tried
         return None
 
-    chance = random.Random(f"{mill.config.run_seed}/{place.environment.id}/{place.number}/enlarge")
-    _, rounds = await enlarge(stands.initial_state, tables, mill.config.enlarge, chance, still_holds)
+    chance = random.Random(f"{context.config.run_seed}/{place.environment.id}/{place.number}/enlarge")
+    _, rounds = await enlarge(stands.initial_state, tables, context.config.enlarge, chance, still_holds)
     return larger.draft or stands, tuple(_describe_round(number, one) for number, one in enumerate(rounds, 1))
 
 

@@ -26,23 +26,25 @@ _ALIKE = 0.3
 _THEME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+){0,5}")
 
 
-async def mine_text(subject: Subject[Text], mill: RunContext, account: ModelSession) -> Result:
+async def mine_text(subject: Subject[Text], context: RunContext, models: ModelSession) -> Result:
     """Ask the recipe what environment a text comes from; what is none, or not worth building, says why. Without a corpus, grow themes."""
-    if not mill.config.corpus:
-        return await _grow(subject, mill, account)
-    reply = await mill.recipe.find_theme(subject.record.text, account)
+    if not context.config.corpus:
+        return await _grow(subject, context, models)
+    reply = await context.recipe.find_theme(subject.record.text, models)
     evidence = reply.model_dump(mode="json")
-    if fault := _find_fault(reply, mill.config.score):
+    if fault := _find_fault(reply, context.config.score):
         return Result(findings=(drop(GATE, *fault, evidence),))
-    seed = mill.recipe.make_seed(reply, subject.record.licence, subject.id, mill.config)
+    seed = context.recipe.make_seed(reply, subject.record.licence, subject.id, context.config)
     return Result((seed,), (keep(GATE, evidence),))
 
 
-async def _grow(subject: Subject[Text], mill: RunContext, account: ModelSession) -> Result:
+async def _grow(subject: Subject[Text], context: RunContext, models: ModelSession) -> Result:
     """Every theme becomes a seed, so that what is turned down later has a row of its own; what is no place of work scores lowest."""
-    replies = await mill.recipe.grow(subject.record.text, account)
+    replies = await context.recipe.grow(subject.record.text, models)
     judged = [one if one.stateful and one.specific else one.model_copy(update={"usefulness": 1, "modelability": 1}) for one in replies]
-    seeds = {seed.id: seed for seed in (mill.recipe.make_seed(one, subject.record.licence, subject.id, mill.config) for one in judged)}
+    seeds = {
+        seed.id: seed for seed in (context.recipe.make_seed(one, subject.record.licence, subject.id, context.config) for one in judged)
+    }
     evidence = [one.model_dump(mode="json") for one in replies]
     if not seeds:
         return Result(findings=(drop(GATE, "no_theme", "no place of work was named", evidence),))

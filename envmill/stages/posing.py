@@ -58,21 +58,21 @@ class ScenarioVersion:
         return self.reply.model_dump(mode="json")
 
 
-async def rehearse_reply(reply: ScenarioReply, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+async def rehearse_reply(reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
     """A scenario that is there already, run and put to the gates."""
-    posed = await execute(reply, place, mill, account)
-    return posed if posed.draft is None else await rehearse_draft(posed, place, mill, account)
+    posed = await execute(reply, place, context, models)
+    return posed if posed.draft is None else await rehearse_draft(posed, place, context, models)
 
 
-async def rehearse_draft(posed: ScenarioVersion, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+async def rehearse_draft(posed: ScenarioVersion, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
     """A draft that runs, finished for a moment and put to the gates."""
     assert posed.draft is not None
     try:
-        prepared = await prepare(posed.draft, place.environment, mill.sandbox)
-        scenario = await finish(prepared, mill.config.reward, mill.sandbox)
+        prepared = await prepare(posed.draft, place.environment, context.sandbox)
+        scenario = await finish(prepared, context.config.reward, context.sandbox)
     except BuildError as error:
         return replace(posed, draft=None, complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),))
-    rehearsal = await rehearse(ScenarioCase(scenario, place.environment), mill, account)
+    rehearsal = await rehearse(ScenarioCase(scenario, place.environment), context, models)
     return replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
 
 
@@ -81,23 +81,23 @@ def refuse(reply: ScenarioReply, code: str, words: str) -> ScenarioVersion:
     return ScenarioVersion(reply, None, (Complaint("oracle", code, words),))
 
 
-async def execute(reply: ScenarioReply, place: ScenarioSlot, mill: RunContext, account: ModelSession) -> ScenarioVersion:
+async def execute(reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
     """Run the reference path on what the reply says the world is."""
-    seed = mill.config.run_seed
+    seed = context.config.run_seed
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
     try:
-        reply = await unfold(reply, place.environment, reset, mill.sandbox)
+        reply = await unfold(reply, place.environment, reset, context.sandbox)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    begun, kept, *seen = await mill.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
+    begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
     if complaints := list_complaints(reply, begun, kept, seen):
         return ScenarioVersion(reply, None, complaints)
     try:
         chain = await _find_chain(reply, place.environment, seen)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    return ScenarioVersion(reply, _make_draft(place, reply, chain, seen[-1], seed, account))
+    return ScenarioVersion(reply, _make_draft(place, reply, chain, seen[-1], seed, models))
 
 
 async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequence[Observation]) -> Chain | None:
@@ -113,11 +113,9 @@ async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequ
     return chain
 
 
-def _make_draft(
-    place: ScenarioSlot, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, account: ModelSession
-) -> Draft:
+def _make_draft(place: ScenarioSlot, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, models: ModelSession) -> Draft:
     environment = place.environment
-    asked = {"provider": account.provider, "model": account.model} | describe_prompt(account.last_asked)
+    asked = {"provider": models.provider, "model": models.model} | describe_prompt(models.last_asked)
     origin = environment.origin.model_copy(update=asked)
     return Draft(
         environment=environment.id,

@@ -67,40 +67,40 @@ UNASKED = GateFindings()
 """Of a version that did not get as far as the gates."""
 
 
-async def rehearse(subject: EnvironmentCase | ScenarioCase, mill: RunContext, account: ModelSession) -> GateFindings:
+async def rehearse(subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession) -> GateFindings:
     """What the loop gates find with their open probes. A gate in error says nothing of the version: verify asks it again."""
-    if not mill.config.rehearse:
+    if not context.config.rehearse:
         return UNASKED
     lap: Lap = "environments" if isinstance(subject, EnvironmentCase) else "scenarios"
-    means = GateContext(mill.sandbox, seed=mill.config.run_seed, episodes=mill.config.search, probes="open")
-    found = await ask_judge(await run_gates_anywhere(lap, subject, means, mill.keepers), subject, mill, account)
+    means = GateContext(context.sandbox, seed=context.config.run_seed, episodes=context.config.search, probes="open")
+    found = await ask_judge(await run_gates_anywhere(lap, subject, means, context.keepers), subject, context, models)
     if isinstance(subject, ScenarioCase) and not is_over(found):
-        found = await ask_reader(found, subject, mill, account)
+        found = await ask_reader(found, subject, context, models)
     return GateFindings(name_content(subject), tuple(found))
 
 
-async def ask_reader(found: Sequence[Finding], subject: ScenarioCase, mill: RunContext, account: ModelSession) -> list[Finding]:
+async def ask_reader(found: Sequence[Finding], subject: ScenarioCase, context: RunContext, models: ModelSession) -> list[Finding]:
     """The findings, and that of the gate that asks a reader, where the run asks a judge. Once asked, the reply is journalled."""
-    asked = account if asks_judge(mill.config.suspicions, account) else None
-    means = GateContext(mill.sandbox, asked, mill.config.run_seed)
+    asked = models if asks_judge(context.config.suspicions, models) else None
+    means = GateContext(context.sandbox, asked, context.config.run_seed)
     read = await pass_gates([GATES[s16.GATE]], subject, means, [])
-    return [*found, *await ask_judge(read, subject, mill, account)]
+    return [*found, *await ask_judge(read, subject, context, models)]
 
 
 async def ask_judge(
-    found: Sequence[Finding], subject: EnvironmentCase | ScenarioCase, mill: RunContext, account: ModelSession
+    found: Sequence[Finding], subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession
 ) -> list[Finding]:
     """The findings once a judge has read each suspicion, where the run asks one."""
-    if not any(one.outcome == "suspected" for one in found) or not asks_judge(mill.config.suspicions, account):
+    if not any(one.outcome == "suspected" for one in found) or not asks_judge(context.config.suspicions, models):
         return list(found)
-    return await rule_on_suspicions(found, subject, account, mill.calibrations, await _play_path(subject, mill))
+    return await rule_on_suspicions(found, subject, models, context.calibrations, await _play_path(subject, context))
 
 
-async def _play_path(subject: EnvironmentCase | ScenarioCase, mill: RunContext) -> list[Observation]:
+async def _play_path(subject: EnvironmentCase | ScenarioCase, context: RunContext) -> list[Observation]:
     """Replies to the calls of the reference path, for the judge to read; none where a look is dear, as at a machine."""
     if not isinstance(subject, ScenarioCase) or not kind_of(subject.environment).looks_freely:
         return []
-    (trial, *_) = await Trials.of(subject, GateContext(mill.sandbox, seed=mill.config.run_seed)).oracle()
+    (trial, *_) = await Trials.of(subject, GateContext(context.sandbox, seed=context.config.run_seed)).oracle()
     return trial.replies
 
 

@@ -17,51 +17,51 @@ AGAIN = 10
 """Of so many items one is put to all probes again, and must come to what the loop found."""
 
 
-async def verify_environment(subject: Subject[EnvironmentWithTests], mill: RunContext, account: ModelSession) -> Result:
+async def verify_environment(subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession) -> Result:
     """The environments' gates. Models are asked for opinions only where the run wants that."""
     built = EnvironmentCase(subject.record.environment, subject.record.tests)
-    found = await _check("environments", built, subject.record.held, mill)
+    found = await _check("environments", built, subject.record.held, context)
     if not is_over(found):  # of an item that is dropped anyway the judge is asked nothing
-        found = await ask_judge(found, built, mill, account)
-    asked = account if mill.config.review else None
+        found = await ask_judge(found, built, context, models)
+    asked = models if context.config.review else None
     opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
-    reviewed = (await pass_gates(opinions, built, GateContext(mill.sandbox, asked, mill.config.run_seed), found))[len(found) :]
-    return Result(findings=(*found, *await ask_judge(reviewed, built, mill, account)))
+    reviewed = (await pass_gates(opinions, built, GateContext(context.sandbox, asked, context.config.run_seed), found))[len(found) :]
+    return Result(findings=(*found, *await ask_judge(reviewed, built, context, models)))
 
 
-async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], mill: RunContext, account: ModelSession) -> Result:
+async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
     """The scenarios' gates. A model is asked about suspicions, and where one plays the user."""
     placed = subject.record
     posed = ScenarioCase(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
-    found = await _check("scenarios", posed, placed.held, mill)
+    found = await _check("scenarios", posed, placed.held, context)
     if not is_over(found):
-        found = await ask_judge(found, posed, mill, account)
-    if mill.config.person == "model" and mill.config.form != "single" and not is_over(found):
-        found = await _ask_user(posed, mill, account, found)
+        found = await ask_judge(found, posed, context, models)
+    if context.config.person == "model" and context.config.form != "single" and not is_over(found):
+        found = await _ask_user(posed, context, models, found)
     if not is_over(found):
-        found = await ask_reader(found, posed, mill, account)
+        found = await ask_reader(found, posed, context, models)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
 
 
-async def _ask_user(posed: ScenarioCase, mill: RunContext, account: ModelSession, found: Sequence[Finding]) -> list[Finding]:
+async def _ask_user(posed: ScenarioCase, context: RunContext, models: ModelSession, found: Sequence[Finding]) -> list[Finding]:
     """What the scripted user tells is said of exports that carry it; what the model tells is said of this run's conversations. What the
     judge was asked about the opening stays as it was ruled: the gate only suspects the same words again."""
-    means = GateContext(mill.sandbox, account, mill.config.run_seed)
+    means = GateContext(context.sandbox, models, context.config.run_seed)
     others = [one for one in found if one.gate != s17.GATE or one.outcome in ("suspected", "cleared")]
     asked = await pass_gates([GATES[s17.GATE]], posed, means, [])
     return [*others, *(one for one in asked if one.outcome != "suspected")]
 
 
-async def _check(lap: Lap, subject: EnvironmentCase | ScenarioCase, held: Mapping[str, GateOutcome], mill: RunContext) -> list[Finding]:
+async def _check(lap: Lap, subject: EnvironmentCase | ScenarioCase, held: Mapping[str, GateOutcome], context: RunContext) -> list[Finding]:
     """Judged again in a fresh process. What held in the loop is put to the sealed probes; of one item in ten the loop is repeated."""
-    means = GateContext(mill.sandbox, seed=mill.config.run_seed, episodes=mill.config.search, find_truth=mill.find_truth)
+    means = GateContext(context.sandbox, seed=context.config.run_seed, episodes=context.config.search, find_truth=context.find_truth)
     if held and int(digest(name_content(subject), 8), 16) % AGAIN == 0:
-        repeated = await run_gates_anywhere(lap, subject, replace(means, probes="open"), mill.keepers)
+        repeated = await run_gates_anywhere(lap, subject, replace(means, probes="open"), context.keepers)
         if differing := sorted({one.gate for one in repeated if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")}):
             words = f"{', '.join(differing)} held in the repair loop and does not hold for the same content now"
             return [*repeated, fail(LOOP, "not_repeated", words)]
     passed = frozenset(gate for gate, outcome in held.items() if outcome == "kept")
-    return await run_gates_anywhere(lap, subject, replace(means, held=passed), mill.keepers)
+    return await run_gates_anywhere(lap, subject, replace(means, held=passed), context.keepers)
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:

@@ -38,7 +38,7 @@ _NO_RULING = ("unreadable", "unreached")
 class CalibratedJudge:
     """A judge as it was found to judge one scenario."""
 
-    account: ModelSession
+    models: ModelSession
     expected: Sequence[Change]
     """What the reference path changes."""
     calibration: Calibration
@@ -51,16 +51,16 @@ class CalibratedJudge:
         """Without a weight nobody is asked: what is said would change nothing."""
         if not self.weight:
             return self._make("unasked", self.calibration.told)
-        return self._make(*await ask_judge(scenario, environment, ending, self.expected, self.account))
+        return self._make(*await ask_judge(scenario, environment, ending, self.expected, self.models))
 
     def _make(self, outcome: str, reason: str) -> Ruling:
-        model = self.account.name_model("judge") or self.account.name_provider("judge")
+        model = self.models.name_model("judge") or self.models.name_provider("judge")
         told = {"outcome": outcome, "reason": reason[:2000], "weight": self.weight, "calibration": self.calibration}
         return Ruling.model_validate({"model": model, "prompt_hash": PROMPT.hash, **told})
 
 
 async def ask_judge(
-    scenario: Scenario, environment: Environment, ending: Ending, expected: Sequence[Change], account: ModelSession
+    scenario: Scenario, environment: Environment, ending: Ending, expected: Sequence[Change], models: ModelSession
 ) -> tuple[str, str]:
     """Its ruling and why. It knows the reference path's end, and not what the verifier said."""
     unminded = _list_unminded(environment, scenario)
@@ -77,7 +77,7 @@ async def ask_judge(
         facts=[fact.model_copy(update={"rivals": []}) for fact in scenario.verifier.facts],
     )
     try:
-        reply = await account.ask(PROMPT, inputs, RulingReply, role="judge")
+        reply = await models.ask(PROMPT, inputs, RulingReply, role="judge")
     except BadReply as error:
         return "unreadable", error.message
     except Outage as error:

@@ -39,8 +39,8 @@ async def _calibrate(home: Home, cases: "list[SuspicionCase]", judge: str) -> "l
     from envmill.gates.reading import calibrations
     from flows.opening import open_judge
 
-    async with open_judge(judge, home.settings) as account:
-        return await calibrations.calibrate(cases, account)
+    async with open_judge(judge, home.settings) as models:
+        return await calibrations.calibrate(cases, models)
 
 
 def _show(found: "Sequence[JudgeCalibration]") -> None:

@@ -180,9 +180,9 @@ async def test_a_model_plays_the_user_and_its_missteps_are_masked(
 ) -> None:
     vendors.script(*answers, turn("Which tool, and what is your name?"), turn("", LIST, LEND), turn("The drill is lent to Ada."))
     async with open_door("openai", vendors.root, tmp_path) as door:
-        account = door.account("scenarios-filter", TALK.id)
+        models = door.open_session("scenarios-filter", TALK.id)
         rollout = await play_scenario(
-            find_policy("model"), TALK, SHED, sandbox, "probe", 0, account=account, form="conversation", user="model"
+            find_policy("model"), TALK, SHED, sandbox, "probe", 0, models=models, form="conversation", user="model"
         )
     assert (rollout.termination, rollout.misstep, rollout.outcome) == (termination, misstep, outcome)
     assert (rollout.reward is None) == (outcome == "error")
@@ -194,9 +194,9 @@ async def test_a_model_plays_the_user_and_its_missteps_are_masked(
 async def test_a_user_who_cannot_be_reached_is_an_outage(vendors: Loopback, tmp_path: Path, sandbox: Sandbox) -> None:
     vendors.script(turn("Which tool?"), fault("You play a person", 9, status=529))
     async with open_door("anthropic", vendors.root, tmp_path) as door:
-        account = door.account("scenarios-filter", TALK.id)
+        models = door.open_session("scenarios-filter", TALK.id)
         rollout = await play_scenario(
-            find_policy("model"), TALK, SHED, sandbox, "probe", 0, account=account, form="conversation", user="model"
+            find_policy("model"), TALK, SHED, sandbox, "probe", 0, models=models, form="conversation", user="model"
         )
     assert (rollout.termination, rollout.outcome, rollout.reward) == ("outage", "error", None)
 

@@ -28,8 +28,8 @@ MODEL = find_policy("model")
 async def play(vendor: str, vendors: Loopback, folder: Path, sandbox: Sandbox, attempt: int = 0, **more: Any) -> Rollout:
     """One attempt by a process of its own that goes on from what the folder's journals hold."""
     async with open_door(vendor, vendors.root, folder) as door:
-        account = door.account("scenarios-filter", TALK.id)
-        return await play_scenario(MODEL, TALK, SHED, sandbox, "probe", attempt, account=account, **more)
+        models = door.open_session("scenarios-filter", TALK.id)
+        return await play_scenario(MODEL, TALK, SHED, sandbox, "probe", attempt, models=models, **more)
 
 
 def roles(rollout: Rollout) -> list[str]:
@@ -138,11 +138,11 @@ async def test_a_recording_played_back_is_the_same_rollout(vendors: Loopback, tm
     journal = Journal(tmp_path / "again")
     player = Replay(list_calls(tmp_path / "first"), "policy")
     door = Gateway(player, journal, {}, 1)
-    account = door.account("scenarios-filter", TALK.id)
-    again = await play_scenario(MODEL, TALK, SHED, sandbox, "probe", 0, account=account, limits=RolloutLimits(tokens=200))
+    models = door.open_session("scenarios-filter", TALK.id)
+    again = await play_scenario(MODEL, TALK, SHED, sandbox, "probe", 0, models=models, limits=RolloutLimits(tokens=200))
     await journal.close()
     assert again == first
-    assert account.spent.tokens == 0
+    assert models.spent.tokens == 0
 
 
 async def test_another_attempt_is_another_sample(vendors: Loopback, tmp_path: Path, sandbox: Sandbox) -> None:

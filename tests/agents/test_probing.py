@@ -24,9 +24,9 @@ CONFIG = RunConfig.model_validate({"probe": "model", "policy": "openai:loopback-
 async def probe(vendors: Loopback, folder: Path, sandbox: Sandbox, settings: Settings) -> Result:
     """One process's work on the scenario."""
     async with open_door("openai", vendors.root, folder) as door:
-        mill = RunContext("r", CONFIG, settings, cast(Any, None), door, sandbox, cast(Any, None))
+        context = RunContext("r", CONFIG, settings, cast(Any, None), door, sandbox, cast(Any, None))
         subject = Subject(TALK.id, "y", "t", PlacedScenario(TALK, SHED))
-        return await filter_scenario(subject, mill, door.account("scenarios-filter", TALK.id))
+        return await filter_scenario(subject, context, door.open_session("scenarios-filter", TALK.id))
 
 
 async def test_probes_by_a_model_survive_an_outage(vendors: Loopback, tmp_path: Path, sandbox: Sandbox, settings: Settings) -> None:

@@ -76,7 +76,7 @@ class Models:
 
 
 async def play(moves: list[Move], models: Models, sandbox: Sandbox, user: UserContract = TOLD, **more: Any) -> Rollout:
-    more = {"form": "conversation", "user": "model", "umpire": True, "account": cast(ModelSession, models)} | more
+    more = {"form": "conversation", "user": "model", "umpire": True, "models": cast(ModelSession, models)} | more
     return await play_on(RolloutSetup.of(make_scenario(SHED, user=user), SHED), cast(Any, Speaks(*moves)), sandbox, "probe", 0, **more)
 
 
@@ -163,9 +163,8 @@ async def test_a_user_who_goes_on_to_the_limit_is_suspected_and_the_agent_is_jud
 @pytest.mark.parametrize(("named", "judge", "asked"), [("a:b", "judge-1", 1), ("", "judge-1", 0), ("a:b", "author", 0)])
 async def test_only_a_judge_that_the_run_names_and_that_is_a_model_is_asked(named: str, judge: str, asked: int, sandbox: Sandbox) -> None:
     models, config = Models([BLURTS, NAMED], judge=judge), RunConfig(judge=named, form="conversation", person="model")
-    account = cast(ModelSession, models)
     scenario = make_scenario(SHED, user=TOLD)
-    await make_player(cast(Any, Speaks(*BLURTED)), scenario, SHED, sandbox, "probe", account, config)(0)
+    await make_player(cast(Any, Speaks(*BLURTED)), scenario, SHED, sandbox, "probe", cast(ModelSession, models), config)(0)
     assert len(models.judged) == asked
 
 

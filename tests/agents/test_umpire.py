@@ -88,7 +88,7 @@ class Asks:
 @pytest.mark.parametrize(("umpire", "outcome"), [(True, "error"), (False, "fail")])
 async def test_a_conversation_that_its_user_spoilt_is_an_error_and_no_failure(umpire: bool, outcome: str, sandbox: Sandbox) -> None:
     judge = Judge({"fault": "withheld", "fact": "tool", "question": "Shall I lend it?", "answer": "Yes, please."})
-    more: dict[str, Any] = {"account": cast(ModelSession, judge), "form": "conversation", "umpire": umpire}
+    more: dict[str, Any] = {"models": cast(ModelSession, judge), "form": "conversation", "umpire": umpire}
     rollout = await play_on(RolloutSetup.of(TALK, SHED), cast(Any, Asks()), sandbox, "probe", 0, **more)
     assert (rollout.outcome, rollout.reward is None) == (outcome, umpire)
     assert (rollout.termination, rollout.misstep) == (("user_fault", "withholds") if umpire else ("user_stopped", ""))

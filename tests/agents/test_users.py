@@ -294,10 +294,10 @@ class Told:
     ],
 )
 async def test_a_model_may_do_what_it_is_bidden_alone(message: str, does: list[str], fault: str) -> None:
-    account: Any = Told(UserReply(text="", stop=False, does=does))
+    models: Any = Told(UserReply(text="", stop=False, does=does))
     dialogue = [Utterance("user", "Hello."), Utterance("agent", message)]
-    answer = await ModelUser(ABLE, account, 0).answer(dialogue)
-    assert account.asked[0].deeds == list(DEEDS)
+    answer = await ModelUser(ABLE, models, 0).answer(dialogue)
+    assert models.asked[0].deeds == list(DEEDS)
     assert answer.does == tuple(does)
     assert list_faults(ABLE, dialogue, answer)[:1] == ([fault] if fault else [])
-    assert account.asked[0].request == ABLE.request
+    assert models.asked[0].request == ABLE.request

@@ -30,9 +30,9 @@ def test_subjects_are_typed_and_the_number_of_a_run_is_resolved_once() -> None:
     ("text", "caught"),
     [
         ("def f(subject: Subject[Any]) -> None: ...\n", True),
-        ("seed = mill.config.seed or 0\n", True),
+        ("seed = context.config.seed or 0\n", True),
         ("def f(subject: Subject[Seed], seed: int) -> None: ...\n", False),
-        ("seed = mill.config.run_seed\n", False),
+        ("seed = context.config.run_seed\n", False),
     ],
 )
 def test_what_is_loose_is_found(text: str, caught: bool, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ async def _ask_door(vendor: str, root: str, in_flight: int, calls: int) -> tuple
         async with open_door(vendor, root, Path(folder), in_flight=in_flight) as door:
 
             async def ask(number: int) -> str | None:
-                return str((await door.account("bench", f"s{number}").ask(PROMPT, _question(number), Answer)).length)
+                return str((await door.open_session("bench", f"s{number}").ask(PROMPT, _question(number), Answer)).length)
 
             return await _time(ask, in_flight, calls)
 

@@ -43,10 +43,8 @@ async def _measure(settings: Settings, scenarios: int, repeats: int) -> list[dic
         times: dict[Form, list[tuple[float, float]]] = {"single": [], "conversation": []}
         for form, found in times.items():
             for one in posed:
-                play = make_player(
-                    find_policy(_POLICY), one, homes[one.environment], walk.mill.sandbox, "probe", walk.mill.door.account("", one.id),
-                    RunConfig(form=form),
-                )  # fmt: skip
+                models, config = walk.context.door.open_session("", one.id), RunConfig(form=form)
+                play = make_player(find_policy(_POLICY), one, homes[one.environment], walk.context.sandbox, "probe", models, config)
                 found.append(min([await _time(play) for _ in range(repeats)]))
     calls = statistics.median(len(one.oracle) for one in posed)
     what = f"{ATTEMPTS} attempts by {_POLICY} at one scenario of {calls:g} calls, median of {len(posed)} scenarios"

@@ -75,7 +75,7 @@ def test_an_example_is_exactly_what_a_provider_is_sent(
         journal = Journal(tmp_path)
         assert prompt.gives
         with pytest.raises(SettingsError, match="heard enough"):
-            await Gateway(provider, journal, {}, 1).account("s", "a").ask(prompt, prompt.exemplify(), prompt.gives)
+            await Gateway(provider, journal, {}, 1).open_session("s", "a").ask(prompt, prompt.exemplify(), prompt.gives)
         await journal.close()
 
     asyncio.run(ask())

@@ -123,8 +123,8 @@ async def test_a_model_is_asked_once_in_the_life_of_a_scenario(tmp_path: Path, s
     for _ in range(2):
         known = {(call.request, call.sample): call for call in read_calls(tmp_path) if call.answers}
         journal = Journal(tmp_path)
-        account = Gateway(provider, journal, known, 1).account("scenarios-verify", subject.scenario.id)
-        assert (await check(subject, GateContext(sandbox, account))).reason == "withheld"
+        models = Gateway(provider, journal, known, 1).open_session("scenarios-verify", subject.scenario.id)
+        assert (await check(subject, GateContext(sandbox, models))).reason == "withheld"
         await journal.close()
     assert provider.calls == 12
 

@@ -47,7 +47,7 @@ class Judge:
         self.asked.append(request)
         return parse_completion(Completion(self._answer(SuspicionInput.model_validate(request.inputs), request)), SuspicionReply)
 
-    def account(self) -> ModelSession:
+    def models(self) -> ModelSession:
         return ModelSession(self, "scenarios-verify", STUDIO.scenario.id)
 
 
@@ -68,7 +68,7 @@ def vanish(*_: Any) -> str:
 
 
 async def rule(judge: Judge, finding: Finding = SUSPICION, calibrations: Sequence[JudgeCalibration] = (GOOD,)) -> Finding:
-    (ruled,) = await rule_on_suspicions([finding], STUDIO, judge.account(), calibrations)
+    (ruled,) = await rule_on_suspicions([finding], STUDIO, judge.models(), calibrations)
     return ruled
 
 
@@ -129,7 +129,7 @@ async def test_the_judge_is_not_told_what_the_gate_says(subject: Any) -> None:
     judge = Judge(say("no", STUDIO.environment.tools[0].name))
     evidence = {"reason": "ambiguous_referent", "gate": "S15", "calls": [{"name": "book"}], "detail": SUSPICION.detail}
     finding = Finding(**{**vars(SUSPICION), "evidence": evidence})
-    (ruled,) = await rule_on_suspicions([finding], subject, judge.account(), [GOOD])
+    (ruled,) = await rule_on_suspicions([finding], subject, judge.models(), [GOOD])
     assert ruled.outcome == "cleared"
     for request in judge.asked:
         text = request.messages[0].text
@@ -199,7 +199,7 @@ async def test_who_has_a_say(changed: dict[str, Any], why: str) -> None:
     ],
 )
 def test_who_is_asked(wish: str, seat: tuple[str, str], asked: bool) -> None:
-    assert asks_judge(wish, Judge(vanish, *seat).account()) is asked
+    assert asks_judge(wish, Judge(vanish, *seat).models()) is asked
 
 
 def make_case(number: int, planted: bool) -> SuspicionCase:
@@ -216,7 +216,7 @@ async def test_a_calibration_counts_and_is_read_again(tmp_path: Path) -> None:
             found = "planted" in asked.question or int(asked.name.split()[1]) < alarms
             return say("yes" if found else "no")(asked, _)
 
-        found = await calibrate(cases, Judge(judge_well).account())
+        found = await calibrate(cases, Judge(judge_well).models())
         assert found == [GOOD.model_copy(update={"caught": 30, "kept": 30 - alarms})]
         write_calibrations(found, tmp_path)
         assert list(read_calibrations(tmp_path)) == found
@@ -225,7 +225,7 @@ async def test_a_calibration_counts_and_is_read_again(tmp_path: Path) -> None:
 
 async def test_an_outage_ends_a_calibration() -> None:
     with pytest.raises(Outage):
-        await calibrate([make_case(0, True)], Judge(vanish).account())
+        await calibrate([make_case(0, True)], Judge(vanish).models())
 
 
 def test_what_is_shipped_lets_the_embedded_judge_alone_have_a_say(tmp_path: Path) -> None:

@@ -42,10 +42,10 @@ def reviewers(truth: dict[str, str]) -> Reviewers:
 @pytest_asyncio.fixture(loop_scope="module")
 async def review(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> AsyncGenerator[Any]:
     """Runs the gate with the reviewers as they are by then."""
-    async with open_account(reviewers, tmp_path) as account:
+    async with open_account(reviewers, tmp_path) as models:
 
         async def run(built: EnvironmentCase, seed: int = 0) -> Finding:
-            return await check(built, GateContext(sandbox, account, seed))
+            return await check(built, GateContext(sandbox, models, seed))
 
         yield run
 

@@ -62,14 +62,14 @@ class Bench:
 
     environment: Environment
     sandbox: Any = None
-    account: Any = None
+    models: Any = None
     author: Any = None
     rehearses: bool = False
 
     async def write_program(self, blueprint: Blueprint) -> BuildResult:
         return BuildResult((self.environment.model_copy(update={"blueprint": blueprint.id}),))
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, account: Any) -> CompositionFindings:
+    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: Any) -> CompositionFindings:
         return CompositionFindings()
 
 

@@ -52,7 +52,7 @@ async def go_on(folder: Path, vendor: str, root: str, numbers: range, tokens: in
             for number in left:
                 word = name_question(number)
                 try:
-                    await door.account("s", word).ask(PROMPT, Question(word=word), Answer)
+                    await door.open_session("s", word).ask(PROMPT, Question(word=word), Answer)
                 except BudgetReached:
                     reached = True
                     return

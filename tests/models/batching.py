@@ -63,7 +63,7 @@ class Field:
     async def run(self, *words: str) -> dict[str, Any]:
         """One process: ask everything, hand in; word → what came of it."""
         async with self.door() as door:
-            asked = [door.account("s", word).ask(PROMPT, Question(word=word), Answer) for word in words or WORDS]
+            asked = [door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in words or WORDS]
             ended = await asyncio.gather(*asked, return_exceptions=True)
             assert isinstance(door.provider, Batch)
             await door.provider.hand_in()

@@ -147,7 +147,9 @@ async def test_batches_stay_below_the_carriers_limits(run: Field) -> None:
         batch = door.provider
         assert isinstance(batch, Batch)
         batch._carrier.most_items = 4
-        await asyncio.gather(*(door.account("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS), return_exceptions=True)
+        await asyncio.gather(
+            *(door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS), return_exceptions=True
+        )
         assert [len(one.slip.items) for one in await batch.hand_in()] == [4, 2]
 
 
@@ -156,7 +158,7 @@ async def test_a_batch_is_bounded_in_bytes_too(lines: Field) -> None:
         batch = door.provider
         assert isinstance(batch, Batch)
         batch._carrier.most_bytes = 1500
-        asked = [door.account("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS]
+        asked = [door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS]
         await asyncio.gather(*asked, return_exceptions=True)
         handed = await batch.hand_in()
     assert len(handed) > 1
@@ -168,7 +170,7 @@ async def test_two_processes_hand_in_one_batch_between_them(run: Field) -> None:
     async with run.door() as one, run.door() as two:
         for door in (one, two):
             await asyncio.gather(
-                *(door.account("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS), return_exceptions=True
+                *(door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS), return_exceptions=True
             )
         first, second = one.provider, two.provider
         assert isinstance(first, Batch)
@@ -269,7 +271,7 @@ async def test_another_runs_batch_of_the_same_size_is_not_taken_for_ours(
 async def test_a_conversation_is_refused(lines: Field) -> None:
     async with lines.door() as door:
         with pytest.raises(SettingsError, match="Give the role policy a direct provider"):
-            await door.account("s", "a").converse(PROMPT, Question(word="cat"), [], role="policy")
+            await door.open_session("s", "a").converse(PROMPT, Question(word="cat"), [], role="policy")
 
 
 async def test_repairs_go_through_batches_too(lines: Field) -> None:

@@ -37,7 +37,7 @@ async def bounded(run: Field, tokens: int) -> AsyncGenerator[tuple[Gateway, Budg
 async def spend(run: Field, tokens: int) -> tuple[Counter[str], int, int]:
     """One process: what came of its questions, tokens spent and tokens still to come."""
     async with bounded(run, tokens) as (door, budget):
-        asked = [door.account("s", word).ask(PROMPT, Question(word=word), Answer, sampling=Sampling(max_tokens=30)) for word in WORDS]
+        asked = [door.open_session("s", word).ask(PROMPT, Question(word=word), Answer, sampling=Sampling(max_tokens=30)) for word in WORDS]
         ended = await asyncio.gather(*asked, return_exceptions=True)
         assert isinstance(door.provider, Batch)
         await door.provider.hand_in()
@@ -97,7 +97,7 @@ async def test_two_machines_with_the_same_questions_hand_them_in_once(run: Field
     async with run.door() as one, other.door() as two:
         for door, asked in ((one, WORDS), (two, words)):
             await asyncio.gather(
-                *(door.account("s", word).ask(PROMPT, Question(word=word), Answer) for word in asked), return_exceptions=True
+                *(door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in asked), return_exceptions=True
             )
         first, second = one.provider, two.provider
         assert isinstance(first, Batch)

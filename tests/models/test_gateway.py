@@ -67,8 +67,8 @@ def known_of(folder: Path) -> dict[tuple[str, int], ModelCall]:
 async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again(journal: Journal, tmp_path: Path) -> None:
     author = Scripted('Sure! Here it is: {"length": 3} Anything else?')
     for subject in ("a", "b"):
-        account = open_door(Offline(author, 0.0), journal, known_of(tmp_path), 1).account("environments-build", subject)
-        assert await account.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
+        models = open_door(Offline(author, 0.0), journal, known_of(tmp_path), 1).open_session("environments-build", subject)
+        assert await models.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     assert author.asked == [0]
     assert [(call.subject, call.reused, call.outcome) for call in read_calls(tmp_path)] == [("a", False, "reply"), ("b", True, "reply")]
 
@@ -87,15 +87,15 @@ async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again
 )
 async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(journal: Journal, tmp_path: Path, bad: str) -> None:
     author = Scripted(bad, '{"length": 3}')
-    account = open_door(Offline(author, 0.0), journal, {}, 1).account("s", "a")
-    assert await account.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
+    models = open_door(Offline(author, 0.0), journal, {}, 1).open_session("s", "a")
+    assert await models.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     assert [call.outcome for call in read_calls(tmp_path)] == ["failure", "reply"]
 
 
 async def test_repair_is_bounded_and_the_failure_says_what_was_wrong(journal: Journal) -> None:
     author = Scripted("{}", "{}", "{}", "{}")
     with pytest.raises(BadReply, match="length: Field required"):
-        await open_door(Offline(author, 0.0), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        await open_door(Offline(author, 0.0), journal, {}, 1).open_session("s", "a").ask(PROMPT, Question(word="cat"), Answer)
     assert author.asked == [0, 1, 2]
 
 
@@ -134,37 +134,39 @@ async def test_an_outage_is_retried_then_told_apart_from_a_bad_reply(
     handler, url = served
     handler.mood = mood
     provider = Offline(Scripted(), 0.0, url)
-    account = open_door(provider, journal, {}, 1).account("s", "a")
+    models = open_door(provider, journal, {}, 1).open_session("s", "a")
     with pytest.raises(Outage, match="Start it again"):
-        await account.ask(PROMPT, Question(word="cat"), Answer)
+        await models.ask(PROMPT, Question(word="cat"), Answer)
     assert (handler.asked, [call.outcome for call in read_calls(tmp_path)]) == (3, ["outage"])
     handler.mood = "well"
-    assert await account.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
+    assert await models.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     await provider.close()
 
 
 async def test_one_question_asked_by_two_at_once_is_asked_once(journal: Journal) -> None:
     author = Scripted('{"length": 3}')
     door = open_door(Offline(author, 0.0), journal, {}, 1)
-    await asyncio.gather(*(door.account("s", subject).ask(PROMPT, Question(word="cat"), Answer) for subject in "abc"))
+    await asyncio.gather(*(door.open_session("s", subject).ask(PROMPT, Question(word="cat"), Answer) for subject in "abc"))
     assert author.asked == [0]
 
 
 async def test_nobody_listening_is_an_outage(journal: Journal) -> None:
     provider = Offline(Scripted(), 0.0, "http://127.0.0.1:9/")
     with pytest.raises(Outage):
-        await open_door(provider, journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        await open_door(provider, journal, {}, 1).open_session("s", "a").ask(PROMPT, Question(word="cat"), Answer)
     await provider.close()
 
 
 async def test_a_recording_answers_what_was_asked_and_nothing_else(journal: Journal, tmp_path: Path) -> None:
-    await open_door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1).account("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+    await (
+        open_door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1).open_session("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+    )
     replay = Replay(list(read_calls(tmp_path)))
-    assert await open_door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
+    assert await open_door(replay, journal, {}, 1).open_session("s", "z").ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     with pytest.raises(SettingsError, match="recording holds no reply"):
-        await open_door(replay, journal, {}, 1).account("s", "z").ask(PROMPT, Question(word="dog"), Answer)
+        await open_door(replay, journal, {}, 1).open_session("s", "z").ask(PROMPT, Question(word="dog"), Answer)
     with pytest.raises(SettingsError, match="recording holds no reply"):
-        await open_door(replay, journal, {}, 2).account("s", "z").ask(PROMPT, Question(word="cat"), Answer)
+        await open_door(replay, journal, {}, 2).open_session("s", "z").ask(PROMPT, Question(word="cat"), Answer)
 
 
 def test_a_prompt_with_a_slot_nobody_fills_is_refused() -> None:

@@ -24,7 +24,7 @@ CALL = 100
 
 async def ask_all(door: Gateway, numbers: range) -> list[Answer | BaseException]:
     """All at once; what each came to."""
-    asked = (door.account("s", f"w{number}").ask(PROMPT, Question(word=f"w{number}"), Answer) for number in numbers)
+    asked = (door.open_session("s", f"w{number}").ask(PROMPT, Question(word=f"w{number}"), Answer) for number in numbers)
     return await asyncio.gather(*asked, return_exceptions=True)
 
 

@@ -56,8 +56,8 @@ async def journal(tmp_path: Path) -> AsyncGenerator[Journal]:
 
 
 async def ask(journal: Journal, provider: Scripted, sampling: Sampling = DEFAULT, sample: int = 0) -> Answer:
-    account = Gateway(provider, journal, {}, 1).account("s", "a")
-    return await account.ask(PROMPT, Question(word="cat"), Answer, sampling=sampling, sample=sample)
+    models = Gateway(provider, journal, {}, 1).open_session("s", "a")
+    return await models.ask(PROMPT, Question(word="cat"), Answer, sampling=sampling, sample=sample)
 
 
 async def test_the_complaint_is_sent_back_with_the_reply(journal: Journal) -> None:
@@ -155,20 +155,20 @@ async def test_every_call_of_every_sample_has_a_number_of_its_own(journal: Journ
 
 
 async def test_what_it_cost_is_counted_for_every_repair(journal: Journal) -> None:
-    account = Gateway(
+    models = Gateway(
         Scripted(Completion("{}", usage=Usage(5, 2)), Completion('{"length": 3}', usage=Usage(7, 1))), journal, {}, 1
-    ).account("s", "a")
-    await account.ask(PROMPT, Question(word="cat"), Answer)
-    assert account.spent.tokens == 15
+    ).open_session("s", "a")
+    await models.ask(PROMPT, Question(word="cat"), Answer)
+    assert models.spent.tokens == 15
 
 
 async def test_a_turn_of_a_conversation_comes_as_it_is(journal: Journal) -> None:
     calls = (ToolCall("c1", "lend", None, '{"tool": '),)
     provider = Scripted(Completion("", calls, stop="tool"))
     tool = ToolSpec("lend", "Lend a tool.", {"type": "object", "properties": {}})
-    account = Gateway(provider, journal, {}, 1).account("s", "a")
+    models = Gateway(provider, journal, {}, 1).open_session("s", "a")
     said = [Message("system", "Rules."), Message("user", "Lend me a drill.")]
-    turn = await account.converse(PROMPT, Question(word="x"), said, tools=[tool], role="policy")
+    turn = await models.converse(PROMPT, Question(word="x"), said, tools=[tool], role="policy")
     assert (turn.tool_calls, turn.stop) == (calls, "tool")
     assert (provider.asked[0].tools, provider.asked[0].reply, len(provider.asked)) == ((tool,), None, 1)
 
@@ -176,10 +176,10 @@ async def test_a_turn_of_a_conversation_comes_as_it_is(journal: Journal) -> None
 async def test_each_role_is_asked_at_its_own_model(journal: Journal) -> None:
     author, judge = Scripted(GOOD, GOOD), Scripted(GOOD)
     judge.model = "j"
-    account = Gateway(author, journal, {}, 1, {"judge": judge}).account("s", "a")
+    models = Gateway(author, journal, {}, 1, {"judge": judge}).open_session("s", "a")
     roles: list[Role] = ["author", "judge", "critic"]
     for role in roles:
-        await account.ask(PROMPT, Question(word=role), Answer, role=role)
+        await models.ask(PROMPT, Question(word=role), Answer, role=role)
     assert ([one.role for one in author.asked], [one.role for one in judge.asked]) == (["author", "critic"], ["judge"])
 
 
@@ -222,8 +222,8 @@ async def test_a_call_says_whether_it_repairs(journal: Journal, said: list[Compl
 
 
 async def test_what_a_gate_complains_about_is_a_repair(journal: Journal) -> None:
-    account = Gateway(Scripted(GOOD, GOOD, GOOD), journal, {}, 1).account("s", "a")
-    await account.ask(PROMPT, Question(word="cat"), Answer)
-    await account.ask(PROMPT, Question(word="cat"), Answer, complaint="It has four letters.")
-    await account.afresh(1, "The others failed.").ask(PROMPT, Question(word="cat"), Answer)
+    models = Gateway(Scripted(GOOD, GOOD, GOOD), journal, {}, 1).open_session("s", "a")
+    await models.ask(PROMPT, Question(word="cat"), Answer)
+    await models.ask(PROMPT, Question(word="cat"), Answer, complaint="It has four letters.")
+    await models.afresh(1, "The others failed.").ask(PROMPT, Question(word="cat"), Answer)
     assert [call.repair for call in read_calls(journal.path.parent)] == [False, True, True]

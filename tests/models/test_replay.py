@@ -42,7 +42,7 @@ async def ask(provider: Any, folder: Path, *words: str, prompt: Prompt = PROMPT,
     journal = Journal(folder)
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
     door = Gateway(provider, journal, known, seed, **more)
-    asked = [door.account("s", f"sub_{word}").ask(prompt, Question(word=word), Answer) for word in words]
+    asked = [door.open_session("s", f"sub_{word}").ask(prompt, Question(word=word), Answer) for word in words]
     ended = await asyncio.gather(*asked, return_exceptions=True)
     await journal.close()
     return [one.length if isinstance(one, Answer) else one for one in ended]
@@ -85,8 +85,8 @@ async def test_every_roles_model_is_played_back(tmp_path: Path) -> None:
 
     async def judge(door_folder: Path, author: Any, **more: Any) -> list[int]:
         journal = Journal(door_folder)
-        account = Gateway(author, journal, {}, 1, **more).account("s", "a")
-        heard = [(await account.ask(PROMPT, Question(word="ant"), Answer, role=role)).length for role in ("author", "judge")]
+        models = Gateway(author, journal, {}, 1, **more).open_session("s", "a")
+        heard = [(await models.ask(PROMPT, Question(word="ant"), Answer, role=role)).length for role in ("author", "judge")]
         await journal.close()
         return heard
 

@@ -165,10 +165,10 @@ async def test_a_run_asks_each_role_at_its_model(tmp_path: Path, vendors: Loopba
     vendors.script({"turn": {"text": '{"length": 3}'}})
     config = make_config(provider="openai", model="gpt-x", judge="anthropic:claude-x@box", critic="responses:gpt-y")
     async with open_walk("r1", config, Settings.read(environ)) as walk:
-        account = walk.mill.door.account("scenarios-verify", "scn_1")
+        models = walk.context.door.open_session("scenarios-verify", "scn_1")
         for role in ("author", "judge", "critic", "user"):
-            assert await account.ask(PROMPT, Question(word=role), Answer, role=role) == Answer(length=3)
-        calls = list(read_calls(walk.mill.settings.home / "journal" / "r1"))
+            assert await models.ask(PROMPT, Question(word=role), Answer, role=role) == Answer(length=3)
+        calls = list(read_calls(walk.context.settings.home / "journal" / "r1"))
     assert [(call.role, call.provider, call.model, call.family, call.kin) for call in calls] == [
         ("author", "openai", "gpt-x", "openai", False),
         ("judge", "anthropic", "claude-x@box", "anthropic", False),

@@ -122,7 +122,7 @@ async def test_no_process_of_the_jail_knows_a_key(vendors: Loopback, tmp_path: P
     before = set(descendants())
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     async with open_walk("r1", RunConfig(), settings_of(tmp_path, vendors)) as opened:
-        await opened.mill.sandbox.play(Program.of(make_environment()), [Reset(state=STATE, clock="2026-01-01T00:00:00Z", seed=1)])
+        await opened.context.sandbox.play(Program.of(make_environment()), [Reset(state=STATE, clock="2026-01-01T00:00:00Z", seed=1)])
         environs = list(read_environs(set(descendants()) - before))
     assert environs, "the jail has processes"
     assert not any(KEY.encode() in environ for environ in environs)
@@ -149,8 +149,8 @@ async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(vendors: Loopbac
     async with open_walk("r1", config, settings_of(tmp_path, vendors)) as opened:
         await opened.walk(STEPS[:1])
         shown = list_shown()
-        door = opened.mill.door
-        for holder in (opened.mill.settings, door.discipline, door.discipline.redactor, door.provider, door):
+        door = opened.context.door
+        for holder in (opened.context.settings, door.discipline, door.discipline.redactor, door.provider, door):
             with pytest.raises(TypeError, match=r"not written down|cannot pickle"):
                 pickle.dumps(holder)
     assert any("Redactor" in one for one in shown)

@@ -39,7 +39,7 @@ read_on = 2026-11-21
 
 async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
     async with open_door(vendor, root, folder, **manner) as door:
-        return await door.account("environments-build", "bp_1").ask(PROMPT, Question(word="cat"), Answer)
+        return await door.open_session("environments-build", "bp_1").ask(PROMPT, Question(word="cat"), Answer)
 
 
 @BOTH_WAYS

@@ -37,7 +37,7 @@ UNPAID = {"429", "429-retry-after", "500", "503", "529", "proxy-403"}
 
 async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
     async with open_door(vendor, root, folder, **manner) as door:
-        return await door.account("environments-build", "bp_1").ask(PROMPT, Question(word="cat"), Answer)
+        return await door.open_session("environments-build", "bp_1").ask(PROMPT, Question(word="cat"), Answer)
 
 
 @BOTH_WAYS
@@ -148,7 +148,7 @@ async def test_a_burst_of_every_fault_loses_and_doubles_nothing(vendors: Loopbac
     vendors.script(*rates, anew=False, seed=7)
     async with open_door(vendor, vendors.root, tmp_path, pauses=(0.01,) * 12, deadline=60.0) as door:
         questions = [Question(word=f"w{number}") for number in range(96)]
-        answers = await asyncio.gather(*(door.account("s", question.word).ask(PROMPT, question, Answer) for question in questions))
+        answers = await asyncio.gather(*(door.open_session("s", question.word).ask(PROMPT, question, Answer) for question in questions))
     assert answers == [Answer(length=3)] * 96
     calls = list_calls(tmp_path)
     assert sorted(call.subject for call in calls) == sorted(question.word for question in questions)
@@ -166,7 +166,7 @@ async def test_malformed_tool_arguments_are_the_models_turn_and_kept_as_they_cam
     for _ in range(2):
         async with open_door(vendor, vendors.root, tmp_path) as door:
             said = (Message("user", "Lend me a drill."),)
-            turns.append(await door.account("s", "scn_1").converse(PROMPT, Question(word="cat"), said, tools=(tool,)))
+            turns.append(await door.open_session("s", "scn_1").converse(PROMPT, Question(word="cat"), said, tools=(tool,)))
     assert vendors.counts()["total"] == 1
     first, again = turns
     assert first.tool_calls == again.tool_calls

@@ -56,8 +56,8 @@ def test_two_machines_that_save_one_bucket_at_once_leave_one_set_of_rows(tmp_pat
         return real(self, record, *arguments)
 
     def generate(name: str) -> None:
-        async def work(subject: Any, mill: Any, account: Any) -> Result:
-            made = await GENERATE.work(subject, mill, account)
+        async def work(subject: Any, context: Any, models: Any) -> Result:
+            made = await GENERATE.work(subject, context, models)
             return Result(tuple(_rename(row, name) if isinstance(row, Blueprint) else row for row in made.records))
 
         async def walk() -> None:

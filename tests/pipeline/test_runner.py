@@ -146,7 +146,7 @@ async def test_a_run_that_cannot_start_leaves_its_id_free(tmp_path: Path) -> Non
             pass
     assert Lake(settings.lake).runs() == []
     async with open_walk("r1", CONFIG, settings) as walk:
-        assert walk.mill.config == CONFIG
+        assert walk.context.config == CONFIG
 
 
 async def test_a_gap_in_a_recording_is_an_error_and_no_drop(finished: tuple[Settings, Counting]) -> None:
@@ -226,8 +226,8 @@ async def test_what_ends_in_error_leaves_no_rows_beside_the_ledger(tmp_path: Pat
     """It is worked on again, and may make others then: rows of both attempts would stand side by side."""
     settings, tries = settings_in(tmp_path), list[int]()
 
-    async def work(subject: Any, mill: Any, account: Any) -> Result:
-        made = await STEPS[0].work(subject, mill, account)
+    async def work(subject: Any, context: Any, models: Any) -> Result:
+        made = await STEPS[0].work(subject, context, models)
         tries.append(len(tries))
         renamed = [
             Blueprint.model_validate(row.model_dump(exclude={"id"}) | {"name": f"{len(tries)}"}) if isinstance(row, Blueprint) else row
@@ -328,7 +328,7 @@ async def test_a_run_keeps_the_config_it_started_with(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     await walk_line(settings, steps=STEPS[:1])
     async with open_walk("r1", CONFIG.model_copy(update={"environments": 99}), settings) as walk:
-        assert walk.mill.config == CONFIG
+        assert walk.context.config == CONFIG
 
 
 async def test_a_bug_in_one_item_is_a_row_and_not_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ def worsen(step: PipelineStep, subjects: Sequence[int], **changes: Any) -> Pipel
     """The step, with another content in the product of some of its subjects, counted as they come."""
     seen: list[str] = []
 
-    async def work(subject: Any, mill: Any, account: Any) -> Result:
-        result = await step.work(subject, mill, account)
+    async def work(subject: Any, context: Any, models: Any) -> Result:
+        result = await step.work(subject, context, models)
         seen.append(subject.id)
         if len(seen) - 1 not in subjects:
             return result
@@ -123,9 +123,9 @@ async def test_what_refers_to_a_row_set_aside_follows_it(walk: Runner) -> None:
 async def test_a_child_that_two_subjects_made_alike_is_one_subjects(walk: Runner, walk_with: Walking) -> None:
     line = GENERATE.work
 
-    async def work_alike(subject: Any, mill: Any, account: Any) -> Result:
-        result = await line(subject, mill, account)
-        first = (await line(walk._entered[GENERATE.name][0], mill, account)).records[1]
+    async def work_alike(subject: Any, context: Any, models: Any) -> Result:
+        result = await line(subject, context, models)
+        first = (await line(walk._entered[GENERATE.name][0], context, models)).records[1]
         return Result((result.records[0], first))
 
     await walk_with(replace(GENERATE, work=work_alike))
@@ -220,7 +220,7 @@ async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(walk:
 
 async def test_two_processes_judging_at_once_agree(walk: Runner, walk_with: Walking, settings: Settings) -> None:
     await walk_with(worsen(GENERATE, [0], licence=""))
-    async with open_walk("r1", walk.mill.config, settings) as other:
+    async with open_walk("r1", walk.context.config, settings) as other:
         both = await asyncio.gather(*(hold_to_promises(one, [GENERATE.name], TABLES) for one in (walk, other)))
     assert sorted(aside for _, aside in both) == [0, 1]
     assert len(walk.lake.files("quarantine", "r1")) == 1

@@ -76,7 +76,7 @@ class Desk:
     author: Author
     seed: int
 
-    def account(self, subject: str) -> ModelSession:
+    def open_session(self, subject: str) -> ModelSession:
         return ModelSession(self, "corpus", subject)
 
     def provider_of(self, role: Role) -> Provider:

@@ -45,8 +45,8 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
     """Without a judge, or with the recorded readers as the judge of suspicions."""
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
     config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep")
-    mill = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
-    return replace(mill, calibrations=tuple(list_calibrations())) if judged else mill
+    context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    return replace(context, calibrations=tuple(list_calibrations())) if judged else context
 
 
 def list_calibrations() -> Iterator[JudgeCalibration]:
@@ -60,23 +60,23 @@ def list_calibrations() -> Iterator[JudgeCalibration]:
 async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None, *, judged: bool = False) -> Made:
     """The environment, and every scenario of it; judged, the recorded judgements send back as well."""
     author = Author(item, given or {})
-    made, desk, mill = Made(item, asked=author.asked), Desk(author, SEED), make_mill(item, sandbox, judged=judged)
+    made, desk, context = Made(item, asked=author.asked), Desk(author, SEED), make_mill(item, sandbox, judged=judged)
     try:
-        await _make_environment(made, desk, mill)
+        await _make_environment(made, desk, context)
     except NotRecorded as asked:
         made.ends["environment"] = f"sent back: {asked.stem}"
         return made
     for number in item.numbers if made.environment else ():
-        await make_scenario(made, number, desk, mill)
+        await make_scenario(made, number, desk, context)
     return made
 
 
-async def _make_environment(made: Made, desk: Desk, mill: RunContext) -> None:
+async def _make_environment(made: Made, desk: Desk, context: RunContext) -> None:
     seed = made.item.seed
-    planned = await generate_blueprint(Subject(seed.id, "", "", seed), mill, desk.account(seed.id))
+    planned = await generate_blueprint(Subject(seed.id, "", "", seed), context, desk.open_session(seed.id))
     blueprint = _only(planned, Blueprint)
     built = planned if blueprint is None else await build_environment(
-        Subject(blueprint.id, "", "", blueprint), mill, desk.account(blueprint.id)
+        Subject(blueprint.id, "", "", blueprint), context, desk.open_session(blueprint.id)
     )  # fmt: skip
     made.environment = _only(built, Environment)
     made.tests = tuple(one for one in built.records if isinstance(one, Test))
@@ -84,15 +84,15 @@ async def _make_environment(made: Made, desk: Desk, mill: RunContext) -> None:
         made.ends["environment"] = _tell_end(built)
 
 
-async def make_scenario(made: Made, number: int, desk: Desk, mill: RunContext) -> None:
+async def make_scenario(made: Made, number: int, desk: Desk, context: RunContext) -> None:
     """Drafted, and given its verifier."""
     assert made.environment is not None
     place = ScenarioSlot(made.environment, number)
     try:
-        posed = await generate_draft(Subject(place.id, "", "", place), mill, desk.account(place.id))
+        posed = await generate_draft(Subject(place.id, "", "", place), context, desk.open_session(place.id))
         draft = _only(posed, Draft)
         built = posed if draft is None else await build_scenario(
-            Subject(draft.id, "", "", PlacedScenario(draft, made.environment)), mill, desk.account(draft.id)
+            Subject(draft.id, "", "", PlacedScenario(draft, made.environment)), context, desk.open_session(draft.id)
         )  # fmt: skip
     except NotRecorded as asked:
         made.ends[str(number)] = f"sent back: {asked.stem}"
@@ -135,13 +135,15 @@ async def verify(made: Made, sandbox: Sandbox) -> dict[str, Sequence[Finding]]:
     """Part → findings of the stage itself, with the recorded judgements behind the account."""
     if made.environment is None:
         return {}
-    desk, mill, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox, judged=True), made.environment
+    desk, context, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox, judged=True), made.environment
     tested = Subject(environment.id, "", "", EnvironmentWithTests(environment, made.tests))
-    found: dict[str, Sequence[Finding]] = {"environment": (await verify_environment(tested, mill, desk.account(environment.id))).findings}
+    found: dict[str, Sequence[Finding]] = {
+        "environment": (await verify_environment(tested, context, desk.open_session(environment.id))).findings
+    }
     siblings = tuple(made.scenarios.values())
     for number, scenario in made.scenarios.items():
         posed = Subject(scenario.id, "", "", PlacedScenario(scenario, environment, siblings=siblings))
-        found[str(number)] = (await verify_scenario(posed, mill, desk.account(scenario.id))).findings
+        found[str(number)] = (await verify_scenario(posed, context, desk.open_session(scenario.id))).findings
     return found
 
 

@@ -56,7 +56,9 @@ async def follow(settings: Settings, count: int, turn: int, seed: int, planted: 
     ends = _read_ends(Lake(settings.lake))
     async with open_walk(RUN, RunConfig(), settings) as walk:
         return [
-            Ending(prompt, kind, theme, ends[theme], bool(fault.words or ends[theme] or await find_witness(fault.pairs, walk.mill.sandbox)))
+            Ending(
+                prompt, kind, theme, ends[theme], bool(fault.words or ends[theme] or await find_witness(fault.pairs, walk.context.sandbox))
+            )
             for theme, (prompt, kind, fault) in found.items()
         ]
 

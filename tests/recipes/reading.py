@@ -56,7 +56,7 @@ async def keep(folder: Path, recording: Path) -> int:
         for path in sorted(folder.glob("*.txt")):
             step, prompt, inputs = fill(path.stem)
             assert prompt.gives
-            await door.account(step, path.stem).ask(prompt, inputs, prompt.gives, role=ROLES.get(prompt.name, "author"))
+            await door.open_session(step, path.stem).ask(prompt, inputs, prompt.gives, role=ROLES.get(prompt.name, "author"))
         await journal.close()
         return write_recording(recording, folder.name, read_calls(Path(home)), Redactor())
 

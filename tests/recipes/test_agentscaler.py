@@ -54,18 +54,18 @@ class Answering:
 
 
 async def grow(documents: str = "", environments: int = 2) -> tuple[list[Found], list[Seed], Answering]:
-    recipe, account = agentscaler.make(read_themes()), Answering()
+    recipe, models = agentscaler.make(read_themes()), Answering()
     config = RunConfig(recipe="agentscaler", environments=environments, documents=documents, seed=SEED)
     (text,) = recipe.pick_texts(config)
-    found = [one for one in await recipe.grow(text, cast(ModelSession, account)) if isinstance(one, Found)]
-    return found, [recipe.make_seed(one, "unknown", "text", config) for one in found], account
+    found = [one for one in await recipe.grow(text, cast(ModelSession, models)) if isinstance(one, Found)]
+    return found, [recipe.make_seed(one, "unknown", "text", config) for one in found], models
 
 
 async def test_documents_become_domains_with_tables_walks_and_a_licence() -> None:
-    found, seeds, account = await grow()
+    found, seeds, models = await grow()
     assert [one.theme for one in found] == ["helpdesk_tickets_customers", "rentals_vehicles_stations"]
     assert {seed.licence for seed in seeds} == {"Apache-2.0"}
-    assert account.asked["label"] == sum(len(one.outline.tools) for one in found)
+    assert models.asked["label"] == sum(len(one.outline.tools) for one in found)
     for one in found:
         known = {tool.name for tool in one.outline.tools}
         assert len(one.outline.walks) >= 12
@@ -132,8 +132,8 @@ async def test_no_first_row_refers_to_one_that_was_deleted() -> None:
 
 
 async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
-    _, (seed, *_), account = await grow()
-    plan = await agentscaler.make(read_themes()).think_up(seed, FIRST, cast(ModelSession, account))
+    _, (seed, *_), models = await grow()
+    plan = await agentscaler.make(read_themes()).think_up(seed, FIRST, cast(ModelSession, models))
     assert find_plan_faults(plan) == []
     assert plan.brief.outline is not None
     assert plan.brief.outline.left_out["upload_attachments"]

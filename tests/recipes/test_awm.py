@@ -60,16 +60,16 @@ def complain(*faults: str) -> Repair:
     return Repair(tuple(Complaint("blueprint", "bad", fault) for fault in faults))
 
 
-async def think_up(account: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
+async def think_up(models: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
     recipe = awm.make(read_themes())
-    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, account), before)
+    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, models), before)
 
 
 async def test_a_clean_plan_opens_and_fills(jail: Sandbox) -> None:
-    account = Scripted()
-    plan = await think_up(account)
-    assert account.asked == ["requirements", "schema", "rows", "interface"]
+    models = Scripted()
+    plan = await think_up(models)
+    assert models.asked == ["requirements", "schema", "rows", "interface"]
     assert await find_database_faults(plan, jail) == []
     assert plan.rows.keys() == plan.collections.keys()
     assert len(plan.requirements) >= 10
@@ -96,9 +96,9 @@ async def test_a_mistake_is_named_after_its_part_and_only_what_rests_on_it_is_as
     plan = await think_up(Scripted(prompt, kind))
     faults = await find_database_faults(plan, jail)
     assert [fault[: len(part)] for fault in faults] == [part]
-    account = Scripted()
-    mended = await think_up(account, faults[:1], plan)
-    assert account.asked == again
+    models = Scripted()
+    mended = await think_up(models, faults[:1], plan)
+    assert models.asked == again
     assert await find_database_faults(mended, jail) == []
 
 

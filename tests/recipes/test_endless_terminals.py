@@ -300,18 +300,18 @@ async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_errand_is_outfitted_posed_and_judged(terminals: Sandbox) -> None:
-    mill, blueprint = make_mill(terminals), await plan(of("text_files"))
-    built = await build_environment(Subject(blueprint.id, "", "", blueprint), mill, cast(Any, Asked()))
+    context, blueprint = make_mill(terminals), await plan(of("text_files"))
+    built = await build_environment(Subject(blueprint.id, "", "", blueprint), context, cast(Any, Asked()))
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     place = ScenarioSlot(environment, 0)
-    draft = (await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Asked()))).records[0]
+    draft = (await generate_draft(Subject(place.id, environment.id, "", place), context, cast(Any, Asked()))).records[0]
     assert isinstance(draft, Draft)
     assert find_duplicates([environment])[environment.id].outcome == "kept"
     assert [path for path in environment.files if "test_" in path] == [INITIAL, FINAL]
     if not count(0, 1):
         return
-    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), mill, cast(Any, Asked()))
+    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Asked()))
     scenario = made.records[0]
     assert isinstance(scenario, Scenario), made.findings
     for name in LOOKS:
@@ -340,15 +340,15 @@ def read_places(source: str) -> list[str]:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(terminals: Sandbox) -> None:
-    mill, blueprint, asking = make_mill(terminals, rehearse=True), await plan(of("text_files")), Lax()
-    built = await build_environment(Subject(blueprint.id, "", "", blueprint), mill, cast(Any, asking))
+    context, blueprint, asking = make_mill(terminals, rehearse=True), await plan(of("text_files")), Lax()
+    built = await build_environment(Subject(blueprint.id, "", "", blueprint), context, cast(Any, asking))
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     assert "emptied" in asking.told[0]
     place = ScenarioSlot(environment, 0)
-    draft = (await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Asked()))).records[0]
+    draft = (await generate_draft(Subject(place.id, environment.id, "", place), context, cast(Any, Asked()))).records[0]
     assert isinstance(draft, Draft)
-    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), mill, cast(Any, Asked()))
+    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Asked()))
     (told,) = built.findings
     assert is_object(told.evidence)
     # Verify finds what was judged here by its content.

@@ -50,13 +50,13 @@ RECIPE = envfactory.make(read_themes())
 ALL = RECIPE.operators
 
 
-async def think_up(account: Scripted) -> Blueprint:
+async def think_up(models: Scripted) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
-    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, account))
+    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, models))
 
 
-async def build(account: Scripted) -> Environment:
-    plan, asked = await think_up(account), cast(ModelSession, account)
+async def build(models: Scripted) -> Environment:
+    plan, asked = await think_up(models), cast(ModelSession, models)
     return assemble_environment(plan, await RECIPE.write_program(plan, None, FIRST, asked), asked)
 
 
@@ -66,9 +66,9 @@ async def built() -> Environment:
 
 
 async def test_types_are_there_before_tables_and_tables_before_code(jail: Sandbox) -> None:
-    account = Scripted()
-    plan = await think_up(account)
-    assert account.asked == ["sketch", "state", "rows", "metadata"]
+    models = Scripted()
+    plan = await think_up(models)
+    assert models.asked == ["sketch", "state", "rows", "metadata"]
     assert plan.signatures.keys() == {tool.name for tool in plan.tools} == plan.touches.keys()
     assert all(one.outputs.get("type") in ("object", "array") for one in plan.signatures.values())
     assert await find_database_faults(plan, jail) == []
@@ -159,12 +159,12 @@ async def test_a_chain_that_does_not_hold_is_never_carried_out(built: Environmen
     assert (finding.gate, finding.outcome, finding.reason) == ("oracle", "dropped", "chain_no_output")
 
 
-async def pose(jail: Sandbox, environment: Environment, account: Scripted, operators: Sequence[Operator] = (), number: int = 0) -> Result:
+async def pose(jail: Sandbox, environment: Environment, models: Scripted, operators: Sequence[Operator] = (), number: int = 0) -> Result:
     nothing: Any = None
     recipe = replace(RECIPE, operators=tuple(operators))
     config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    mill = RunContext("r", config, nothing, recipe, nothing, jail, nothing)
-    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), mill, cast(ModelSession, account))
+    context = RunContext("r", config, nothing, recipe, nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
 
 
 def read(result: Result) -> tuple[Draft, Sequence[Finding]]:

@@ -107,22 +107,22 @@ def fills(recipe: Recipe, hook: str) -> bool:
 
 async def make_specimen(recipe: Recipe) -> Specimen:
     """Of the recipe itself as far as it goes; the rest is the shed that lends tools."""
-    account = cast(ModelSession, Noting())
+    models = cast(ModelSession, Noting())
     config = RunConfig(recipe=recipe.name, environments=2, seed=SEED)
     seeds, texts = recipe.pick_seeds(config), recipe.pick_texts(config)
     documented = recipe.pick_texts(config.model_copy(update={"documents": DOCUMENTS}))
-    theme = (await recipe.grow(texts[0], account))[0] if texts else FOUND
+    theme = (await recipe.grow(texts[0], models))[0] if texts else FOUND
     seed = recipe.make_seed(theme, "MIT", "text", config) if texts else seeds[0]
-    plan = await recipe.think_up(seed, FIRST, account)
+    plan = await recipe.think_up(seed, FIRST, models)
     program, tests, environment = ProgramReply(source="", class_name=""), TestsReply(initial_state={}, tests=[]), make_environment()
     if fills(recipe, "write_program"):
-        program = await recipe.write_program(plan, None, FIRST, account)
-        environment = assemble_environment(plan, program, account)
-        tests = await recipe.write_tests(environment, None, FIRST, account, plan.rows)
+        program = await recipe.write_program(plan, None, FIRST, models)
+        environment = assemble_environment(plan, program, models)
+        tests = await recipe.write_tests(environment, None, FIRST, models, plan.rows)
     scenario = make_scenario(environment)
     told = scenario.model_dump(include=set(Draft.model_fields)) | {"id": "", "changes": [], "gold_hash": "", "schema_version": 3}
     if fills(recipe, "pose"):
-        told |= (await recipe.pose(environment, 0, "achieve", FIRST, account)).model_dump(include=set(Draft.model_fields))
+        told |= (await recipe.pose(environment, 0, "achieve", FIRST, models)).model_dump(include=set(Draft.model_fields))
     draft = Draft.model_validate(told)
     return Specimen(config, documented[0] if documented else TEXT, theme, seed, plan, environment, program, tests, draft, scenario)
 
@@ -136,22 +136,22 @@ async def find_specimen(recipe: Recipe) -> Specimen:
 _SPECIMENS: dict[str, Specimen] = {}
 
 
-def list_calls(recipe: Recipe, at: Specimen, account: ModelSession) -> dict[str, Callable[[], Any]]:
+def list_calls(recipe: Recipe, at: Specimen, models: ModelSession) -> dict[str, Callable[[], Any]]:
     """Hook → how it is called."""
     part: Part = "initial_test"
     return {
         "pick_seeds": lambda: recipe.pick_seeds(at.config),
         "pick_texts": lambda: recipe.pick_texts(at.config),
-        "find_theme": lambda: recipe.find_theme(TEXT, account),
-        "grow": lambda: recipe.grow(at.text, account),
+        "find_theme": lambda: recipe.find_theme(TEXT, models),
+        "grow": lambda: recipe.grow(at.text, models),
         "make_seed": lambda: recipe.make_seed(at.theme, "MIT", "text", at.config),
-        "think_up": lambda: recipe.think_up(at.seed, FIRST, account),
-        "write_program": lambda: recipe.write_program(at.plan, None, FIRST, account),
-        "write_tests": lambda: recipe.write_tests(at.environment, None, FIRST, account, at.plan.rows),
-        "debug": lambda: recipe.debug(at.environment, at.program, at.tests, {0: "ended in ok"}, FIRST, account),
-        "write_part": lambda: recipe.write_part(part, at.plan, {}, FIRST, account),
-        "pose": lambda: recipe.pose(at.environment, 0, "achieve", FIRST, account),
-        "write_checks": lambda: recipe.write_checks(at.environment, at.draft, FIRST, account),
+        "think_up": lambda: recipe.think_up(at.seed, FIRST, models),
+        "write_program": lambda: recipe.write_program(at.plan, None, FIRST, models),
+        "write_tests": lambda: recipe.write_tests(at.environment, None, FIRST, models, at.plan.rows),
+        "debug": lambda: recipe.debug(at.environment, at.program, at.tests, {0: "ended in ok"}, FIRST, models),
+        "write_part": lambda: recipe.write_part(part, at.plan, {}, FIRST, models),
+        "pose": lambda: recipe.pose(at.environment, 0, "achieve", FIRST, models),
+        "write_checks": lambda: recipe.write_checks(at.environment, at.draft, FIRST, models),
         "sift": lambda: recipe.sift([], at.scenario),
     }
 

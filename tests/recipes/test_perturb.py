@@ -48,14 +48,14 @@ def make_mill(sandbox: Any, **config: Any) -> RunContext:
     return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox, cast(Any, None))
 
 
-async def make_environments(mill: RunContext) -> list[Environment]:
+async def make_environments(context: RunContext) -> list[Environment]:
     """Of each seed, in the order of seeds."""
     found: list[Environment] = []
-    for seed in mill.recipe.pick_seeds(mill.config):
-        saved, blueprint = (await generate_blueprint(Subject(seed.id, "", seed.brief.theme, seed), mill, cast(Any, Nobody()))).records
+    for seed in context.recipe.pick_seeds(context.config):
+        saved, blueprint = (await generate_blueprint(Subject(seed.id, "", seed.brief.theme, seed), context, cast(Any, Nobody()))).records
         assert isinstance(saved, Seed)
         assert isinstance(blueprint, Blueprint)
-        built = await build_environment(Subject(blueprint.id, seed.id, seed.brief.theme, blueprint), mill, cast(Any, Nobody()))
+        built = await build_environment(Subject(blueprint.id, seed.id, seed.brief.theme, blueprint), context, cast(Any, Nobody()))
         (environment,) = built.records
         assert isinstance(environment, Environment)
         found.append(environment)
@@ -63,8 +63,8 @@ async def make_environments(mill: RunContext) -> list[Environment]:
 
 
 async def test_each_system_is_an_environment_of_its_own_and_a_variation_is_a_duplicate() -> None:
-    mill = make_mill(None, environments=16)
-    environments = await make_environments(mill)
+    context = make_mill(None, environments=16)
+    environments = await make_environments(context)
     assert len({each.id for each in environments}) == 16
     assert {each.kind for each in environments} == {"terminal"}
     findings = find_duplicates(environments)
@@ -80,16 +80,16 @@ def test_there_are_as_many_seeds_as_machines() -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_machine_is_broken_posed_and_judged(terminals: Sandbox) -> None:
-    mill = make_mill(terminals, environments=SYSTEMS)
-    for environment in await make_environments(mill):
+    context = make_mill(terminals, environments=SYSTEMS)
+    for environment in await make_environments(context):
         for number in range(SCENARIOS):
             place = ScenarioSlot(environment, number)
-            result = await generate_draft(Subject(place.id, environment.id, "", place), mill, cast(Any, Nobody()))
+            result = await generate_draft(Subject(place.id, environment.id, "", place), context, cast(Any, Nobody()))
             draft = result.records[0]
             assert isinstance(draft, Draft), result.findings
             assert len(draft.oracle) == 1 + number % 3
             built = await build_scenario(
-                Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), mill, cast(Any, Nobody())
+                Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Nobody())
             )
             (scenario,) = built.records
             assert isinstance(scenario, Scenario), built.findings
@@ -134,6 +134,6 @@ async def test_what_needs_the_vendored_jail_is_not_made_of_machines() -> None:
     assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {"rl", "dataset"}
     load = ExportInput(cargo)
     config = {"exporters": ["bundle", "rl"], "provisional": True}
-    mill = replace(make_mill(None, **config), settings=Settings.read({}))
-    result = await export_bundles(Subject("export", "", "", load), mill, cast(Any, Nobody()))
+    context = replace(make_mill(None, **config), settings=Settings.read({}))
+    result = await export_bundles(Subject("export", "", "", load), context, cast(Any, Nobody()))
     assert {"left_out": {"bundle": [scenario.id]}} in [finding.evidence for finding in result.findings]

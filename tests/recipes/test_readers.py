@@ -96,15 +96,15 @@ class Playback:
         self.door = Gateway(providers["author"], self._journal, {}, 0, others=providers)
         self.subject = subject
         self.step, self.prompt, self.inputs = fill(subject)
-        self.account: ModelSession = self.door.account(self.step, subject)
+        self.models: ModelSession = self.door.open_session(self.step, subject)
 
     async def ask(self) -> Any:
         """The reply as its record; BadReply where the text is none."""
         assert self.prompt.gives
         role = ROLES.get(self.prompt.name, "author")
-        return await self.account.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
+        return await self.models.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
-    def mill(self, jail: Sandbox, recipe: Recipe = RECIPE, **config: Any) -> RunContext:
+    def context(self, jail: Sandbox, recipe: Recipe = RECIPE, **config: Any) -> RunContext:
         return RunContext(
             "r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None)
         )
@@ -149,7 +149,7 @@ async def test_the_world_behind_a_request_is_named_and_worth_making(playback: Pl
 @of("blueprint")
 async def test_a_program_can_be_written_from_the_blueprint(playback: Playback) -> None:
     asked = cast(BlueprintInput, playback.inputs)
-    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), FIRST, playback.account)
+    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), FIRST, playback.models)
     assert 3 <= len(blueprint.collections) <= 5
     assert 8 <= len(blueprint.tools) <= 14
     assert 6 <= len(blueprint.rules) <= 20
@@ -200,7 +200,7 @@ async def test_a_program_is_built_and_right_at_every_edge(playback: Playback, ja
     recipe = replace(RECIPE, write_tests=know_edges)
     if playback.subject != "program":
         recipe = replace(recipe, write_program=partial(know_rest, await playback.ask()))
-    result = await build_environment(Subject("x", "y", "t", blueprint), playback.mill(jail, recipe), playback.account)
+    result = await build_environment(Subject("x", "y", "t", blueprint), playback.context(jail, recipe), playback.models)
     builds = [record for record in result.records if record.table == "builds"]
     assert [build.failure for build in builds] == [""], "it was right the first time"  # type: ignore[attr-defined]
     (environment,) = (record for record in result.records if isinstance(record, Environment))
@@ -266,15 +266,15 @@ async def catches(reply: TestsReply, fault: tuple[str, str], jail: Sandbox) -> b
 @of("scenario")
 async def test_a_scenario_is_drafted_and_built(playback: Playback, jail: Sandbox) -> None:
     polarity: Polarity = example(playback.subject).polarity
-    mill = playback.mill(jail, polarities={polarity: 1})
+    context = playback.context(jail, polarities={polarity: 1})
     shed = make_shed()
-    drafted = await generate_draft(Subject("x", "y", "t", ScenarioSlot(shed, 1)), mill, playback.account)
+    drafted = await generate_draft(Subject("x", "y", "t", ScenarioSlot(shed, 1)), context, playback.models)
     assert drafted.findings == ()
     (draft,) = drafted.records
     assert isinstance(draft, Draft)
     assert draft.polarity == polarity
     assert find_strays(draft.initial_state) == []
-    built = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, shed)), mill, playback.account)
+    built = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, shed)), context, playback.models)
     assert built.findings == ()
     (scenario,) = built.records
     assert isinstance(scenario, Scenario)

@@ -42,17 +42,15 @@ RECIPE = scaleenv.make(read_themes())
 Built = tuple[Environment, ProgramReply, MatchedTests]
 
 
-async def think_up(account: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
+async def think_up(models: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
-    return await RECIPE.think_up(
-        Seed(recipe="scaleenv", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, account), before
-    )
+    return await RECIPE.think_up(Seed(recipe="scaleenv", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, models), before)
 
 
 async def test_tables_follow_from_tools_and_open_and_fill(jail: Sandbox) -> None:
-    account = Scripted()
-    plan = await think_up(account)
-    assert account.asked == ["toolset", "rows"], "nobody is asked for a schema"
+    models = Scripted()
+    plan = await think_up(models)
+    assert models.asked == ["toolset", "rows"], "nobody is asked for a schema"
     assert await find_database_faults(plan, jail) == []
     assert plan.rows.keys() == plan.collections.keys()
     assert plan.promises.keys() == plan.touches.keys() == {tool.name for tool in plan.tools}
@@ -78,20 +76,20 @@ async def test_a_mistake_is_blamed_on_tools_or_rows_and_only_these_are_asked_aga
     plan = await think_up(Scripted(prompt, kind))
     faults = await find_database_faults(plan, jail)
     assert {fault[: len(part)] for fault in faults} == {part}, faults
-    account = Scripted()
-    mended = await think_up(account, faults, plan)
-    assert account.asked == again
+    models = Scripted()
+    mended = await think_up(models, faults, plan)
+    assert models.asked == again
     assert await find_database_faults(mended, jail) == []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def built(jail: Sandbox) -> Built:
     """An environment with its tests, all green."""
-    account = cast(ModelSession, Scripted())
+    models = cast(ModelSession, Scripted())
     plan = await think_up(Scripted())
-    program = await RECIPE.write_program(plan, None, FIRST, account)
-    environment = assemble_environment(plan, program, account)
-    tests = await RECIPE.write_tests(environment, None, FIRST, account, cast(Json, plan.rows))
+    program = await RECIPE.write_program(plan, None, FIRST, models)
+    environment = assemble_environment(plan, program, models)
+    tests = await RECIPE.write_tests(environment, None, FIRST, models, cast(Json, plan.rows))
     assert isinstance(tests, MatchedTests)
     assert await run(environment, tests, jail) == {}
     return environment, program, tests
@@ -117,9 +115,9 @@ async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(built:
     spoilt = program.model_copy(update={"source": broken})
     sick = environment.model_copy(update={"id": "", "files": {**environment.files, "program.py": broken}})
     red = await run(sick, tests, jail)
-    account = Scripted()
-    mended = await RECIPE.debug(sick, spoilt, tests, red, FIRST, cast(ModelSession, account))
-    assert account.asked == ["debug"], "one tool is red, one is asked about"
+    models = Scripted()
+    mended = await RECIPE.debug(sick, spoilt, tests, red, FIRST, cast(ModelSession, models))
+    assert models.asked == ["debug"], "one tool is red, one is asked about"
     assert mended is not None
     assert mended.fault == "code"
     assert mended.plan == tests
@@ -134,9 +132,9 @@ async def test_a_wrong_instance_is_blamed_and_the_method_stays(built: Built, jai
     wrong.instances[place]["issues"] = {}
     red = await run(environment, wrong, jail)
     assert list(red) == [place]
-    account = Scripted()
-    mended = await RECIPE.debug(environment, program, wrong, red, FIRST, cast(ModelSession, account))
-    assert account.asked == ["debug"]
+    models = Scripted()
+    mended = await RECIPE.debug(environment, program, wrong, red, FIRST, cast(ModelSession, models))
+    assert models.asked == ["debug"]
     assert mended is not None
     assert mended.fault == "state"
     assert mended.program == program
@@ -155,11 +153,11 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
     assert [place for place in range(len(tests.tests)) if take_test(mended.plan, place) != take_test(tests, place)] == [1]
 
 
-async def pose(jail: Sandbox, environment: Environment, account: Scripted, number: int = 0) -> Result:
+async def pose(jail: Sandbox, environment: Environment, models: Scripted, number: int = 0) -> Result:
     nothing: Any = None
     config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    mill = RunContext("r", config, nothing, RECIPE, nothing, jail, nothing)
-    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), mill, cast(ModelSession, account))
+    context = RunContext("r", config, nothing, RECIPE, nothing, jail, nothing)
+    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
 
 
 async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built: Built, jail: Sandbox) -> None:

@@ -67,7 +67,7 @@ class Talk:
 
     def __init__(self, journal: Journal) -> None:
         self.author = Listening()
-        self.account: ModelSession = Gateway(self.author, journal, {}, SEED).account("s", "a").afresh(0)
+        self.models: ModelSession = Gateway(self.author, journal, {}, SEED).open_session("s", "a").afresh(0)
 
     def take(self) -> list[tuple[Request, str]]:
         """What was asked since, and forget it."""
@@ -104,7 +104,7 @@ def open_recipe(name: RecipeName) -> Recipe:
 
 async def think(recipe: Recipe, talk: Talk) -> tuple[Any, Blueprint]:
     seed = (await grow())[1][0] if recipe.name == "agentscaler" else recipe.pick_seeds(RunConfig(recipe=recipe.name, environments=2))[1]
-    return seed, await recipe.think_up(seed, FIRST, talk.account)
+    return seed, await recipe.think_up(seed, FIRST, talk.models)
 
 
 @pytest.mark.parametrize(("name", "prompt", "words"), [(name, *one) for name, blamed in PLANNED.items() for one in blamed])
@@ -112,7 +112,7 @@ async def test_a_plan_is_repaired_where_it_is_blamed(name: RecipeName, prompt: s
     recipe = open_recipe(name)
     seed, plan = await think(recipe, talk)
     first = talk.take()
-    await recipe.think_up(seed, complain(words), talk.account, plan)
+    await recipe.think_up(seed, complain(words), talk.models, plan)
     later = [one for one, _ in PLANNED[name][[one for one, _ in PLANNED[name]].index(prompt) + 1 :]]
     besides = check(first, talk.take(), prompt, words)
     assert set(besides) <= set(later), "what comes before the part at fault is not asked again"
@@ -121,8 +121,8 @@ async def test_a_plan_is_repaired_where_it_is_blamed(name: RecipeName, prompt: s
 async def build(recipe: Recipe, talk: Talk) -> tuple[Blueprint, Environment, Any]:
     _, plan = await think(recipe, talk)
     talk.take()
-    program = await recipe.write_program(plan, None, FIRST, talk.account)
-    return plan, assemble_environment(plan, program, talk.account), program
+    program = await recipe.write_program(plan, None, FIRST, talk.models)
+    return plan, assemble_environment(plan, program, talk.models), program
 
 
 @pytest.mark.parametrize("name", CODE)
@@ -130,15 +130,15 @@ async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(
     recipe, (code, tests, scenario) = open_recipe(name), CODE[name]
     plan, environment, program = await build(recipe, talk)
     first = talk.take()
-    await recipe.write_program(plan, program, complain("It does not load."), talk.account)
+    await recipe.write_program(plan, program, complain("It does not load."), talk.models)
     assert check(first, talk.take(), code, "It does not load.") == []
-    planned = await recipe.write_tests(environment, None, FIRST, talk.account, plan.rows)
+    planned = await recipe.write_tests(environment, None, FIRST, talk.models, plan.rows)
     first, tool = talk.take(), environment.tools[2].name
-    await recipe.write_tests(environment, planned, complain("It lacks a test.", tool), talk.account, plan.rows)
+    await recipe.write_tests(environment, planned, complain("It lacks a test.", tool), talk.models, plan.rows)
     assert check(first, talk.take(), tests, "It lacks a test.") == []
-    await recipe.pose(environment, 1, "achieve", FIRST, talk.account)
+    await recipe.pose(environment, 1, "achieve", FIRST, talk.models)
     first = talk.take()
-    await recipe.pose(environment, 1, "achieve", complain("It changes nothing."), talk.account)
+    await recipe.pose(environment, 1, "achieve", complain("It changes nothing."), talk.models)
     assert check(first, talk.take(), scenario, "It changes nothing.") == []
 
 
@@ -146,22 +146,22 @@ async def test_of_a_program_in_parts_only_the_part_at_fault_is_asked_again(talk:
     recipe = RECIPES["envscaler"](read_themes(), 0)
     plan, environment, program = await build(recipe, talk)
     first, tool = talk.take(), plan.tools[-1].name
-    again = await recipe.write_program(plan, program, complain("It was rejected.", tool), talk.account)
+    again = await recipe.write_program(plan, program, complain("It was rejected.", tool), talk.models)
     repaired = talk.take()
     assert check(first, repaired, "methods", "It was rejected.") == []
     assert f'`wanted` has changed since. It is now:\n\n["{tool}"]' in repaired[0][0].messages[-1].text
-    assert assemble_environment(plan, again, talk.account).tools == environment.tools
-    await recipe.write_program(plan, program, complain("The class keeps no state."), talk.account)
+    assert assemble_environment(plan, again, talk.models).tools == environment.tools
+    await recipe.write_program(plan, program, complain("The class keeps no state."), talk.models)
     assert check(first, talk.take(), "skeleton", "The class keeps no state.") == []
 
 
 async def test_tests_that_a_complaint_does_not_name_stay_as_they_are(talk: Talk) -> None:
     recipe = open_recipe("scaleenv")
     plan, environment, _ = await build(recipe, talk)
-    planned = await recipe.write_tests(environment, None, FIRST, talk.account, plan.rows)
+    planned = await recipe.write_tests(environment, None, FIRST, talk.models, plan.rows)
     mended = planned.model_copy(update={"tests": [test.model_copy(update={"name": f"{test.name}, mended"}) for test in planned.tests]})
     tool = environment.tools[0].name
-    again = await recipe.write_tests(environment, mended, complain("It lacks a test.", tool), talk.account, plan.rows)
+    again = await recipe.write_tests(environment, mended, complain("It lacks a test.", tool), talk.models, plan.rows)
     kept = [test for test in again.tests if test.call.name != tool]
     assert kept == [test for test in mended.tests if test.call.name != tool]
     assert "Your reply was changed since" in talk.author.asked[-1][0].messages[-1].text
@@ -170,13 +170,13 @@ async def test_tests_that_a_complaint_does_not_name_stay_as_they_are(talk: Talk)
 async def test_a_debugger_that_is_asked_again_goes_on_from_its_verdict(talk: Talk) -> None:
     recipe = open_recipe("scaleenv")
     plan, environment, program = await build(recipe, talk)
-    planned = await recipe.write_tests(environment, None, FIRST, talk.account, plan.rows)
+    planned = await recipe.write_tests(environment, None, FIRST, talk.models, plan.rows)
     talk.take()
     locked = Repair(locked=("A rule.",))
-    await recipe.debug(environment, program, planned, {0: "ended in ok"}, locked, talk.account)
+    await recipe.debug(environment, program, planned, {0: "ended in ok"}, locked, talk.models)
     first = talk.take()
     assert "These parts must stay word for word:\n- A rule." in first[0][0].messages[0].text
-    await recipe.debug(environment, program, planned, {0: "ended otherwise"}, locked, talk.account)
+    await recipe.debug(environment, program, planned, {0: "ended otherwise"}, locked, talk.models)
     again = talk.take()
     assert check(first, again, "debug", "still do not end as they say") == []
     assert "ended otherwise" in again[0][0].messages[-1].text
@@ -188,16 +188,16 @@ async def test_parts_of_an_errand_are_repaired_in_their_conversations(talk: Talk
     made = dict[Part, str]()
     for part in PARTS:
         talk.take()
-        made[part] = await recipe.write_part(part, plan, made, FIRST, talk.account)
+        made[part] = await recipe.write_part(part, plan, made, FIRST, talk.models)
         first = talk.take()
-        await recipe.write_part(part, plan, made, complain("line 3 fails"), talk.account)
+        await recipe.write_part(part, plan, made, complain("line 3 fails"), talk.models)
         assert check(first, talk.take(), part, "line 3 fails") == []
 
 
 async def test_a_checklist_is_repaired_in_its_conversation(talk: Talk) -> None:
     recipe = open_recipe("envscaler")
     _, environment, _ = await build(recipe, talk)
-    posed = await recipe.pose(environment, 0, "achieve", FIRST, talk.account)
+    posed = await recipe.pose(environment, 0, "achieve", FIRST, talk.models)
     told = (
         make_scenario(make_environment()).model_dump()
         | posed.model_dump()
@@ -207,7 +207,7 @@ async def test_a_checklist_is_repaired_in_its_conversation(talk: Talk) -> None:
         {name: value for name, value in told.items() if name in Draft.model_fields} | {"id": "", "schema_version": 3}
     )
     talk.take()
-    await recipe.write_checks(environment, draft, FIRST, talk.account)
+    await recipe.write_checks(environment, draft, FIRST, talk.models)
     first = talk.take()
-    await recipe.write_checks(environment, draft, complain("loan: goal missed"), talk.account)
+    await recipe.write_checks(environment, draft, complain("loan: goal missed"), talk.models)
     assert check(first, talk.take(), "checks", "loan: goal missed") == []

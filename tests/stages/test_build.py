@@ -62,15 +62,15 @@ class Writer:
     plans: Sequence[Sequence[PlannedTest]]
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
-    async def write_program(self, blueprint: Any, before: Any, repair: Any, account: Any) -> ProgramReply:
+    async def write_program(self, blueprint: Any, before: Any, repair: Any, models: Any) -> ProgramReply:
         source = self._next("program", self.programs, repair.tell())
-        account.last_asked = Prompt("code", "", "hash of code")
+        models.last_asked = Prompt("code", "", "hash of code")
         if source is None:
             raise BadReply("no JSON in it")
         return ProgramReply(source=source, class_name="Shed")
 
-    async def write_tests(self, environment: Any, before: Any, repair: Any, account: Any, rows: Any = None) -> TestsReply:
-        account.last_asked = Prompt("trials", "", "hash of trials")
+    async def write_tests(self, environment: Any, before: Any, repair: Any, models: Any, rows: Any = None) -> TestsReply:
+        models.last_asked = Prompt("trials", "", "hash of trials")
         return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, repair.tell())))
 
     async def debug(self, *_: Any) -> None:
@@ -87,7 +87,7 @@ def make_config(**config: Any) -> RunConfig:
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> tuple[Result, list[tuple[int, str, str]]]:
-    mill = RunContext(
+    context = RunContext(
         "r",
         make_config(**config),
         cast(Any, None),
@@ -96,7 +96,7 @@ async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> tuple[Result
         sandbox,
         cast(Any, None),
     )
-    result = await build_environment(Subject("x", "", "t", BLUEPRINT), mill, cast(Any, Nobody()))
+    result = await build_environment(Subject("x", "", "t", BLUEPRINT), context, cast(Any, Nobody()))
     return result, [(one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)]
 
 
@@ -165,7 +165,7 @@ async def test_what_readers_find_is_sent_back_where_they_are_asked(sandbox: Sand
     findings = iter([drop("W4", "rules_broken", "0.60 of 30 calls keep the rules", {"failures": [case, case]}), keep("W4")])
 
     async def review(built: EnvironmentCase, means: GateContext) -> Finding:
-        assert means.account is not None
+        assert means.models is not None
         return next(findings)
 
     monkeypatch.setattr("envmill.gates.w4.check", review)

@@ -114,11 +114,11 @@ def test_what_the_policy_said_is_learnt_but_not_a_turn_that_never_reached_the_pr
 async def work(
     step: Any, scenario: Scenario, sandbox: Sandbox, settings: Settings, rollouts: tuple[Rollout, ...] = (), **config: Any
 ) -> Result:
-    mill = RunContext(
+    context = RunContext(
         "r", RunConfig.model_validate({"seed": 3} | config), settings, RECIPES["envscaler"]([]), cast(Any, None), sandbox, cast(Any, None)
     )
     placed = PlacedScenario(scenario, SHED, rollouts)
-    return await step(Subject(scenario.id, "y", "t", placed), mill, cast(Any, None))
+    return await step(Subject(scenario.id, "y", "t", placed), context, cast(Any, None))
 
 
 async def test_attempts_are_made_as_long_as_they_matter_and_those_of_the_probe_are_used_again(sandbox: Sandbox, settings: Settings) -> None:

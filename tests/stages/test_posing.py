@@ -43,7 +43,7 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 
@@ -118,8 +118,8 @@ def test_a_mix_is_read_from_a_line() -> None:
 
 async def test_the_recipe_is_asked_for_the_polarity_and_what_it_says_is_kept(sandbox: Sandbox) -> None:
     recipe = Script(ScenarioReply.model_validate(ANSWER))
-    mill = make_mill(sandbox, recipe, polarities={"refuse": 1})
-    result = await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), mill, cast(Any, Nobody()))
+    context = make_mill(sandbox, recipe, polarities={"refuse": 1})
+    result = await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))
     (draft,) = result.records
     assert recipe.asked == "refuse"
     assert isinstance(draft, Draft)

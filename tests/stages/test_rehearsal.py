@@ -37,8 +37,8 @@ def make_mill(sandbox: Sandbox, recipe: Any, **config: Any) -> RunContext:
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> Result:
-    mill = make_mill(sandbox, writer, **config)
-    return await build_environment(Subject("x", "", "t", BLUEPRINT), mill, cast(Any, Nobody()))
+    context = make_mill(sandbox, writer, **config)
+    return await build_environment(Subject("x", "", "t", BLUEPRINT), context, cast(Any, Nobody()))
 
 
 def list_builds(result: Result) -> list[Build]:
@@ -100,7 +100,7 @@ class Poser:
     told: list[str] = field(default_factory=list[str])
     operators = ()
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, account: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
         self.told.append(repair.tell())
         return self.replies[min(len(self.told), len(self.replies)) - 1]
 

@@ -42,6 +42,6 @@ async def test_every_scenario_keeps_a_row_of_the_gate_that_asks_the_user(
         monkeypatch.setattr(f"envmill.stages.verify.{name}", double)
     posed = pose()
     placed = PlacedScenario(posed.scenario, posed.environment)
-    mill = make_mill(sandbox, None, person="model", form="mixed")
-    result = await verify_scenario(Subject("s", "d", "t", placed), mill, cast(Any, Nobody()))
+    context = make_mill(sandbox, None, person="model", form="mixed")
+    result = await verify_scenario(Subject("s", "d", "t", placed), context, cast(Any, Nobody()))
     assert [one.outcome for one in result.findings if one.gate == "S17"] == outcomes

@@ -57,7 +57,7 @@ class Writer:
     async def pose(self, *_: object) -> ScenarioReply:
         return ScenarioReply.model_validate(WISH)
 
-    async def write_checks(self, environment: Any, draft: Any, repair: Any, account: Any) -> ChecksReply:
+    async def write_checks(self, environment: Any, draft: Any, repair: Any, models: Any) -> ChecksReply:
         self.told.append(repair.tell())
         version = self.versions[min(len(self.told), len(self.versions)) - 1]
         if version is None:
@@ -66,7 +66,7 @@ class Writer:
 
 
 async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
-    mill = RunContext(
+    context = RunContext(
         "r",
         RunConfig(seed=3, checks="written", rehearse=False),
         cast(Any, None),
@@ -75,9 +75,9 @@ async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
         sandbox,
         cast(Any, None),
     )
-    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), mill, cast(Any, Nobody()))).records
+    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
-    return await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), mill, cast(Any, Nobody())), draft
+    return await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody())), draft
 
 
 async def test_a_checklist_that_holds_takes_the_place_of_what_was_derived(sandbox: Sandbox) -> None:

@@ -161,8 +161,8 @@ async def open_account(author: Author, folder: Path) -> AsyncGenerator[ModelSess
 
 async def hear(reply: Any, folder: Path) -> list[Any]:
     tools = SHOP[:2]
-    async with open_account(lambda *_: reply if isinstance(reply, str) else json.dumps(reply), folder) as account:
-        return list(await LabelEvidence(account).find(EvidenceInput(tools, Parameters(tools))))
+    async with open_account(lambda *_: reply if isinstance(reply, str) else json.dumps(reply), folder) as models:
+        return list(await LabelEvidence(models).find(EvidenceInput(tools, Parameters(tools))))
 
 
 async def test_a_label_stands_above_the_graphs_own(tmp_path: Path) -> None:
@@ -191,9 +191,9 @@ async def test_a_judge_without_a_usable_reply_is_counted_and_one_that_is_away_is
     def away(*_: Any) -> str:
         raise Outage("nobody is there")
 
-    async with open_account(away, tmp_path / "away") as account:
+    async with open_account(away, tmp_path / "away") as models:
         with pytest.raises(Outage):
-            await LabelEvidence(account).find(EvidenceInput(SHOP[:2], Parameters(SHOP[:2])))
+            await LabelEvidence(models).find(EvidenceInput(SHOP[:2], Parameters(SHOP[:2])))
 
 
 def test_the_prompt_shows_its_example() -> None:

@@ -164,7 +164,7 @@ async def _judge(built: EnvironmentCase | str, means: GateContext) -> list[Findi
         await means.sandbox.inspect(Program.of(built.environment))
     except BuildError as error:
         return [Finding("build", "dropped", "does_not_load", error.message)]
-    found = [await gate.check(built, means) for gate in ENVIRONMENT_GATES if means.account or gate.name not in UNASKED]
+    found = [await gate.check(built, means) for gate in ENVIRONMENT_GATES if means.models or gate.name not in UNASKED]
     return [one for one in found if one.outcome in ("dropped", "error")]
 
 

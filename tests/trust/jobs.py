@@ -220,8 +220,8 @@ async def _mutate(job: Job, sandbox: Sandbox) -> tuple[str, EnvironmentCase | No
 async def _judge_environment(job: Job, outcome: Outcome, built: EnvironmentCase, means: GateContext) -> Outcome:
     if not job.is_reviewed:
         return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means)
-    async with open_readers(means.seed) as account:
-        return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, account=account))
+    async with open_readers(means.seed) as models:
+        return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, models=models))
 
 
 async def _judge_scenario(job: Job, outcome: Outcome, posed: ScenarioCase, means: GateContext) -> Outcome:
@@ -280,6 +280,6 @@ async def _count_confirmed(suspected: Sequence[Finding], subject: Any, means: Ga
     """How many of them the embedded judge confirms."""
     if not suspected:
         return 0
-    async with open_readers(means.seed) as account:
-        ruled = await rule_on_suspicions(suspected, subject, account, list(read_calibrations(ROOT / "data/calibration")))
+    async with open_readers(means.seed) as models:
+        ruled = await rule_on_suspicions(suspected, subject, models, list(read_calibrations(ROOT / "data/calibration")))
     return sum(one.outcome == "dropped" for one in ruled)

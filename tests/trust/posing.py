@@ -96,12 +96,12 @@ def make_environment(theme: str, number: int) -> Environment:
 async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox) -> Scenario | str:
     """The scenario, or `reason: words` of the step that stopped it."""
     environment, script = make_environment(spot.theme, spot.number), cast(Any, Script(reply))
-    mill = RunContext("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox, cast(Any, None))
-    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), mill, script)
+    context = RunContext("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox, cast(Any, None))
+    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, script)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:
         return _tell(generated)
-    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), mill, script)
+    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), context, script)
     scenario = next((one for one in built.records if isinstance(one, Scenario)), None)
     return scenario or _tell(built)
 

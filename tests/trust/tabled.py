@@ -177,9 +177,9 @@ def _find_seed(recipe: RecipeName, theme: str, number: int) -> Seed:
     return Seed(recipe=recipe, brief=Brief(theme=theme, text=THEMES[theme], number=number), licence="Apache-2.0")
 
 
-async def make(recipe: RecipeName, theme: str, number: int, account: Planted, sandbox: Sandbox) -> EnvironmentCase | str:
+async def make(recipe: RecipeName, theme: str, number: int, models: Planted, sandbox: Sandbox) -> EnvironmentCase | str:
     """The environment; text says which step could not make it, and why."""
-    line, asking = RECIPES[recipe](read_themes()), cast(ModelSession, account)
+    line, asking = RECIPES[recipe](read_themes()), cast(ModelSession, models)
     try:
         plan = await line.think_up(_find_seed(recipe, theme, number), FIRST, asking)
         if faults := [*find_plan_faults(plan), *await find_database_faults(plan, sandbox)]:
@@ -196,9 +196,9 @@ async def make_faulty(
     recipe: RecipeName, theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox
 ) -> EnvironmentCase | str | None:
     """None where the fault has no place, or shows nowhere."""
-    account = Planted(prompt, kind)
-    made = await make(recipe, theme, number, account, sandbox)
-    return made if account.fault and await counts(account.fault, sandbox) else None
+    models = Planted(prompt, kind)
+    made = await make(recipe, theme, number, models, sandbox)
+    return made if models.fault and await counts(models.fault, sandbox) else None
 
 
 async def make_mutant(
@@ -232,9 +232,9 @@ async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbo
     if prompt == "checks":
         made = await _write_checks(recipe, spot, environment, kind, sandbox)
     elif kind:
-        account = Planted(prompt, kind)
-        made = await _pose(recipe, spot, environment, account, sandbox)
-        made = made if account.fault and await counts(account.fault, sandbox) else None
+        models = Planted(prompt, kind)
+        made = await _pose(recipe, spot, environment, models, sandbox)
+        made = made if models.fault and await counts(models.fault, sandbox) else None
     else:
         made = await _find_clean(recipe, spot, environment, sandbox)
     return (
@@ -244,21 +244,21 @@ async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbo
     )
 
 
-async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, account: Planted, sandbox: Sandbox) -> Scenario | str | None:
+async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, models: Planted, sandbox: Sandbox) -> Scenario | str | None:
     """As the line's stages do it. None where the author makes another polarity of it."""
     nothing: Any = None
     line = RECIPES[recipe](read_themes())
-    if account.kind:
+    if models.kind:
         line = replace(line, operators=())  # whoever finds other words for what was spoilt says it rightly
     config = RunConfig(recipe=recipe, seed=SEED, polarities={spot.polarity: 1})
-    mill, asking = RunContext("r", config, nothing, line, nothing, sandbox, nothing), cast(ModelSession, account)
-    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), mill, asking)
+    context, asking = RunContext("r", config, nothing, line, nothing, sandbox, nothing), cast(ModelSession, models)
+    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, asking)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:
         return _tell(generated)
-    if draft.polarity != spot.polarity and not account.fault:
+    if draft.polarity != spot.polarity and not models.fault:
         return None
-    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), mill, asking)
+    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), context, asking)
     return next((one for one in built.records if isinstance(one, Scenario)), None) or _tell(built)
 
 

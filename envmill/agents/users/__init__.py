@@ -10,11 +10,11 @@ from envmill.models.session import ModelSession
 
 USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]] = {
     "scripted": lambda knowledge, _account, _attempt: ScriptedUser(knowledge),
-    "model": lambda knowledge, account, attempt: ModelUser(knowledge, _require(account), attempt),
+    "model": lambda knowledge, models, attempt: ModelUser(knowledge, _require(models), attempt),
 }
 
 
-def _require(account: ModelSession | None) -> ModelSession:
-    if account is None:
+def _require(models: ModelSession | None) -> ModelSession:
+    if models is None:
         raise SettingsError("A model is to play the user, and there is nobody to ask: give play_scenario an account, or a scripted user.")
-    return account
+    return models

@@ -18,9 +18,9 @@ class ModelUser:
 
     listens = True
 
-    def __init__(self, knowledge: UserKnowledge, account: ModelSession, attempt: int) -> None:
+    def __init__(self, knowledge: UserKnowledge, models: ModelSession, attempt: int) -> None:
         self._contract, self._request, self._deeds = knowledge.contract, knowledge.request, knowledge.deeds
-        self._account, self._attempt = account, attempt
+        self._account, self._attempt = models, attempt
 
     async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
         try:

@@ -45,7 +45,7 @@ class _Claim:
 
 
 async def find_user_fault(
-    knowledge: UserKnowledge, dialogue: Sequence[Utterance], account: ModelSession, attempt: int
+    knowledge: UserKnowledge, dialogue: Sequence[Utterance], models: ModelSession, attempt: int
 ) -> tuple[Misstep, str] | None:
     """(misstep, words) where the judge says so and what it says is borne out; Outage where it cannot be reached."""
     contract = knowledge.contract
@@ -59,7 +59,7 @@ async def find_user_fault(
         dialogue="\n".join(f"{_SPEAKERS[line.who]}: {line.text}" for line in dialogue),
     )
     try:
-        reply = await account.ask(PROMPT, inputs, FaultReply, role="judge", sample=attempt)
+        reply = await models.ask(PROMPT, inputs, FaultReply, role="judge", sample=attempt)
     except BadReply:
         return None
     if reply.fault not in _FAULTS:

@@ -39,11 +39,11 @@ def read_cases(path: Path) -> list[SuspicionCase]:
         raise SettingsError(f"{path} holds no cases: {error}. Write one SuspicionCase a line, as docs/gates/README.md shows.") from error
 
 
-async def calibrate(cases: Sequence[SuspicionCase], account: ModelSession) -> list[JudgeCalibration]:
+async def calibrate(cases: Sequence[SuspicionCase], models: ModelSession) -> list[JudgeCalibration]:
     """How the judge answers, by reason code. An outage ends it: half of the cases would say something else."""
-    decisions = await asyncio.gather(*(_decide(case, account) for case in cases))
+    decisions = await asyncio.gather(*(_decide(case, models) for case in cases))
     codes = sorted({(case.gate, case.reason) for case in cases})
-    return [_count(code, cases, decisions, account) for code in codes]
+    return [_count(code, cases, decisions, models) for code in codes]
 
 
 def write_calibrations(found: Sequence[JudgeCalibration], folder: Path) -> Path:
@@ -57,16 +57,16 @@ def write_calibrations(found: Sequence[JudgeCalibration], folder: Path) -> Path:
     return path
 
 
-async def _decide(case: SuspicionCase, account: ModelSession) -> str:
-    return decide(await read_twice(case.item, case.question, account))
+async def _decide(case: SuspicionCase, models: ModelSession) -> str:
+    return decide(await read_twice(case.item, case.question, models))
 
 
-def _count(code: tuple[str, str], cases: Sequence[SuspicionCase], decisions: Sequence[str], account: ModelSession) -> JudgeCalibration:
+def _count(code: tuple[str, str], cases: Sequence[SuspicionCase], decisions: Sequence[str], models: ModelSession) -> JudgeCalibration:
     ours = [(case.planted, decision) for case, decision in zip(cases, decisions, strict=True) if (case.gate, case.reason) == code]
     return JudgeCalibration(
         gate=code[0],
         reason=code[1],
-        model=name_judge(account),
+        model=name_judge(models),
         prompt_hash=PROMPT.hash,
         planted=sum(planted for planted, _ in ours),
         caught=sum(planted and decision == "confirmed" for planted, decision in ours),

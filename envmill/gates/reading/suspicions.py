@@ -53,7 +53,7 @@ class JudgeAnswer:
 async def rule_on_suspicions(
     findings: Sequence[Finding],
     subject: EnvironmentCase | ScenarioCase,
-    account: ModelSession | None,
+    models: ModelSession | None,
     calibrations: Sequence[JudgeCalibration] = (),
     replies: Sequence[Observation] = (),
 ) -> list[Finding]:
@@ -61,29 +61,29 @@ async def rule_on_suspicions(
 
     `replies` are those to the calls of a scenario's reference path.
     """
-    if account is None:
+    if models is None:
         return list(findings)
-    asker: ModelSession = account
+    asker: ModelSession = models
     return list(await asyncio.gather(*(_rule_on(finding, subject, asker, calibrations, replies) for finding in findings)))
 
 
 async def _rule_on(
     finding: Finding,
     subject: EnvironmentCase | ScenarioCase,
-    account: ModelSession,
+    models: ModelSession,
     calibrations: Sequence[JudgeCalibration],
     replies: Sequence[Observation],
 ) -> Finding:
     if finding.outcome != "suspected" or not finding.question:
         return finding
-    if why := find_objection(find_calibration(calibrations, finding.gate, finding.reason, name_judge(account))):
+    if why := find_objection(find_calibration(calibrations, finding.gate, finding.reason, name_judge(models))):
         return replace(finding, evidence=_add(finding, {"asked": False, "why": why}))
     try:
-        readings = await read_twice(describe(subject, finding, replies), finding.question, account)
+        readings = await read_twice(describe(subject, finding, replies), finding.question, models)
     except (Outage, BadRequest) as error:
         return replace(finding, evidence=_add(finding, {"asked": True, "why": error.message}))
     decision = decide(readings)
-    told = {"asked": True, "model": name_judge(account), "prompt_hash": PROMPT.hash, "decision": decision}
+    told = {"asked": True, "model": name_judge(models), "prompt_hash": PROMPT.hash, "decision": decision}
     heard = [{**vars(one), "quotes": [*one.quotes]} for one in readings]
     evidence = _add(finding, {**told, "question": finding.question, "readings": heard})
     if decision == "undecided":
@@ -91,17 +91,17 @@ async def _rule_on(
     return replace(finding, outcome="dropped" if decision == "confirmed" else "cleared", evidence=evidence)
 
 
-async def read_twice(item: SuspicionItem, question: str, account: ModelSession) -> list[JudgeAnswer]:
+async def read_twice(item: SuspicionItem, question: str, models: ModelSession) -> list[JudgeAnswer]:
     """Both readings. A reading never sees the other one."""
-    return list(await asyncio.gather(*(_read(item, question, doubt, account) for doubt in _READINGS)))
+    return list(await asyncio.gather(*(_read(item, question, doubt, models) for doubt in _READINGS)))
 
 
-async def _read(item: SuspicionItem, question: str, doubt: Literal["yes", "no"], account: ModelSession) -> JudgeAnswer:
+async def _read(item: SuspicionItem, question: str, doubt: Literal["yes", "no"], models: ModelSession) -> JudgeAnswer:
     inputs = SuspicionInput(**{name: getattr(item, name) for name in SuspicionItem.model_fields}, question=question, doubt=doubt)
     reading = JudgeAnswer(doubt, "unread")
     for sample in range(_ATTEMPTS):
         try:
-            reply = await account.ask(PROMPT, inputs, SuspicionReply, role="judge", sample=sample)
+            reply = await models.ask(PROMPT, inputs, SuspicionReply, role="judge", sample=sample)
         except BadReply as error:
             return JudgeAnswer(doubt, "unread", (), error.message)
         valid = all(holds_quote(item, quote) for quote in reply.quotes)
@@ -119,9 +119,9 @@ def decide(readings: Sequence[JudgeAnswer]) -> Decision:
     return "confirmed" if answers and set(answers) == {"yes"} else "undecided"
 
 
-def asks_judge(wish: str, account: ModelSession) -> bool:
+def asks_judge(wish: str, models: ModelSession) -> bool:
     """Whether a run with this setting `suspicions` asks the judge."""
-    return wish == "judge" or (wish == "auto" and name_judge(account) != "offline")
+    return wish == "judge" or (wish == "auto" and name_judge(models) != "offline")
 
 
 def find_calibration(calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str) -> JudgeCalibration | None:

@@ -69,7 +69,7 @@ V = TypeVar("V", bound=Version)
 
 
 async def strive(
-    write: Callable[[V | None, Repair, ModelSession], Awaitable[V]], account: ModelSession, locked: Callable[[], Sequence[str]] = tuple
+    write: Callable[[V | None, Repair, ModelSession], Awaitable[V]], models: ModelSession, locked: Callable[[], Sequence[str]] = tuple
 ) -> list[V | UnreadableVersion]:
     """All versions in order, the last of them one that holds, if any does. What cannot be read is not sent back.
 
@@ -78,10 +78,10 @@ async def strive(
     """
     versions: list[V | UnreadableVersion] = []
     before: V | None = None
-    asking, turn = account.afresh(0, describe_earlier((), locked())), 0
+    asking, turn = models.afresh(0, describe_earlier((), locked())), 0
     while turn <= REPAIRS + 1:
         if turn > REPAIRS:
-            before, asking = None, account.afresh(1, describe_earlier(list_complaints(versions), locked()))
+            before, asking = None, models.afresh(1, describe_earlier(list_complaints(versions), locked()))
         repair = Repair(list_once(before.complaints) if before else (), tuple(locked()))
         try:
             before = await write(before, repair, asking)

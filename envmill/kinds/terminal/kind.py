@@ -75,7 +75,7 @@ class TerminalKind:
             last = BuildResult(findings=judged.findings)
             return [one for one in judged.complaints if one.source != _MACHINES_OWN]
 
-        made = await outfit(blueprint, workshop.author, workshop.sandbox, workshop.account, judge if workshop.rehearses else None)
+        made = await outfit(blueprint, workshop.author, workshop.sandbox, workshop.models, judge if workshop.rehearses else None)
         if made.environment is None:
             return BuildResult(made.builds, (drop("build", made.reason, made.detail),))
         return replace(last, records=(*made.builds, made.environment))

@@ -55,7 +55,7 @@ class _Heard:
 
 
 async def write_checklist(
-    draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox, account: ModelSession, locked: Locked
+    draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox, models: ModelSession, locked: Locked
 ) -> Checklist:
     """The first version that holds, locked checks among it, in place of the derived goals and guards; what was derived besides stays."""
 
@@ -65,7 +65,7 @@ async def write_checklist(
             return _Heard(None, tuple(Complaint(_SOURCE, REASON, fault) for fault in faults), reply.model_dump(mode="json"))
         return replace(await _run_checks(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
 
-    versions = await strive(write_once, account, locked.render)
+    versions = await strive(write_once, models, locked.render)
     last = versions[-1]
     if isinstance(last, _Heard) and last.verifier is not None:
         return Checklist(last.verifier, describe_builds(draft.id, versions))

@@ -77,13 +77,13 @@ def pick_operators(operators: Sequence[Operator], number: int) -> tuple[Operator
     return tuple(one for place, one in enumerate(operators) if place != left_out)
 
 
-async def ask_words(environment: Environment, number: int, operator: Operator, reply: ScenarioReply, account: ModelSession) -> RewordReply:
+async def ask_words(environment: Environment, number: int, operator: Operator, reply: ScenarioReply, models: ModelSession) -> RewordReply:
     """One operator, asked of whoever writes."""
     known = reply.model_dump(include=_TOLD)
     chain = {"chain": reply.chain, "filling": reply.filling} if isinstance(reply, ChainReply) else {}
     about = environment.model_dump(include={"brief", "name", "rules", "tools"})
     inputs = RewordInput.model_validate(about | known | chain | {"number": number, "operator": operator, "method": METHODS[operator]})
-    return await account.ask(REWORD, inputs, RewordReply)
+    return await models.ask(REWORD, inputs, RewordReply)
 
 
 async def reword(

@@ -25,8 +25,8 @@ class LabelEvidence:
 
     name = "label"
 
-    def __init__(self, account: ModelSession) -> None:
-        self._account = account
+    def __init__(self, models: ModelSession) -> None:
+        self._account = models
 
     async def find(self, scene: EvidenceInput) -> Iterable[ToolBond | MissingEvidence]:
         asked = [self._ask(scene, then, batch) for then, batch in _list_batches(scene)]

@@ -75,7 +75,7 @@ async def write(_before: Try | None, repair: Repair, asking: ModelSession) -> Tr
 
 async def run(journal: Journal, provider: Scripted, known: Sequence[ModelCall] = (), locked: Sequence[str] = ()) -> Sequence[Version]:
     rows = {(row.request, row.sample): row for row in known}
-    return await strive(write, Gateway(provider, journal, rows, 1).account("s", "a"), lambda: locked)
+    return await strive(write, Gateway(provider, journal, rows, 1).open_session("s", "a"), lambda: locked)
 
 
 def say(length: int) -> str:
@@ -152,9 +152,9 @@ def test_a_list_of_complaints_ends_somewhere() -> None:
 
 async def test_what_changed_since_the_prompt_is_told_with_the_complaint(journal: Journal) -> None:
     provider = Scripted(say(1), say(2))
-    account = Gateway(provider, journal, {}, 1).account("s", "a")
-    await account.ask(PROMPT, Question(), Answer)
-    await account.ask(PROMPT, Question(word="horse"), Answer, complaint="No.", stands=Answer(length=7))
+    models = Gateway(provider, journal, {}, 1).open_session("s", "a")
+    await models.ask(PROMPT, Question(), Answer)
+    await models.ask(PROMPT, Question(word="horse"), Answer, complaint="No.", stands=Answer(length=7))
     assert provider.asked[1].messages[0].text == "How long is cat?"
     assert provider.asked[1].messages[-1].text == (
         'No.\n\nYour reply was changed since. It is now:\n\n{"length":7}\n\n`word` has changed since. It is now:\n\nhorse'
@@ -163,10 +163,10 @@ async def test_what_changed_since_the_prompt_is_told_with_the_complaint(journal:
 
 async def test_parts_of_one_prompt_have_conversations_of_their_own(journal: Journal) -> None:
     provider = Scripted(say(1), say(2), say(3))
-    account = Gateway(provider, journal, {}, 1).account("s", "a")
-    await account.ask(PROMPT, Question(), Answer, part="one")
-    await account.ask(PROMPT, Question(word="dog"), Answer, part="two")
-    await account.ask(PROMPT, Question(), Answer, part="one", complaint="No.")
+    models = Gateway(provider, journal, {}, 1).open_session("s", "a")
+    await models.ask(PROMPT, Question(), Answer, part="one")
+    await models.ask(PROMPT, Question(word="dog"), Answer, part="two")
+    await models.ask(PROMPT, Question(), Answer, part="one", complaint="No.")
     assert [message.text for message in provider.asked[2].messages] == ["How long is cat?", say(1), "No."]
-    assert account.list_parts(PROMPT) == ["one", "two"]
-    assert account.afresh(0).list_parts(PROMPT) == []
+    assert models.list_parts(PROMPT) == ["one", "two"]
+    assert models.afresh(0).list_parts(PROMPT) == []

@@ -101,11 +101,11 @@ async def pose(jail: Sandbox, theme: str, rounds: int | None, polarity: str = "a
     assert not isinstance(built, str)
     config = RunConfig.model_validate({"recipe": "awm", "seed": SEED, "polarities": {polarity: 1}, "enlarge": rounds})
     recipe = RECIPES["awm"](read_themes())
-    account: Any = Planted()
+    models: Any = Planted()
     done = await generate_draft(
         Subject("x", "y", theme, ScenarioSlot(built.environment, 0)),
         RunContext("r", config, nothing, recipe, nothing, jail, nothing),
-        account,
+        models,
     )
     (draft,) = (one for one in done.records if isinstance(one, Draft))
     return draft, [one for one in done.findings if one.gate.startswith("enlarge")], Program.of(built.environment)

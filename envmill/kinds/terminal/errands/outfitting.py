@@ -69,7 +69,7 @@ class Outfitted:
 
 
 async def outfit(
-    blueprint: Blueprint, author: PartAuthor, sandbox: Sandbox, account: ModelSession, judge: Judge | None = None
+    blueprint: Blueprint, author: PartAuthor, sandbox: Sandbox, models: ModelSession, judge: Judge | None = None
 ) -> Outfitted:  # fmt: skip
     """Two loops, each bounded as every repair is: the machine first, for nothing can be tried without one."""
     errand = read_errand(blueprint.files)
@@ -78,7 +78,7 @@ async def outfit(
         made = await _write(_MACHINE, blueprint, author, {}, before, repair, asking)
         return await _try_machine(blueprint, errand, made, sandbox, before)
 
-    machines = await strive(make_machine, account)
+    machines = await strive(make_machine, models)
     ready = machines[-1]
     if not isinstance(ready, _Version) or ready.complaints or ready.healthy is None:
         return Outfitted(describe_builds(blueprint.id, machines), None, *give_up(machines))
@@ -91,7 +91,7 @@ async def outfit(
             return version
         return _blame(version, await judge(_assemble(blueprint, errand, version.healthy, version), asking), before)
 
-    exams = await strive(make_exam, account)
+    exams = await strive(make_exam, models)
     builds, last = describe_builds(blueprint.id, [*machines, *exams]), exams[-1]
     if not isinstance(last, _Version) or last.complaints or last.healthy is None:
         return Outfitted(builds, None, *give_up(exams))
@@ -105,13 +105,13 @@ async def _write(
     kept: Mapping[Part, str],
     before: _Version | None,
     repair: Repair,
-    account: ModelSession,
+    models: ModelSession,
 ) -> dict[Part, str]:
     """Those at fault are written anew, the others as they were."""
     made = dict(before.made if before else kept)
     for part in parts:
         if part not in made or (before is not None and before.trial.blamed == part):
-            made[part] = await author.write_part(part, blueprint, made, repair if part in made else FIRST, account)
+            made[part] = await author.write_part(part, blueprint, made, repair if part in made else FIRST, models)
     return made
 
 
