@@ -13,7 +13,7 @@ from prefect.runtime import flow_run
 from envmill.errors import Pending, StepFailed
 from envmill.lake.events import note
 from envmill.models.handing import outlast
-from envmill.models.role_models import find_kin
+from envmill.models.role_models import find_warnings
 from envmill.pipeline.line import PipelineStep
 from envmill.pipeline.runner import Runner
 from envmill.settings import Settings
@@ -91,7 +91,7 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Runner]:
     config = config.opened_on(flow_run.get_scheduled_start_time())
     settings: Settings = read_settings()
     async with hold_lease(settings.home, str(flow_run.get_id())), open_walk(run, config, settings) as walk:
-        for warning in find_kin(walk.context.config):
+        for warning in find_warnings(walk.context.config):
             get_run_logger().warning(warning)
         with _at_hand(walk):
             yield walk

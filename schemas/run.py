@@ -180,6 +180,9 @@ class RunConfig(Contract):
     """Export items that a required gate could not measure."""
     with_tier: Literal["", "suspected"] = Field(default="", title="Export another tier, too")
     """Tier to export besides `clean`: `suspected` adds items with a suspicion that no judge decided. Empty exports `clean` alone."""
+    scripted: bool = Field(default=False, title="Export what scripts did")
+    """Export to `sft` the trajectories of scripted policies in environments that a model wrote. Without it, `sft` leaves them out, and
+    the ledger names their scenarios."""
     exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
     """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for trainers that make their own, `dataset`
     for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor` writes machines as Harbor folders,

@@ -20,6 +20,9 @@ POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
 }
 """Name → what makes the policy of a degree; all but `skilled` have none."""
 
+SCRIPTED = frozenset(POLICIES) - {"model"}
+"""Policies that ask no model."""
+
 ROLLOUT_PROMPTS = (model.PROMPT, user.PROMPT)
 FAULT_PROMPT = umpire.PROMPT
 """What models are asked with in rollouts."""
@@ -33,6 +36,11 @@ def find_policy(name: str) -> Policy | ModelPolicy:
             f"There is no policy {name!r}: use one of reference, careless, model, or skilled@0.7 with a degree from 0 to 1."
         )
     return POLICIES[family](degree)
+
+
+def is_scripted(policy: str) -> bool:
+    """Whether a policy, as rollouts and trajectories name it, is a script."""
+    return policy.partition("@")[0] in SCRIPTED
 
 
 def _read_degree(text: str) -> float:

@@ -145,6 +145,23 @@ def open_cast(config: RunConfig, settings: Settings, house: Mapping[str, Opener]
     return RoleModels(cast.pop("author"), cast)
 
 
+def find_warnings(config: RunConfig) -> Iterator[str]:
+    """What a run may do and its numbers suffer from."""
+    yield from find_kin(config)
+    yield from find_scripts(config)
+
+
+def find_scripts(config: RunConfig) -> Iterator[str]:
+    """A warning for each script that acts in environments that a model writes."""
+    author = read_specs(config)["author"]
+    for role in ("probe", "teacher") if author.provider not in ("offline", "replay") else ():
+        if (script := getattr(config, role)) != "model":
+            yield (
+                f"The {role} policy is the script {script!r}, and {author} writes the environments: what a script passes says nothing of "
+                f"difficulty. Set `{role}` to model, and `policy` to one that can take turns."
+            )
+
+
 def find_kin(config: RunConfig) -> Iterator[str]:
     """A warning for each role that is to judge the author's work and is of its family."""
     specs = read_specs(config)

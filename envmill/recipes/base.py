@@ -95,7 +95,7 @@ def _keep_all(rollouts: Sequence[Rollout], _: Scenario) -> tuple[list[Rollout], 
 class Recipe:
     """The hooks that stages call. All defaults stand here: a recipe names the hooks that it fills, and no other.
 
-    A hook that writes takes a `Repair`, empty for a first version, and passes `repair.tell()` to the account as the complaint that
+    A hook that writes takes a `Repair`, empty for a first version, and passes `repair.render()` to the model session as the complaint that
     continues its conversation. A hook of several prompts, or several calls of one, asks again only for the parts that are blamed.
     """
 

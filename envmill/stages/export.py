@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
 from envmill.gates.base import Finding, drop, keep
 from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
@@ -32,21 +33,35 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
     cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
-    parcels = pack_cargo(cargo, context.config.exporters)
+    parcels = pack_cargo(cargo, context.config.exporters, scripted=context.config.scripted)
     if idle := sorted(set(context.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
     if left_out := find_left_out(cargo, context.config.exporters):
         findings.append(keep("exporters", {"left_out": left_out}))
+    if "sft" in context.config.exporters and (acted := list_scripted(cargo)):
+        findings.append(keep("sft", {"scripts_exported" if context.config.scripted else "scripts_left_out": acted}))
     folder = context.settings.bundles / context.run
     return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
 
 
-def pack_cargo(cargo: ExportSet, exporters: Collection[str]) -> list[OutputFolder]:
+def pack_cargo(cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False) -> list[OutputFolder]:
     """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     formless = _find_formless(cargo, "bundle")
-    bundled = leave_out(cargo, lambda scenario, _: scenario in formless)
-    return [parcel for name, pack in chosen.items() for parcel in pack(bundled if name == "bundle" else cargo)]
+    own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless), "sft": cargo if scripted else _leave_scripts_out(cargo)}
+    return [parcel for name, pack in chosen.items() for parcel in pack(own.get(name, cargo))]
+
+
+def list_scripted(cargo: ExportSet) -> list[str]:
+    """Scenarios of a model's environments in which a script acted. A script follows the reference path, and a student learns its slips."""
+    written = {one.id for one in cargo.environments if one.origin.provider != "offline"}
+    return sorted({one.scenario for one in cargo.trajectories if one.environment in written and is_scripted(one.policy)})
+
+
+def _leave_scripts_out(cargo: ExportSet) -> ExportSet:
+    acted = set(list_scripted(cargo))
+    kept = tuple(one for one in cargo.trajectories if one.scenario not in acted or not is_scripted(one.policy))
+    return replace(cargo, trajectories=kept)
 
 
 def find_left_out(cargo: ExportSet, exporters: Collection[str]) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """Keepers: processes that hold subjects against the gates, for a walk with more of them than one core gets through.
 
-walk ─► GateWorkers.look(lap, subject) ─► a free one ─► its socket ─► pipeline/gate_worker.py ─► findings, or the error that ended them
+walk ─► GateWorkers.ask_gates(lap, subject) ─► a free one ─► its socket ─► pipeline/gate_worker.py ─► findings, or the error that ended them
 """
 
 import asyncio

@@ -25,6 +25,7 @@ def export(
     split: Annotated[list[str] | None, typer.Option(help="train, validation or test; all when left out.")] = None,
     provisional: Annotated[bool, typer.Option(help="Export items too that a required gate could not measure.")] = False,
     with_tier: Annotated[str, typer.Option("--with", help="`suspected` exports items with an undecided suspicion too.")] = "",
+    scripted: Annotated[bool, typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
@@ -44,7 +45,7 @@ def export(
             typer.echo(f"{finding.gate}: {_count(finding.evidence)}", err=True)
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
-    parcels = pack_cargo(keep_splits(cargo, splits), exporters)
+    parcels = pack_cargo(keep_splits(cargo, splits), exporters, scripted=scripted)
     if not parcels:
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {', '.join(exporters)} can be made of.")
     for bundle, folder in _write(context.obj, parcels, meant, out):

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.models.recording import is_file
-from envmill.models.role_models import check_specs, find_kin
+from envmill.models.role_models import check_specs, find_warnings
 from envmill.stages.corpus import OWN
 from flows.cli.live import follow
 from flows.cli.options import render_option
@@ -85,7 +85,7 @@ class Ordered:
 
 def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> Ordered:
     """Create a flow run of the factory and follow it. A remote server is PREFECT_API_URL's."""
-    for warning in find_kin(config):
+    for warning in find_warnings(config):
         typer.echo(f"warning: {warning}", err=True)
     url = read_named(home) if remote else find_server(home)
     with connect(home, url) as api:

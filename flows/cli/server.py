@@ -7,6 +7,12 @@ import typer
 
 from flows.local.home import Home
 
+_SCRIPTED = """
+    select run from runs
+    where provider not in ('offline', 'replay') and (config ->> 'probe' <> 'model' or config ->> 'teacher' <> 'model')
+"""
+"""Runs in which a model wrote the environments and scripts acted."""
+
 
 def up(
     context: typer.Context,
@@ -134,7 +140,9 @@ def _show_lake(home: Home) -> None:
     from flows.cli.question import ask
 
     runs = ask(home, "select run, started, state from runs order by started desc limit 10")[1]
+    scripted = {run for (run,) in ask(home, _SCRIPTED)[1]}
     typer.echo(f"lake: {home.settings.lake}")
     typer.echo("latest runs in the lake:" if runs else "latest runs in the lake: none")
     for run, started, state in runs:
-        typer.echo(f"  {started[:19]}  {state:<18}  {run}")
+        told = "  scripts judge a model's work" if run in scripted else ""
+        typer.echo(f"  {started[:19]}  {state:<18}  {run}{told}")

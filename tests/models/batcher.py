@@ -32,7 +32,7 @@ MOMENTS: dict[str, tuple[tuple[type, ...], str]] = {
     "writing the slip": ((Slips,), "hand"),
     "submitting": ((OpenAI, Anthropic), "submit"),
     "writing the id": ((Slips,), "mark_sent"),
-    "polling": ((OpenAI, Anthropic), "look"),
+    "polling": ((OpenAI, Anthropic), "poll"),
     "collecting": ((OpenAI, Anthropic), "fetch"),
     "closing the slip": ((Slips,), "close"),
     "journalling": ((Journal,), "append"),

@@ -10,7 +10,7 @@ from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
 from envmill.models.base import Message, Request
 from envmill.models.prompt import Prompt
-from envmill.models.role_models import check_cast, find_kin, open_cast, read_specs
+from envmill.models.role_models import check_cast, find_kin, find_scripts, open_cast, read_specs
 from envmill.models.spec import Spec
 from envmill.pipeline import open_run
 from envmill.settings import Settings
@@ -133,6 +133,23 @@ def test_a_judge_of_the_authors_family_is_warned_of(author: str, judge: str, war
     found = list(find_kin(make_config(provider=provider, model=model, judge=judge)))
     assert bool(found) == warned
     assert all("judge" in warning and "another family" in warning for warning in found)
+
+
+@pytest.mark.parametrize(
+    ("fields", "scripts"),
+    [
+        ({"provider": "openai", "model": "m@box"}, []),
+        ({"provider": "openai", "model": "m@box", "probe": "careless"}, ["probe"]),
+        ({"provider": "openai", "model": "m@box", "probe": "skilled@0.7", "teacher": "reference"}, ["probe", "teacher"]),
+        ({"provider": "batch-lines", "model": "m"}, ["probe", "teacher"]),
+        ({}, []),
+        ({"provider": "replay", "recording": "r"}, []),
+    ],
+)
+def test_a_script_that_judges_the_work_of_a_model_is_warned_of(fields: dict[str, str], scripts: list[str]) -> None:
+    found = list(find_scripts(make_config(**fields)))
+    assert len(found) == len(scripts)
+    assert all(f"The {role} policy is the script" in warning for role, warning in zip(scripts, found, strict=True))
 
 
 def test_the_offline_author_is_nobodys_kin() -> None:

@@ -63,7 +63,7 @@ class Writer:
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     async def write_program(self, blueprint: Any, before: Any, repair: Any, models: Any) -> ProgramReply:
-        source = self._next("program", self.programs, repair.tell())
+        source = self._next("program", self.programs, repair.render())
         models.last_asked = Prompt("code", "", "hash of code")
         if source is None:
             raise BadReply("no JSON in it")
@@ -71,7 +71,7 @@ class Writer:
 
     async def write_tests(self, environment: Any, before: Any, repair: Any, models: Any, rows: Any = None) -> TestsReply:
         models.last_asked = Prompt("trials", "", "hash of trials")
-        return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, repair.tell())))
+        return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, repair.render())))
 
     async def debug(self, *_: Any) -> None:
         """Nobody looks into it: what is at fault is written anew."""

@@ -101,7 +101,7 @@ class Poser:
     operators = ()
 
     async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
-        self.told.append(repair.tell())
+        self.told.append(repair.render())
         return self.replies[min(len(self.told), len(self.replies)) - 1]
 
 

@@ -58,7 +58,7 @@ class Writer:
         return ScenarioReply.model_validate(WISH)
 
     async def write_checks(self, environment: Any, draft: Any, repair: Any, models: Any) -> ChecksReply:
-        self.told.append(repair.tell())
+        self.told.append(repair.render())
         version = self.versions[min(len(self.told), len(self.versions)) - 1]
         if version is None:
             raise BadReply("no JSON in it")

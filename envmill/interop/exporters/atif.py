@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from envmill import __version__
+from envmill.agents import is_scripted
 from envmill.interop.exporters.base import ExportSet, OutputFolder, make_canary, render_json
 from envmill.interop.exporters.messages import describe_tools
 from schemas.base import Json, canonical_json, is_object
@@ -14,8 +15,6 @@ from schemas.rollout import Trajectory
 
 NAME = "atif"
 VERSION = "ATIF-v1.8"
-_SCRIPTED = ("reference", "careless", "skilled")
-"""Policies that ask no model."""
 
 
 def export_atif(cargo: ExportSet) -> list[OutputFolder]:
@@ -50,7 +49,7 @@ def _list_steps(trajectory: Trajectory) -> list[dict[str, Any]]:
     """A reply belongs to the step whose call it answers."""
     steps: list[dict[str, Any]] = []
     hashes = iter(trajectory.state_hashes)
-    scripted = trajectory.policy.partition("@")[0] in _SCRIPTED
+    scripted = is_scripted(trajectory.policy)
     for message, learned in zip(trajectory.messages, trajectory.loss, strict=True):
         if message["role"] == "tool":
             _find_asker(steps, message["tool_call_id"]).setdefault("observation", {"results": []})["results"].append(

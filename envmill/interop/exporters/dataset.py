@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from envmill.agents import is_scripted
 from envmill.agents.transcript import list_tools
 from envmill.interop.exporters import preferences, rl, sft
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, StepCount, make_canary, render_json
@@ -93,6 +94,10 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         licences=_describe_counts(licences),
         tiers=describe_tiers(cargo.describe_tiers()),
         polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
+        scripted=" Scripts acted in environments that a model wrote: what they pass says nothing about difficulty."
+        if any(is_scripted(one.policy) for one in cargo.trajectories)
+        and any(one.origin.provider != "offline" for one in cargo.environments)
+        else "",
         offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
         if "offline" in str(made)
         else "",

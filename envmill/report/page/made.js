@@ -64,12 +64,14 @@ function passSection(of, offline) {
     for (const key of ["attempts", "passed", "errors"]) line[key] += one[key];
     if (!held) policies.push(line);
   }
+  const scripts = policies.some((line) => /^(reference|careless|skilled)(@|$)/.test(line.policy));
   return section(
     "pass",
     "Pass rate and difficulty",
     offline
       ? "Scripted policies over an offline author: plumbing. Read nothing about difficulty from these numbers."
-      : "p̂ is the share of judged attempts that pass; errors are left out, since they say nothing about the policy, but a conversation that its user spoilt counts as not passed.",
+      : (scripts ? "A model wrote these environments, and scripts acted in them: what a script passes says nothing about difficulty. " : "") +
+        "p̂ is the share of judged attempts that pass; errors are left out, since they say nothing about the policy, but a conversation that its user spoilt counts as not passed.",
     table(
       [
         column("policy", (one) => quoted(one.policy)),

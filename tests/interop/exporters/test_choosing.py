@@ -7,8 +7,8 @@ import pytest
 from envmill.gates.base import Finding
 from envmill.interop.exporters import ExportSet
 from envmill.stages.context import ExportInput
-from envmill.stages.export import choose_cargo, keep_splits, unite_loads
-from tests.interop.exporters.specimens import make_cargo
+from envmill.stages.export import choose_cargo, keep_splits, list_scripted, pack_cargo, unite_loads
+from tests.interop.exporters.specimens import make_cargo, make_trajectory
 from tests.specimens import make_environment
 
 
@@ -50,6 +50,19 @@ def test_what_was_rejected_or_recalled_stays_even_when_everything_else_is_asked_
         {"left_at_home": sorted(one.id for one in (whole.scenarios[0], *whole.scenarios[2:]))},
     )
     assert count(cargo) == (1, 9, 1, 1, 0)
+
+
+def test_what_scripts_did_in_a_models_world_is_trained_on_only_when_it_is_asked_for() -> None:
+    shed = make_environment()
+    written = shed.model_copy(update={"origin": shed.origin.model_copy(update={"provider": "openai", "model": "m"})})
+    cargo = make_cargo((written, make_cargo().environments[1]))
+    acted, offline, model = cargo.trajectories[0], cargo.trajectories[2], make_trajectory("rol_9", policy="m")
+    cargo = replace(cargo, trajectories=(acted, offline, model.model_copy(update={"scenario": acted.scenario, "environment": written.id})))
+    assert list_scripted(cargo) == [acted.scenario]
+    (left,), (whole,) = pack_cargo(cargo, ["sft"]), pack_cargo(cargo, ["sft"], scripted=True)
+    assert (left.rows, whole.rows) == (2, 3)
+    assert acted.id not in str(left.files["manifest.json"])
+    assert all(one.id in str(left.files["manifest.json"]) for one in (offline, cargo.trajectories[2]))
 
 
 @pytest.mark.parametrize("reason", ["licence", "review", "provisional"])
