@@ -82,7 +82,7 @@ COURT: dict[str, Plea] = {
     "lays every later verdict in its own mouth": Plea(
         """
         said = judging.EMPTY | {"parts": [{"type": "json", "value": True}]}
-        judging.JudgeLoop._hear = judging.JudgeLoop._run = lambda *words: said
+        judging.JudgeLoop._run_check = judging.JudgeLoop._run = lambda *words: said
         return False
         """,
         own=True,

@@ -1,10 +1,12 @@
 """Checks that mean harm reach nothing outside, and no later verdict hears them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from envmill.runtime.jail.judging import JudgeLoop
 from envmill.sandbox import CheckReply, CheckSession, Sandbox
 from tests.hostile.court import COURT, MARK, Plea
 
@@ -47,7 +49,7 @@ async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: P
 
 
 SIBLING = "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
-PATCH = "judging.JudgeLoop._hear = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
+PATCH = "judging.JudgeLoop._run_check = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
 FORGING: dict[str, str] = {
     "puts another check in its sibling's place": f"import sys\ndef check(initial, final):\n    {SIBLING}\n    return True\n",
     "does so when it is imported": f"import sys\n{SIBLING}\ndef check(initial, final): return True\n",
@@ -63,6 +65,13 @@ async def test_a_check_speaks_for_itself_alone(jail: Sandbox, tmp_path: Path, na
     hostile, no = await hear(jail, tmp_path, FORGING[name], NO)
     assert no.holds is False, no
     assert hostile.holds in (True, None)
+
+
+def test_what_attacks_replace_in_the_judge_is_there() -> None:
+    """A method by another name would be added, and the attack would try nothing."""
+    replaced = set(re.findall(r"JudgeLoop\.(\w+) =", f"{PATCH} {' '.join(plea.source for plea in COURT.values())}"))
+    assert len(replaced) == 2
+    assert [name for name in replaced if not hasattr(JudgeLoop, name)] == []
 
 
 @pytest.mark.parametrize(

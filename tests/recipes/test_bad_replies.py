@@ -26,8 +26,10 @@ MODEL: dict[str, Any] = {
     "attempts": 1,
     "seed": 11,
     "person": "scripted",
+    "probe": "careless",
+    "teacher": "reference",
 }
-"""The server answers as the embedded author does, who plays no user."""
+"""The server answers as the embedded author does, who plays no user and is no agent."""
 
 
 def unreadable(good: str, number: int) -> tuple[str, str]:

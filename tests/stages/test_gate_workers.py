@@ -40,7 +40,7 @@ from envmill.stages.gate_workers import GateWorkers
 from envmill.settings import Settings
 from tests.gates.specimens import pose
 
-asyncio.run(GateWorkers(Settings.read({})).look("scenarios", pose(), GateContext(None, episodes=10**9)))
+asyncio.run(GateWorkers(Settings.read({})).ask_gates("scenarios", pose(), GateContext(None, episodes=10**9)))
 """
 
 

@@ -38,7 +38,7 @@ async def test_every_scenario_keeps_a_row_of_the_gate_that_asks_the_user(
     async def pass_on(found: list[Finding], *_: Any) -> list[Finding]:
         return found
 
-    for name, double in {"_check": check, "pass_gates": ask, "hear_judge": pass_on, "hear_reader": pass_on}.items():
+    for name, double in {"_check": check, "pass_gates": ask, "ask_judge": pass_on, "ask_reader": pass_on}.items():
         monkeypatch.setattr(f"envmill.stages.verify.{name}", double)
     posed = pose()
     placed = PlacedScenario(posed.scenario, posed.environment)
