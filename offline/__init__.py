@@ -119,7 +119,7 @@ def _find_fault(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, mi
     if talk:
         return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
     # The policy document came from here.
-    first = {name: value for name, value in inputs.items() if name != "policy"}
+    first = {name: value for name, value in inputs.items() if name not in ("policy", "results")}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
     return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
 
@@ -174,7 +174,7 @@ def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Con
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     asked = ScenarioInput.model_validate(inputs)
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
-    reply = write_polar(domain, asked.polarity, key, asked.number)
+    reply = write_polar(domain, asked.polarity, key, asked.number, results=asked.results)
     return reply.model_copy(update={"initial_state": RENDERINGS[domain.kind].settle(domain, reply.initial_state)})
 
 

@@ -152,6 +152,8 @@ class ScenarioInput(Contract):
     """Which scenario of this environment; each must differ."""
     polarity: Polarity = "achieve"
     """What success must mean here."""
+    results: bool = False
+    """Whether arguments of the path may be results of earlier calls."""
 
 
 class ScenarioReply(Contract):

@@ -152,7 +152,12 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     found, rows, stored = list[Argument](), list[Json](), list(list_leaves(trial.ending.final)) if trial.ending else []
     for place, call in enumerate(scenario.oracle):
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
+        filled = [leaf for use in call.uses for leaf in list_leaves(use.was)]
         for name, value in list_plain(call.arguments):
+            if value in filled:
+                # The result of an earlier call: it stands in that call's reply.
+                found.append(Argument(place, call.name, name, value, "seen"))
+                continue
             top = name.split(".")[0]
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
             about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}

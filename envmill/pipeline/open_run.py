@@ -63,7 +63,7 @@ async def open_walk(
     try:
         async with open_sandbox(settings) as sandbox:
             door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
-            recipe = RECIPES[config.recipe](read_themes(), config.whole)
+            recipe = RECIPES[config.recipe](read_themes(), config.whole, config.results)
             context = RunContext(
                 run, config, settings, recipe, door, sandbox, embeddings, keepers, find_truth=find_truth, calibrations=calibrations
             )

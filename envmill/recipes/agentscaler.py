@@ -44,7 +44,7 @@ NAME: RecipeName = "agentscaler"
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe; known themes only stand for those of documents where an estimate is made."""
     requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
@@ -76,7 +76,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        pose=partial(_ask_walk, walk),
+        pose=partial(_ask_walk, walk, results),
         write_checks=partial(ask_checks, checks),
         sift=sift,
     )
@@ -97,13 +97,13 @@ async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models
 
 
 async def _ask_walk(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt, results: bool, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """Walks in turn, so that each is the seed of some scenario before any comes again."""
     outline = environment.brief.outline
     walks = outline.walks if outline else []
     walk = _keep_written(walks[number % len(walks)], environment) if walks else []
-    inputs = WalkInput.model_validate(describe_place(environment, number, polarity).model_dump() | {"walk": walk})
+    inputs = WalkInput.model_validate(describe_place(environment, number, polarity, results).model_dump() | {"walk": walk})
     return await models.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
 
 

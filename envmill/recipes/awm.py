@@ -52,7 +52,7 @@ _EXAMPLES, _FOCUS, _FOCUSED = 8, 2, 0.7
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
     theme, rows, code, trials = load_theme(), load_rows(), load_code(), load_trials()
     scenario, checks = load_scenario(), load_checks()
@@ -86,7 +86,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        pose=partial(ask_scenario, scenario),
+        pose=partial(ask_scenario, scenario, results),
         write_checks=partial(ask_checks, checks),
     )
 

@@ -49,7 +49,7 @@ USER_SIDE = 4
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
     theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
     requirements, schema = load_requirements(), load_schema()
@@ -84,7 +84,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        pose=partial(_ask_topology, topology),
+        pose=partial(_ask_topology, topology, results),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -146,11 +146,11 @@ async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models:
 
 
 async def _ask_topology(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt, results: bool, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
-    told = describe_place(environment, number, polarity).model_dump()
+    told = describe_place(environment, number, polarity, results).model_dump()
     inputs = TopologyInput.model_validate(told | {"sampled": sample_for(environment, graph, number)})
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
     if fault := find_chain_fault(graph, reply.chain, reply.polarity):

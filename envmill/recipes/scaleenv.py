@@ -50,7 +50,7 @@ _FOLDER = PROMPTS / NAME
 _STILL_RED = "Your last verdict was carried out, and tests of this tool still do not end as they say. Judge those that are red now."
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
     theme, rows, code, checks = load_theme(), load_rows(), load_code(), load_checks()
     toolset = Prompt.load(_FOLDER / "toolset.md", ToolsetInput, ToolsetReply)
@@ -75,7 +75,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
-        pose=partial(_ask_chain, chain),
+        pose=partial(_ask_chain, chain, results),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -178,10 +178,10 @@ async def _ask_debugger(
 
 
 async def _ask_chain(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt, results: bool, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_place(environment, number, polarity).model_dump())
+    inputs = ChainInput.model_validate(describe_place(environment, number, polarity, results).model_dump())
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

@@ -22,7 +22,7 @@ def read_source(environment: Environment) -> str:
     return "\n".join(environment.files.values())
 
 
-def describe_place(environment: Environment, number: int, polarity: Polarity) -> ScenarioInput:
+def describe_place(environment: Environment, number: int, polarity: Polarity, results: bool = True) -> ScenarioInput:
     """What the author of a scenario is told."""
     return ScenarioInput(
         brief=environment.brief,
@@ -33,14 +33,15 @@ def describe_place(environment: Environment, number: int, polarity: Polarity) ->
         policy=environment.policy_document,
         number=number,
         polarity=polarity,
+        results=results,
     )
 
 
 async def ask_scenario(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt, results: bool, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await models.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())
+    return await models.ask(prompt, describe_place(environment, number, polarity, results), ScenarioReply, complaint=repair.render())
 
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:

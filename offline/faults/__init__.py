@@ -37,7 +37,7 @@ from offline.faults import (
 )
 from offline.faults.base import FaultCase, Plant, PlantBlueprint, PlantedFault, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
 from schemas.base import Contract, Json
-from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
+from schemas.prompts import CheckerReply, ChecksReply, ScenarioReply, TesterReply, ThemeReply
 from schemas.ruling import RulingReply
 from schemas.suspicion import SuspicionReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
@@ -139,6 +139,7 @@ SCENARIO: dict[str, PlantScenario] = {
     "contradictory_request": asking.contradict,
     "withheld_fact": asking.withhold,
     "wrong_polarity": asking.call_refusal,
+    "invented_result": asking.invent_result,
     "contradictory_user": users.contradict_request,
     "user_lacks_fact": users.forget_fact,
     "opening_tells_all": users.reveal_at_once,
@@ -368,6 +369,8 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
+ON_RESULTS = frozenset(("invented_result", "leaked_tool", "missing_collection"))
+"""Mistakes that a scenario can hold whose path uses results; the others play its calls as they are written."""
 
 
 def pick_fault(prompt: str, case: FaultCase[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> PlantedFault | None:
@@ -384,6 +387,8 @@ def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | N
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)
         return PlantedFault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
+    if kind in SCENARIO and kind not in ON_RESULTS and isinstance(case.reply, ScenarioReply) and asking.find_uses(case.reply):
+        return None
     planted: Spoilt | None = KINDS[ALIKE.get(prompt, prompt)][kind](case, dice)
     if planted is None:
         return None
