@@ -139,7 +139,6 @@ SCENARIO: dict[str, PlantScenario] = {
     "contradictory_request": asking.contradict,
     "withheld_fact": asking.withhold,
     "wrong_polarity": asking.call_refusal,
-    "invented_result": asking.invent_result,
     "contradictory_user": users.contradict_request,
     "user_lacks_fact": users.forget_fact,
     "opening_tells_all": users.reveal_at_once,
@@ -369,13 +368,17 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
-ON_RESULTS = frozenset(("invented_result", "leaked_tool", "missing_collection"))
-"""Mistakes that a scenario can hold whose path uses results; the others play its calls as they are written."""
+ON_RESULTS: dict[str, PlantScenario] = {
+    "invented_result": asking.invent_result,
+    "leaked_tool": asking.leak_tool,
+    "missing_collection": asking.leave_empty,
+}
+"""Mistakes of a scenario whose path uses results; the others of a scenario play its calls as they are written."""
 
 
 def pick_fault(prompt: str, case: FaultCase[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> PlantedFault | None:
     """The mistake that chance decides on; none only if no kind finds a place."""
-    names = sorted({*ANYWHERE, *KINDS.get(ALIKE.get(prompt, prompt), {})} - without)
+    names = sorted({*ANYWHERE, *(ON_RESULTS if _uses_results(case) else KINDS.get(ALIKE.get(prompt, prompt), {}))} - without)
     dice.shuffle(names)
     return next((fault for name in names if (fault := plant_kind(prompt, name, case))), None)
 
@@ -387,12 +390,14 @@ def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | N
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)
         return PlantedFault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
-    if kind in SCENARIO and kind not in ON_RESULTS and isinstance(case.reply, ScenarioReply) and asking.find_uses(case.reply):
-        return None
-    planted: Spoilt | None = KINDS[ALIKE.get(prompt, prompt)][kind](case, dice)
+    planted: Spoilt | None = (ON_RESULTS if _uses_results(case) else KINDS[ALIKE.get(prompt, prompt)])[kind](case, dice)
     if planted is None:
         return None
     return PlantedFault(kind, _write(planted.reply), clean, planted.pairs, planted.words)
+
+
+def _uses_results(case: FaultCase[Any]) -> bool:
+    return isinstance(case.reply, ScenarioReply) and bool(asking.find_uses(case.reply))
 
 
 def render_reply(reply: Contract) -> str:
