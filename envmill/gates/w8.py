@@ -74,8 +74,8 @@ def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
 _ASKED = {
     "never_succeeds": "Do the rules allow some call of `{name}` on these rows? Each that was tried was refused, for example with {quote}",
     "never_answers": "Do these rows hold something that `{name}` should tell of? Each call that was tried told of nothing.",
-    "change_not_seen": "Should `{name}` have changed something in some call that these rows allow? Each call that was carried out may have had "
-    "nothing to change: an empty list, a value that is already there. A refused one ended with {quote}",
+    "change_not_seen": "Should `{name}` have changed something in some call that these rows allow? Each call that was carried out may have "
+    "had nothing to change: an empty list, a value that is already there. A refused one ended with {quote}",
 }
 _WORDS = {
     "never_succeeds": "was never carried out",

@@ -122,7 +122,7 @@ def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tup
 
 
 def _copy_content(source: Path, target: Path, seen: os.stat_result) -> None:
-    """Only what was written: a file may be a hole of any length. A file that takes as much room as it is long has none, and is sent whole."""
+    """Only what was written: a file may be a hole of any length. One that takes as much room as it is long has none, and is sent whole."""
     with source.open("rb") as given, target.open("xb") as taken:
         if seen.st_blocks * 512 >= seen.st_size:
             while os.sendfile(taken.fileno(), given.fileno(), None, 1 << 30):
