@@ -125,7 +125,7 @@ def _sample_use(made: tuple[str, str], world: DomainWorld, told: DomainWorld, di
 def _refer(calls: list[Call], made: tuple[str, str], told: DomainWorld, start: DomainWorld) -> list[Call]:
     """The calls without the lookup of the record that is made, and with a reference wherever they name it."""
     collection, row_id = made
-    needless = _look_up(collection, told.state[collection][row_id], told.domain)
+    needless = _plan_lookup(collection, told.state[collection][row_id], told.domain)
     world, kept, replies = start.copy(), list[Call](), list[Json]()
     for call in calls:
         if call != needless or row_id not in world.state[collection]:
@@ -134,7 +134,7 @@ def _refer(calls: list[Call], made: tuple[str, str], told: DomainWorld, start: D
     return refer_to({row_id}, kept, replies)
 
 
-def _look_up(collection: str, row: Row, domain: Domain) -> Call:
+def _plan_lookup(collection: str, row: Row, domain: Domain) -> Call:
     lookup = domain.collections[collection].lookup
     return Call(name=lookup.call, arguments={argument: row[attribute] for argument, attribute in lookup.using.items()})
 
@@ -209,7 +209,7 @@ def _add_lookups(collection: str, row_id: str, domain: Domain, state: State, cal
     for parameter in domain.operations[lookup.call].takes:
         if parameter.row:
             _add_lookups(parameter.row, row[lookup.using[parameter.name]], domain, state, calls)
-    call = _look_up(collection, row, domain)
+    call = _plan_lookup(collection, row, domain)
     if call not in calls:
         calls.append(call)
 

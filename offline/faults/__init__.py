@@ -35,9 +35,10 @@ from offline.faults import (
     theming,
     users,
 )
-from offline.faults.base import FaultCase, Plant, PlantBlueprint, PlantedFault, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
+from offline.faults.base import FaultCase, Plant, PlantBlueprint, PlantedFault, PlantProgram, PlantScenario, PlantTests, PlantText
+from offline.faults.results import ON_RESULTS, uses_results
 from schemas.base import Contract, Json
-from schemas.prompts import CheckerReply, ChecksReply, ScenarioReply, TesterReply, ThemeReply
+from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.ruling import RulingReply
 from schemas.suspicion import SuspicionReply
 from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaReply, TrialsReply
@@ -368,17 +369,11 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
-ON_RESULTS: dict[str, PlantScenario] = {
-    "invented_result": asking.invent_result,
-    "leaked_tool": asking.leak_tool,
-    "missing_collection": asking.leave_empty,
-}
-"""Mistakes of a scenario whose path uses results; the others of a scenario play its calls as they are written."""
 
 
 def pick_fault(prompt: str, case: FaultCase[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> PlantedFault | None:
     """The mistake that chance decides on; none only if no kind finds a place."""
-    names = sorted({*ANYWHERE, *(ON_RESULTS if _uses_results(case) else KINDS.get(ALIKE.get(prompt, prompt), {}))} - without)
+    names = sorted({*ANYWHERE, *(ON_RESULTS if uses_results(case) else KINDS.get(ALIKE.get(prompt, prompt), {}))} - without)
     dice.shuffle(names)
     return next((fault for name in names if (fault := plant_kind(prompt, name, case))), None)
 
@@ -390,14 +385,10 @@ def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | N
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)
         return PlantedFault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
-    planted: Spoilt | None = (ON_RESULTS if _uses_results(case) else KINDS[ALIKE.get(prompt, prompt)])[kind](case, dice)
-    if planted is None:
+    plant = (ON_RESULTS if uses_results(case) else KINDS[ALIKE.get(prompt, prompt)]).get(kind)
+    if plant is None or (planted := plant(case, dice)) is None:
         return None
     return PlantedFault(kind, _write(planted.reply), clean, planted.pairs, planted.words)
-
-
-def _uses_results(case: FaultCase[Any]) -> bool:
-    return isinstance(case.reply, ScenarioReply) and bool(asking.find_uses(case.reply))
 
 
 def render_reply(reply: Contract) -> str:

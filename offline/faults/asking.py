@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from copy import deepcopy
 from itertools import combinations
 
-from envmill.runtime.results import is_reference
 from offline.domain import TODAY, Arguments, Operation, State
 from offline.draw import sample_arguments, sample_permitted
 from offline.faults.base import FaultCase, Spoilt, shuffle
@@ -175,24 +174,6 @@ def call_refusal(case: ScenarioCase, dice: random.Random) -> Spoilt:
     polarity = dice.choice(("refuse", "escalate", "clarify"))
     reply = case.reply.model_copy(update={"polarity": polarity})
     return Spoilt(reply.model_dump(mode="json"), words=f"Polarity {polarity}, and the reference path changes records.")
-
-
-def find_uses(reply: ScenarioReply) -> list[tuple[int, str]]:
-    """Places of calls and names of arguments that are results of earlier calls."""
-    return [(place, name) for place, call in enumerate(reply.oracle) for name, value in call.arguments.items() if is_reference(value)]
-
-
-def invent_result(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
-    """The reference path writes down an id that no session has given yet."""
-    if not (uses := find_uses(case.reply)):
-        return None
-    place, name = dice.choice(uses)
-    operation = case.domain.operations[case.reply.oracle[place].name]
-    collection = next(each.row for each in operation.takes if each.name == name)
-    invented = f"{case.domain.collections[collection].prefixes[0]}_{dice.randrange(16**8):08x}"
-    oracle = _put(case.reply.oracle, place, case.reply.oracle[place].arguments | {name: invented})
-    reply = case.reply.model_copy(update={"oracle": oracle})
-    return Spoilt(reply.model_dump(mode="json"), words=f"{name} is {invented!r}, an id that no call of this path has given.")
 
 
 def _do_last_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
