@@ -21,7 +21,8 @@ from envmill.recipes.drafting.unfolding import unfold
 from envmill.recipes.drafting.walked import list_bad_references, list_complaints
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
 from envmill.sandbox.results import link, record, refer_to
-from envmill.stages.context import RunContext, ScenarioSlot
+from envmill.stages.context import RunContext
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
 from envmill.toolgraph.chain_player import read_reply
 from envmill.verifiers.diff import diff_states
