@@ -86,7 +86,7 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        plan_errands=partial(plan_block, errands, _sample_tools),
+        plan_errands=partial(plan_block, errands, _sample_tools, results=results),
         pose=partial(_ask_topology, topology, results),
         write_checks=partial(ask_checks, checks),
     )

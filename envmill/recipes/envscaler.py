@@ -73,7 +73,7 @@ def make(themes: Themes, whole: int = WHOLE, results: bool = True) -> Recipe:
         think_up=partial(_ask_blueprint, blueprint),
         write_program=partial(_ask_program, _Code(program, skeleton, methods, whole)),
         write_tests=partial(_ask_tests, tests),
-        plan_errands=partial(plan_block, errands, None),
+        plan_errands=partial(plan_block, errands, None, results=results),
         pose=partial(ask_scenario, scenario, results),
         write_checks=partial(ask_checks, checks),
     )

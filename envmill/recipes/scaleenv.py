@@ -76,7 +76,7 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
-        plan_errands=partial(plan_block, errands, None),
+        plan_errands=partial(plan_block, errands, None, results=results),
         pose=partial(_ask_chain, chain, results),
         write_checks=partial(ask_checks, checks),
     )

@@ -12,8 +12,9 @@ from envmill.gates import GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.environment import Build, Call
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft, Scenario
