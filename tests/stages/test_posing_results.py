@@ -1,5 +1,7 @@
 """Paths that use results, from an author's reply to a scenario that its gates keep; and authors that write an id down instead."""
 
+from itertools import product
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -10,15 +12,23 @@ from envmill.agents.rollout import play_scenario
 from envmill.agents.skilled import Skilled
 from envmill.gates import GATES
 from envmill.gates.base import GateContext, ScenarioCase
+from envmill.interop.bundles import read_folder
+from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters.bundle import pack_environment
+from envmill.kinds.endings import play_twice
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
+from envmill.sandbox.results import uses_result
 from envmill.stages.build import build_scenario
 from envmill.stages.context import PlacedScenario, Result, Subject
 from envmill.stages.generate import generate_draft
 from envmill.stages.places import ScenarioSlot
+from schemas.chain import Chain, ChainStep, Filling, FromNode, FromUser, Reason
 from schemas.environment import Build, Call
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft, Scenario
+from schemas.tool_prompts import ChainReply
 from tests.agency import LONG, LOOK, OFFER, PATH, SIGN, STATE, call, make_agency, refer
+from tests.interop.bundles.openers import run_bare
 from tests.stages.test_posing import Nobody, Script, make_mill
 
 AGENCY = make_agency()
@@ -143,3 +153,59 @@ async def test_without_the_setting_a_reference_is_an_object_like_any_other(jail:
     assert isinstance(draft, Draft)
     assert draft.oracle[2].arguments["label"] == refer(2, "/id")
     assert not draft.oracle[2].uses
+
+
+CHOSEN = FromNode(node="r1")
+CHAIN = Chain(
+    sampler="author",
+    nodes=[
+        ChainStep(id="s1", tool="list_flats", arguments={"street": FromUser()}),
+        Reason(id="r1", rule="choose", takes=[FromNode(node="s1", path="[].id")]),
+        ChainStep(id="s2", tool="make_offer", arguments={"flat_id": CHOSEN, "tenant": FromUser()}),
+        ChainStep(id="s3", tool="sign_lease", arguments={"offer_id": FromNode(node="s2", path="id"), "months": FromUser()}),
+    ],
+)
+SAID: dict[str, Any] = {"s1.street": "Oak Lane", "s2.tenant": "Ben Hale", "s3.months": 12}
+
+
+def chain_reply(chain: Chain = CHAIN, **said: Any) -> ChainReply:
+    return ChainReply(initial_state=STATE, request=REQUEST, chain=chain, filling=Filling(said=SAID | said))
+
+
+async def test_a_chain_that_uses_what_it_makes_is_stored_with_uses_and_built(jail: Sandbox) -> None:
+    draft = await generate_one(jail, chain_reply())
+    assert isinstance(draft, Draft)
+    assert [(use.into, use.call, use.path) for one in draft.oracle for use in one.uses] == [("/offer_id", 2, "/id")]
+    assert [pair for pair in product(range(3), range(3)) if uses_result(draft.oracle, *pair)] == [(1, 2)]
+    result = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, AGENCY)), make_mill(jail), cast(Any, Nobody()))
+    assert not result.findings, result.findings
+
+
+async def test_a_chain_whose_user_says_an_id_that_it_makes_is_refused(jail: Sandbox) -> None:
+    said = CHAIN.model_copy(
+        update={
+            "nodes": [*CHAIN.nodes[:3], ChainStep(id="s3", tool="sign_lease", arguments={"offer_id": FromUser(), "months": FromUser()})]
+        }
+    )
+    reply = chain_reply(said, **{"s3.offer_id": await find_literal(jail)})
+    draft = await generate_one(jail, reply.model_copy(update={"facts": {"offer": reply.filling.said["s3.offer_id"]}}))
+    assert isinstance(draft, Draft)
+    told = await play_twice(draft, AGENCY, jail)
+    assert isinstance(told, str)
+    assert "Take it from the step that makes the record" in told
+
+
+async def generate_one(sandbox: Sandbox, reply: ScenarioReply) -> Any:
+    subject = Subject("x", "y", "t", ScenarioSlot(AGENCY, 0))
+    result = await generate_draft(subject, make_mill(sandbox, Script(reply)), cast(Any, Nobody()))
+    return result.records[0]
+
+
+async def test_an_exported_folder_plays_its_path(jail: Sandbox, tmp_path: Path) -> None:
+    scenario = await make(jail, PATH)
+    parcel = pack_environment(AGENCY, [scenario], [])
+    write_parcel(parcel, tmp_path, "r")
+    done = run_bare(tmp_path / parcel.name, ["check"])
+    assert (done.returncode, '"sound": true' in done.stdout) == (0, True), done.stdout + done.stderr
+    (read,) = read_folder(tmp_path / parcel.name).scenarios
+    assert read.oracle == scenario.oracle
