@@ -62,7 +62,7 @@ class Prompt:
 
 
 def _include(path: Path) -> str:
-    """The file's text. A line `{{> name}}` stands for the page `parts/name.md` beside its folder: what several prompts say in the same words."""
+    """The file's text. A line `{{> name}}` stands for the page `parts/name.md` beside its folder, which several prompts share."""
 
     def read(line: re.Match[str]) -> str:
         part = path.parent.parent / "parts" / f"{line[1]}.md"
