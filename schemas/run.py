@@ -45,7 +45,10 @@ class RunConfig(Contract):
     max_candidates: int | None = Field(default=None, ge=1, le=100_000, title="Most candidates")
     """Most candidates in all rounds together. Empty allows four times the target."""
     first: int = Field(default=0, ge=0, title="First seed")
-    """Number of the recipe's seeds to skip: earlier rounds used them."""
+    """Number of the recipe's seeds to skip, in the order in which the run would use them."""
+    fresh: bool = Field(default=True, title="Fresh seeds")
+    """Start from what earlier runs of the recipe in the lake used least; the run's seed decides among equals. Without it, themes come in
+    the order in which they are listed, and earlier runs do not count."""
     corpus: str = Field(default="", title="Corpus to mine")
     """JSONL or Parquet file to mine themes from, or `own` for the texts that come with the factory. Empty uses the factory's own
     themes."""

@@ -1,7 +1,8 @@
 """Whether a run is finished, asked of the lake alone: no model, no jail, and nothing is written."""
 
 from envmill.lake.lake import Lake
-from envmill.pipeline.inputs import StepInputs, is_mined
+from envmill.pipeline.choice import is_mined
+from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import STEPS
 from envmill.pipeline.runner import list_lacking, mark_steps
 from envmill.recipes import RECIPES

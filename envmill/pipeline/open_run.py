@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,14 +26,17 @@ from envmill.models.replay import open_playback
 from envmill.models.role_models import Opener, RoleModels, check_cast, open_cast, read_specs
 from envmill.models.spec import BATCH, Spec
 from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
+from envmill.pipeline.choice import settle_choice
 from envmill.pipeline.runner import Runner
 from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES, check_recipe
+from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
 from envmill.stages.context import RunContext
 from envmill.stages.gate_workers import GateWorkers
 from envmill.verifiers.bounds import FindTruth
+from schemas.choice import Past
 from schemas.ledger import ModelCall
 from schemas.run import RunConfig
 
@@ -44,7 +48,7 @@ async def open_walk(
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(open_store(settings.lake))
     _check(config, settings, lake, answer)
-    asked, config = config, _settle(run, config, lake)
+    asked, (config, recipe, past) = config, _settle(run, config, lake)
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
     journalled = list(read_calls(folder))  # before the lake: a journal sealed between the two is then seen twice, never missed
@@ -63,11 +67,10 @@ async def open_walk(
     try:
         async with open_sandbox(settings) as sandbox:
             door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
-            recipe = RECIPES[config.recipe](read_themes(), config.whole)
             context = RunContext(
                 run, config, settings, recipe, door, sandbox, embeddings, keepers, find_truth=find_truth, calibrations=calibrations
             )
-            yield Runner(context, lake)
+            yield Runner(replace(context, past=past), lake)
     finally:
         await keepers.close()
         await cast.close()
@@ -76,15 +79,16 @@ async def open_walk(
         terms.close()
         seal(folder, lake, _seal_stamp(run))
         if config.record:
-            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor)
+            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor, past)
 
 
-def _settle(run: str, config: RunConfig, lake: Lake) -> RunConfig:
-    """The config that the run started with."""
+def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe, Past]:
+    """The config that the run started with, its recipe, and what it knew of earlier runs."""
     claim_version(run, lake)
     settled = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", settled.model_dump(mode="json"))
-    return settled
+    recipe = RECIPES[settled.recipe](read_themes(), settled.whole)
+    return settled, recipe, settle_choice(lake, run, settled, recipe).past
 
 
 def _bind_batches(cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]) -> None:

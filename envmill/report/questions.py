@@ -59,6 +59,8 @@ OVERVIEW: dict[str, str] = {
                                                                       and outcome = 'kept')
                        group by all order by all""",
     "tiers": "select lap, tier, count(*) as subjects from tiers where run = $run group by all order by all",
+    "novelty": "select * exclude (run, recipe) from novelty where run = $run",
+    "rarefaction": "select draws, structures, themes from rarefaction where run = $run order by draws",
     "suspected": f"""select gate, reason, count(*) as subjects from ({_FOUND})
                      where outcome = 'suspected' and subject in (select subject from exits where run = $run and stage = 'filter'
                                                                  and outcome = 'kept')

@@ -16,6 +16,7 @@ from envmill.stages.gate_workers import GateWorkers
 from envmill.stages.review import Locks, name_place
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Record
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
@@ -45,6 +46,8 @@ class RunContext:
     """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
     calibrations: tuple[JudgeCalibration, ...] = ()
     """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
+    past: Past = NO_PAST
+    """What earlier runs of the recipe started from, as it was when the run was opened."""
 
 
 @dataclass(frozen=True)
