@@ -41,7 +41,7 @@ def fill_in(lake: Lake, run: str, asked: RunConfig) -> RunConfig:
     """What decides about rounds, as the run began with it; the rest each round fixes for itself."""
     if run not in lake.runs():
         return asked
-    began = RunConfig.model_validate(lake.fix(run, "config", asked.model_dump(mode="json")))
+    began = RunConfig.read(lake.fix(run, "config", asked.model_dump(mode="json")))
     renewed = {name: value for name in ("budget", "budget_tokens") if (value := getattr(asked, name)) is not None}
     return began.model_copy(update={"run": asked.run} | renewed)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from envmill.lake.stores import open_store
 from envmill.models.base import Provider
 from envmill.models.batch import Batch, open_batch
 from envmill.models.batches import CARRIERS
-from envmill.models.embed import open_embeddings
-from envmill.models.embedders import open_embedder
 from envmill.models.gateway import CallPolicy, Gateway, ModelSession
 from envmill.models.offline import Author, Offline
 from envmill.models.recording import is_file, read_recording, write_recording
@@ -62,19 +59,17 @@ async def open_walk(
     terms = set_terms(run, config, allowance, settings, lake, cast, calls)
     _bind_batches(cast, terms, known)
     journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
-    embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
     keepers = GateWorkers(settings, find_truth)
     try:
         async with open_sandbox(settings) as sandbox:
             door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
             context = RunContext(
-                run, config, settings, recipe, door, sandbox, embeddings, keepers, find_truth=find_truth, calibrations=calibrations
+                run, config, settings, recipe, door, sandbox, keepers, find_truth=find_truth, calibrations=calibrations, past=past
             )
-            yield Runner(replace(context, past=past), lake)
+            yield Runner(context, lake)
     finally:
         await keepers.close()
         await cast.close()
-        await embeddings.close()
         await journal.close()
         terms.close()
         seal(folder, lake, _seal_stamp(run))
@@ -85,7 +80,7 @@ async def open_walk(
 def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe, Past]:
     """The config that the run started with, its recipe, and what it knew of earlier runs."""
     claim_version(run, lake)
-    settled = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
+    settled = RunConfig.read(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", settled.model_dump(mode="json"))
     recipe = RECIPES[settled.recipe](read_themes(), settled.whole)
     return settled, recipe, settle_choice(lake, run, settled, recipe).past
@@ -136,7 +131,6 @@ def _check(config: RunConfig, settings: Settings, lake: Lake, answer: Author | N
     check_terms(config, settings, lake)
     check_recipe(config)
     _check_recording(config, settings, lake)
-    open_embedder(config.embedder, settings)
 
 
 def _check_author(config: RunConfig, settings: Settings, answer: Author | None) -> None:

@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from envmill.gates.base import Finding
 from envmill.gates.w10 import Seen
 from envmill.interop.exporters.base import ExportSet
-from envmill.models.embed import Embeddings
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
 from envmill.sandbox import Sandbox
@@ -37,7 +36,6 @@ class RunContext:
     recipe: Recipe
     door: Gateway
     sandbox: Sandbox
-    embeddings: Embeddings
     keepers: GateWorkers | None = None
     """Who looks where many subjects wait; without any, this process does."""
     locks: Locks = field(default_factory=Locks)
