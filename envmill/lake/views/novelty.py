@@ -33,24 +33,24 @@ NOVELTY = View(
         with entered as ({_ENTERED}),
         judged as ({_JUDGED}),
         started as (
-            select run, recipe, count(*) as seeds, count(distinct theme) as themes, count(distinct theme) filter (number = 0) as new_themes
+            select run, recipe, count(*) as seeds, count(distinct theme) as themes,
+                   count(distinct theme) filter (number = 0) as first_variations
             from entered group by run, recipe),
         compared as (
             select run, count(*) as judged, count(distinct structure) filter (known = '') as new_structures,
                    count(*) filter (twin is not null) as duplicates
             from judged group by run)
-        select run, recipe, seeds, themes, new_themes, coalesce(judged, 0) as judged, coalesce(new_structures, 0) as new_structures,
+        select run, recipe, seeds, themes, first_variations, coalesce(judged, 0) as judged, coalesce(new_structures, 0) as new_structures,
                coalesce(duplicates, 0) as duplicates, duplicates / nullif(judged, 0) as duplicate_share
         from started left join compared using (run)""",
-    about="""One row per run: how many themes and structures it brought that no earlier run of the lake had.
-A theme is new if no earlier run of the recipe started from it. A structure is what gate W10 compares: a program without names and
-literals.""",
+    about="""One row per run: how many themes it started from, and how many structures it brought that no earlier run of the lake had kept.
+A structure is what gate W10 compares: a program without names and literals.""",
     columns={
         "run": "Run id.",
         "recipe": "Recipe.",
         "seeds": "Seeds that it started from.",
         "themes": "Distinct themes among them.",
-        "new_themes": "Of these themes, those under their first variation: no earlier run of the recipe had used them.",
+        "first_variations": "Of these themes, those under their first variation. With fresh seeds, no earlier run of the recipe used them.",
         "judged": "Environments that W10 compared.",
         "new_structures": "Distinct structures among those kept that no earlier run had kept.",
         "duplicates": "Environments that W10 called duplicates or near-duplicates, of the run itself or of earlier ones.",
@@ -59,12 +59,15 @@ literals.""",
     questions=(
         (
             "What did each night bring?",
-            """select run, seeds, new_themes, new_structures, duplicates from novelty join runs using (run)
-order by started""",
+            """with met as (select exits.recipe, theme, min(started) as first from exits join runs using (run)
+             where lap = 'environments' and stage = 'generate' and stopped_by <> 'choice' group by all)
+select run, seeds, count(theme) as new_themes, new_structures, duplicates from novelty join runs using (run)
+left join met on met.first = started and met.recipe = novelty.recipe
+group by all order by run""",
         ),
         (
             "Which recipes repeat themselves?",
-            """select novelty.recipe, sum(seeds) as seeds, sum(new_themes) as new_themes, sum(new_structures) as new_structures,
+            """select novelty.recipe, sum(seeds) as seeds, sum(first_variations) as first_variations, sum(new_structures) as new_structures,
        round(sum(duplicates) / nullif(sum(judged), 0), 2) as duplicate_share
 from novelty group by all order by all""",
         ),
