@@ -72,6 +72,9 @@ class RunConfig(Contract):
     )
     """Mix of what success means, in shares: make a change, answer a question, refuse a request, escalate it, or ask back about it.
     Written like `achieve=6,refuse=2`."""
+    plan: bool = Field(default=True, title="Plan scenarios together")
+    """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
+    Without it, each scenario's author knows nothing of the others."""
     checks: Literal["derived", "written"] = Field(default="derived", title="Checks")
     """Source of a scenario's goals: derived from what the reference path changed, or written by the author as functions. Written checks
     run in the judge's jail and are sent back when they fail."""

@@ -14,9 +14,10 @@ from envmill.kinds import kind_of
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.pipeline.choice import find_choice, is_mined, pick_round
 from envmill.recipes.base import Recipe
-from envmill.stages.context import EnvironmentWithTests, ExportInput, PlacedScenario, ScenarioSlot, Subject
+from envmill.stages.context import EnvironmentWithTests, ExportInput, PlacedScenario, Subject
 from envmill.stages.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.stages.passing import name_content
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import read_held
 from envmill.stages.review import latest_judgements
 from envmill.stages.splits import assign_splits
@@ -159,11 +160,13 @@ def enter_verified(upstream: StepInputs) -> list[Subject[EnvironmentWithTests]]:
 
 
 def enter_places(upstream: StepInputs) -> list[Subject[ScenarioSlot]]:
-    places = [
-        ScenarioSlot(environment, number)
-        for environment in upstream.environments("environments-filter")
-        for number in range(kind_of(environment).count_scenarios(environment, upstream.config.scenarios))
-    ]
+    required = {one.id: tuple(one.requirements) for one in upstream.made(Blueprint, "environments-generate")}
+
+    def list_places(environment: Environment) -> list[ScenarioSlot]:
+        places = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
+        return [ScenarioSlot(environment, number, places, required.get(environment.blueprint, ())) for number in range(places)]
+
+    places = [place for environment in upstream.environments("environments-filter") for place in list_places(environment)]
     return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]
 
 

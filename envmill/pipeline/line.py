@@ -103,8 +103,8 @@ def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], contex
     return find_duplicates([subject.record.environment for subject in subjects], seen, context.recipe.given)
 
 
-def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], _: RunContext) -> Mapping[str, Finding]:
-    return find_repeats([subject.record.record for subject in subjects])
+def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
+    return find_repeats([subject.record.record for subject in subjects], planned=context.config.plan)
 
 
 def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
@@ -160,8 +160,8 @@ STEPS: tuple[PipelineStep, ...] = (
         "generate",
         enter_places,
         generate_draft,
-        ("drafts", "builds"),
-        settings=("scenarios", "polarities", "reward", *_LOOP),
+        ("drafts", "builds", "errands"),
+        settings=("scenarios", "polarities", "plan", "reward", *_LOOP),
         prompts=(SUSPICION, READER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),

@@ -16,7 +16,8 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
+from envmill.recipes.scenarios import ask_checks, describe_place, load_checks, load_errands
 from envmill.recipes.tables import (
     TablePlan,
     ask_code,
@@ -49,7 +50,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
     walk = Prompt.load(_FOLDER / "walk.md", WalkInput, ScenarioReply)
-    checks = load_checks()
+    errands, checks = load_errands(), load_checks()
     plan = TablePlan(
         require=partial(ask_requirements, requirements),
         design=partial(ask_schema, schema),
@@ -65,7 +66,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
             "environments-generate": (requirements, schema, rows, interface),
             "environments-build": (code, trials),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (walk,),
+            "scenarios-generate": (errands, walk),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -76,6 +77,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
+        plan_errands=partial(plan_block, errands, _sample_tools),
         pose=partial(_ask_walk, walk),
         write_checks=partial(ask_checks, checks),
         sift=sift,
@@ -97,14 +99,28 @@ async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models
 
 
 async def _ask_walk(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    environment: Environment,
+    number: int,
+    polarity: Polarity,
+    repair: Repair,
+    models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
 ) -> ScenarioReply:
     """Walks in turn, so that each is the seed of some scenario before any comes again."""
+    walk = _find_walk(environment, number)
+    inputs = WalkInput.model_validate(describe_place(environment, number, polarity, brief).model_dump() | {"walk": walk})
+    return await models.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
+
+
+async def _sample_tools(environment: Environment, number: int) -> list[str]:
+    return _find_walk(environment, number)
+
+
+def _find_walk(environment: Environment, number: int) -> list[str]:
     outline = environment.brief.outline
     walks = outline.walks if outline else []
-    walk = _keep_written(walks[number % len(walks)], environment) if walks else []
-    inputs = WalkInput.model_validate(describe_place(environment, number, polarity).model_dump() | {"walk": walk})
-    return await models.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
+    return _keep_written(walks[number % len(walks)], environment) if walks else []
 
 
 def _keep_written(walk: Sequence[str], environment: Environment) -> list[str]:

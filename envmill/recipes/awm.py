@@ -12,6 +12,7 @@ from envmill.gates.w4 import CHECKER, TESTER
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
+from envmill.recipes.drafting.errands import take_requirements
 from envmill.recipes.scenarios import ask_checks, ask_scenario, load_checks, load_scenario
 from envmill.recipes.tables import (
     TablePlan,
@@ -91,6 +92,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
+        plan_errands=take_requirements,
         pose=partial(ask_scenario, scenario),
         write_checks=partial(ask_checks, checks),
     )

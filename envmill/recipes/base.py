@@ -13,6 +13,7 @@ from envmill.gates.base import Finding
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, PlanErrands, plan_nothing
 from envmill.recipes.drafting.mending import Mended
 from schemas.base import Json
 from schemas.choice import NO_PAST, Past
@@ -73,6 +74,23 @@ class WriteTests(Protocol):
         self, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None, /
     ) -> Awaitable[TestsReply]:
         """The tests, not yet run."""
+        ...
+
+
+class Pose(Protocol):
+    """Environment → the scenario of a number and a polarity, about the errand that was planned for it if one was."""
+
+    def __call__(
+        self,
+        environment: Environment,
+        number: int,
+        polarity: Polarity,
+        repair: Repair,
+        models: ModelSession,
+        brief: ErrandBrief = UNPLANNED,
+        /,
+    ) -> Awaitable[ScenarioReply]:
+        """The scenario, not yet executed."""
         ...
 
 
@@ -155,7 +173,9 @@ class Recipe:
     write_part: Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]] = _write_no_part
     """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
 
-    pose: Callable[[Environment, int, Polarity, Repair, ModelSession], Awaitable[ScenarioReply]] = _pose_nothing
+    plan_errands: PlanErrands = plan_nothing
+    """Block of scenarios → a line for each; none where the recipe knows their errands otherwise."""
+    pose: Pose = _pose_nothing
     """Environment → the scenario of a number and a polarity, not yet executed."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
     """Draft → a checklist as functions."""

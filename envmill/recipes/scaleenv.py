@@ -19,9 +19,10 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
 from envmill.recipes.drafting.summary import sum_up
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks
+from envmill.recipes.scenarios import ask_checks, describe_place, load_checks, load_errands
 from envmill.recipes.tables import ask_code, load_code, load_rows
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from envmill.runtime.program import SCHEMA
@@ -52,7 +53,7 @@ _STILL_RED = "Your last verdict was carried out, and tests of this tool still do
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
-    theme, rows, code, checks = load_theme(), load_rows(), load_code(), load_checks()
+    theme, rows, code, errands, checks = load_theme(), load_rows(), load_code(), load_errands(), load_checks()
     toolset = Prompt.load(_FOLDER / "toolset.md", ToolsetInput, ToolsetReply)
     cases = Prompt.load(_FOLDER / "cases.md", CasesInput, CasesReply)
     debug = Prompt.load(_FOLDER / "debug.md", DebugInput, DebugReply)
@@ -65,7 +66,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
             "environments-generate": (toolset, rows),
             "environments-build": (code, cases, debug),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (chain,),
+            "scenarios-generate": (errands, chain),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -75,6 +76,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
+        plan_errands=partial(plan_block, errands, None),
         pose=partial(_ask_chain, chain),
         write_checks=partial(ask_checks, checks),
     )
@@ -178,10 +180,16 @@ async def _ask_debugger(
 
 
 async def _ask_chain(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    environment: Environment,
+    number: int,
+    polarity: Polarity,
+    repair: Repair,
+    models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_place(environment, number, polarity).model_dump())
+    inputs = ChainInput.model_validate(describe_place(environment, number, polarity, brief).model_dump())
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

@@ -4,13 +4,19 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief
 from schemas.environment import Environment
+from schemas.errand_plan import ErrandsInput, ErrandsReply
 from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
 from schemas.scenario import Draft, Polarity
 
 
 def load_scenario() -> Prompt:
     return Prompt.load(PROMPTS / "shared" / "scenario.md", ScenarioInput, ScenarioReply)
+
+
+def load_errands() -> Prompt:
+    return Prompt.load(PROMPTS / "shared" / "errands.md", ErrandsInput, ErrandsReply)
 
 
 def load_checks() -> Prompt:
@@ -22,7 +28,7 @@ def read_source(environment: Environment) -> str:
     return "\n".join(environment.files.values())
 
 
-def describe_place(environment: Environment, number: int, polarity: Polarity) -> ScenarioInput:
+def describe_place(environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief = UNPLANNED) -> ScenarioInput:
     """What the author of a scenario is told."""
     return ScenarioInput(
         brief=environment.brief,
@@ -33,14 +39,22 @@ def describe_place(environment: Environment, number: int, polarity: Polarity) ->
         policy=environment.policy_document,
         number=number,
         polarity=polarity,
+        errand=brief.line,
+        taken=list(brief.neighbours),
     )
 
 
 async def ask_scenario(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    environment: Environment,
+    number: int,
+    polarity: Polarity,
+    repair: Repair,
+    models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await models.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())
+    return await models.ask(prompt, describe_place(environment, number, polarity, brief), ScenarioReply, complaint=repair.render())
 
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:

@@ -11,8 +11,9 @@ from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
-from envmill.stages.review import Locks, name_place
+from envmill.stages.review import Locks
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Record
 from schemas.choice import NO_PAST, Past
@@ -38,6 +39,8 @@ class RunContext:
     sandbox: Sandbox
     keepers: GateWorkers | None = None
     """Who looks where many subjects wait; without any, this process does."""
+    plans: ErrandPlans = field(default_factory=ErrandPlans)
+    """What the scenarios of an environment are to be about, each block asked for once."""
     locks: Locks = field(default_factory=Locks)
     """What no repair may change; read anew at each step that repairs."""
     find_truth: FindTruth | None = None
@@ -68,18 +71,6 @@ class EnvironmentWithTests:
     """What runs before this one kept, where that matters."""
     held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
     """Gate → what its open probes said of this content in the repair loop."""
-
-
-@dataclass(frozen=True)
-class ScenarioSlot:
-    """A scenario yet to be thought up: the n-th of an environment."""
-
-    environment: Environment
-    number: int
-
-    @property
-    def id(self) -> str:
-        return name_place(self.environment.id, self.number)
 
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)

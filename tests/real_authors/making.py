@@ -10,9 +10,10 @@ from envmill.gates.reading.suspicions import LEAST_CASES, PROMPT
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment, build_scenario
-from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_blueprint, generate_draft
 from envmill.stages.passing import settle
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.verify import verify_environment, verify_scenario
 from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RecipeName, RunConfig

@@ -16,9 +16,10 @@ from envmill.recipes import perturb
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.build import build_environment, build_scenario
-from envmill.stages.context import ExportInput, PlacedScenario, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import ExportInput, PlacedScenario, RunContext, Subject
 from envmill.stages.export import export_bundles, pack_cargo
 from envmill.stages.generate import generate_blueprint, generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig

@@ -21,8 +21,9 @@ from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.build import assemble_environment, store_tests
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.base import Json, canonical_json
 from schemas.chain import ChainStep, FromNode
 from schemas.environment import Blueprint, Build, Environment

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
-from envmill.stages.generate import choose_polarity, generate_draft, spread
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
+from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot, choose_polarity, spread
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import apply_changes
 from envmill.verifiers.ending import Ending
@@ -43,7 +44,7 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 

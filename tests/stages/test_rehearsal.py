@@ -12,9 +12,10 @@ from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment
 from envmill.stages.context import EnvironmentWithTests as Candidate
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
 from envmill.stages.passing import name_content, run_gates
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import LOOP, WeakeningGuard, doubt_questions, doubt_request
 from envmill.stages.verify import verify_environment
 from schemas.environment import Build, Call, Environment, Test
@@ -100,7 +101,7 @@ class Poser:
     told: list[str] = field(default_factory=list[str])
     operators = ()
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
         self.told.append(repair.render())
         return self.replies[min(len(self.told), len(self.replies)) - 1]
 

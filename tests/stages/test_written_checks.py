@@ -10,8 +10,9 @@ import pytest
 from envmill.errors import BadReply
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.environment import Build
 from schemas.prompts import ChecksReply, ScenarioReply, WrittenCheck
 from schemas.run import RunConfig

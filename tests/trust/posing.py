@@ -15,8 +15,9 @@ from envmill.errors import BuildError
 from envmill.gates.base import ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from envmill.verifiers.court import sort_checks
 from offline.faults import KINDS, PlantedFault, leaving
 from offline.witness import find_witness

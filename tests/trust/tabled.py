@@ -27,8 +27,9 @@ from envmill.recipes.drafting.themes import read_themes
 from envmill.runtime.program import SCHEMA
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.stages.build import assemble_environment, build_scenario, store_tests
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from envmill.toolgraph.outlining import CHANGES
 from envmill.verifiers.diff import diff_states
 from offline.chaining import write_chain
