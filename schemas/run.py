@@ -68,6 +68,10 @@ class RunConfig(Contract):
     )
     """Mix of what success means, in shares: make a change, answer a question, refuse a request, escalate it, or ask back about it.
     Written like `achieve=6,refuse=2`."""
+    chains: Literal["contract", "free"] = Field(default="contract", title="Sampled chains")
+    """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
+    offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
+    that nobody checks."""
     checks: Literal["derived", "written"] = Field(default="derived", title="Checks")
     """Source of a scenario's goals: derived from what the reference path changed, or written by the author as functions. Written checks
     run in the judge's jail and are sent back when they fail."""

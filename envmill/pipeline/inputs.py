@@ -152,9 +152,12 @@ def enter_verified(upstream: StepInputs) -> list[Subject[EnvironmentWithTests]]:
 
 
 def enter_places(upstream: StepInputs) -> list[Subject[ScenarioSlot]]:
+    environments = upstream.environments("environments-filter")
+    tested = {each.record.environment.id: each.record.tests for each in _with_tests(upstream, environments)}
+    rows = {one.id: one.rows for one in upstream.made(Blueprint, "environments-generate")}
     places = [
-        ScenarioSlot(environment, number)
-        for environment in upstream.environments("environments-filter")
+        ScenarioSlot(environment, number, tested[environment.id], rows.get(environment.blueprint, {}))
+        for environment in environments
         for number in range(kind_of(environment).count_scenarios(environment, upstream.config.scenarios))
     ]
     return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]

@@ -14,6 +14,7 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.drafting.mending import Mended
+from envmill.recipes.drafting.offered import OfferedChain
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
@@ -48,6 +49,23 @@ class WriteTests(Protocol):
         self, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None, /
     ) -> Awaitable[TestsReply]:
         """The tests, not yet run."""
+        ...
+
+
+class Pose(Protocol):
+    """Environment → the scenario of a number and a polarity; along a chain, where the recipe has samplers and one is offered."""
+
+    def __call__(
+        self,
+        environment: Environment,
+        number: int,
+        polarity: Polarity,
+        repair: Repair,
+        models: ModelSession,
+        offered: OfferedChain | None = None,
+        /,
+    ) -> Awaitable[ScenarioReply]:
+        """The scenario, not yet executed."""
         ...
 
 
@@ -128,8 +146,10 @@ class Recipe:
     write_part: Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]] = _write_no_part
     """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
 
-    pose: Callable[[Environment, int, Polarity, Repair, ModelSession], Awaitable[ScenarioReply]] = _pose_nothing
+    pose: Pose = _pose_nothing
     """Environment → the scenario of a number and a polarity, not yet executed."""
+    samplers: tuple[str, ...] = ()
+    """Samplers of the chains that authors of scenarios are offered, in turn; none where they choose their paths."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
     """Draft → a checklist as functions."""
     sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all

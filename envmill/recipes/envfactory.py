@@ -13,8 +13,9 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
+from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks
 from envmill.recipes.tables import (
     AddPart,
     TablePlan,
@@ -85,6 +86,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
         pose=partial(_ask_topology, topology),
+        samplers=("backward",),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -146,14 +148,21 @@ async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models:
 
 
 async def _ask_topology(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    environment: Environment,
+    number: int,
+    polarity: Polarity,
+    repair: Repair,
+    models: ModelSession,
+    offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
-    told = describe_place(environment, number, polarity).model_dump()
-    inputs = TopologyInput.model_validate(told | {"sampled": sample_for(environment, graph, number)})
+    if offered is None and (drawn := sample_for(environment, graph, number)):
+        offered = OfferedChain(drawn)
+    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, offered))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if fault := find_chain_fault(graph, reply.chain, reply.polarity):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

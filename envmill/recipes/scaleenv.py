@@ -20,8 +20,10 @@ from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
+from envmill.recipes.drafting.offered import OfferedChain
+from envmill.recipes.drafting.rewording import REWORD
 from envmill.recipes.drafting.summary import sum_up
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks
 from envmill.recipes.tables import ask_code, load_code, load_rows
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from envmill.runtime.program import SCHEMA
@@ -60,12 +62,13 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     return Recipe(
         name=NAME,
         tabled=True,
+        operators=("goal_expansion",),
         prompts={
             "environments-mine": (theme,),
             "environments-generate": (toolset, rows),
             "environments-build": (code, cases, debug),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (chain,),
+            "scenarios-generate": (chain, REWORD),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -76,6 +79,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
         pose=partial(_ask_chain, chain),
+        samplers=("weighted", "backward"),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -178,10 +182,16 @@ async def _ask_debugger(
 
 
 async def _ask_chain(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    environment: Environment,
+    number: int,
+    polarity: Polarity,
+    repair: Repair,
+    models: ModelSession,
+    offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_place(environment, number, polarity).model_dump())
+    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, offered))
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

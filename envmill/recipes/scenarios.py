@@ -4,6 +4,8 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
+from envmill.recipes.drafting.offered import OfferedChain
+from schemas.base import Json
 from schemas.environment import Environment
 from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
 from schemas.scenario import Draft, Polarity
@@ -36,8 +38,20 @@ def describe_place(environment: Environment, number: int, polarity: Polarity) ->
     )
 
 
+def describe_offer(environment: Environment, number: int, polarity: Polarity, offered: OfferedChain | None) -> dict[str, Json]:
+    """The same, with the chain that the author is offered."""
+    told = describe_place(environment, number, polarity).model_dump()
+    return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
+
+
 async def ask_scenario(
-    prompt: Prompt, environment: Environment, number: int, polarity: Polarity, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    environment: Environment,
+    number: int,
+    polarity: Polarity,
+    repair: Repair,
+    models: ModelSession,
+    _offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
     return await models.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())

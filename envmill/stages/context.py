@@ -10,12 +10,14 @@ from envmill.interop.exporters.base import ExportSet
 from envmill.models.embed import Embeddings
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.offered import OfferedChain
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.gate_workers import GateWorkers
 from envmill.stages.review import Locks, name_place
+from envmill.toolgraph.offers import OfferBook
 from envmill.verifiers.bounds import FindTruth
-from schemas.base import Record
+from schemas.base import Json, Record
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
@@ -43,6 +45,8 @@ class RunContext:
     """What no repair may change; read anew at each step that repairs."""
     find_truth: FindTruth | None = None
     """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
+    offers: OfferBook = field(default_factory=OfferBook)
+    """Chains that authors may be offered, by environment: drawn once in this process."""
     calibrations: tuple[JudgeCalibration, ...] = ()
     """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
 
@@ -75,6 +79,12 @@ class ScenarioSlot:
 
     environment: Environment
     number: int
+    tests: tuple[Test, ...] = ()
+    """Stored tests of the environment: what sampled chains are carried out with."""
+    rows: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Rows of the environment's blueprint, where it has any."""
+    offered: OfferedChain | None = None
+    """Chain that the author was offered."""
 
     @property
     def id(self) -> str:

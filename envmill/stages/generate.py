@@ -15,8 +15,10 @@ from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
+from envmill.recipes.drafting.offered import complain_of_infeasible
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.offering import ChainOffering, find_infeasible
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
 from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
 from envmill.toolgraph.topology import judge_chain
@@ -102,37 +104,40 @@ def spread(shares: Mapping[Polarity, int]) -> list[Polarity]:
 async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
-    polarity = choose_polarity(context.config.polarities, place.environment.id, place.number)
     turns, kind = count(), kind_of(place.environment)
+    offering = await ChainOffering.prepare(place, choose_polarity(context.config.polarities, place.environment.id, place.number), context)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
         if composed := await kind.compose_scenario(place.environment, place.number, context.config.run_seed, next(turns), context.sandbox):
             return await _pose(composed, place, context, models)
         try:
-            reply = await context.recipe.pose(place.environment, place.number, polarity, repair, asking)
+            reply, repair = await offering.ask(repair, asking)
         except BuildError as error:
             return refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+        if (said := find_infeasible(reply)) is not None:
+            return ScenarioVersion(reply, None, (complain_of_infeasible(said),), hopeless=True)
         weakened, facts = guard.refuse(reply, repair), render_facts(reply.facts)
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = await execute(reply, place, context, asking)
+        posed = await execute(reply, offering.slot, context, asking)
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
-        rehearsed = await rehearse_draft(posed, place, context, models)
+        rehearsed = await rehearse_draft(posed, offering.slot, context, models)
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
         return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
-    versions = await strive(write, models, lambda: held.render())
-    builds, best = describe_trouble(place.id, versions), _pick_best(versions)
+    versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
+    builds, best, offers = describe_trouble(place.id, versions), _pick_best(versions), offering.list_findings()
     if best is None or best.draft is None:
-        return Result(builds, (drop("oracle", *give_up(versions)),))
+        return Result(builds, (*offers, drop("oracle", *give_up(versions))))
     reworded, findings = await _reword(best.reply, best.draft, place, context, models)
     draft, larger = await _enlarge(reworded, best.draft, place, context, models)
-    return Result((draft, *builds), (*best.rehearsal.list_findings(), *findings, *larger))
+    draft = draft.model_copy(update={"overlap": best.draft.overlap})
+    return Result((draft, *builds), (*offers, *best.rehearsal.list_findings(), *findings, *larger))
 
 
 async def _pose(composed: Composition, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
@@ -157,10 +162,10 @@ async def _reword(
     async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
         return await ask_judge(found, posed, context, models)
 
-    async def judge(changed: ScenarioReply) -> ScenarioVersion:
+    async def judge(changed: ScenarioReply, expanded: ScenarioReply | None) -> ScenarioVersion:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
             return refuse(changed, f"chain_{refused.code}", refused.words)
-        posed = await execute(changed, place, context, models)
+        posed = await execute(changed, place, context, models, expanded)
         if posed.draft is None:
             return posed
         fault = await judge_words(posed.draft, environment, means, ask_about)
