@@ -14,11 +14,13 @@ from schemas.ledger import ReasonClass
 
 GATE = "W8"
 CODES: Mapping[str, ReasonClass] = {
+    # A stored test shows what a use of the tool is; it was carried out and nothing was changed.
     "never_changes": "proof",
     "undeclared_write": "proof",
     # What was not seen may be behind a condition that no stored test reaches.
     "never_succeeds": "suspicion",
     "never_answers": "suspicion",
+    "change_not_seen": "suspicion",
     "write_not_seen": "suspicion",
     # Reads follow from what the program does: the map that was observed is the right one.
     "undeclared_read": "bookkeeping",
@@ -72,11 +74,14 @@ def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
 _ASKED = {
     "never_succeeds": "Do the rules allow some call of `{name}` on these rows? Each that was tried was refused, for example with {quote}",
     "never_answers": "Do these rows hold something that `{name}` should tell of? Each call that was tried told of nothing.",
+    "change_not_seen": "Should `{name}` have changed something in some call that these rows allow? Each call that was carried out may have "
+    "had nothing to change: an empty list, a value that is already there. A refused one ended with {quote}",
 }
 _WORDS = {
     "never_succeeds": "was never carried out",
     "never_changes": "was carried out and never changed anything",
     "never_answers": "never told of a row",
+    "change_not_seen": "was carried out and never changed anything, but no stored test shows a use of it,",
 }
 
 
@@ -87,7 +92,9 @@ def _find_silence(tool: Tool, tour: ExplorationRun) -> str:
         tried = {str(stop.call.arguments) for stop in stops if stop.why in ("test", "drawn")}
         return "never_succeeds" if _could_be_valid(tool, tour) and len(tried) >= _ENOUGH else "not_exercised"
     if tool.effect == "change":
-        return "" if any(stop.moved for stop in done) else "never_changes"
+        if any(stop.moved for stop in done):
+            return ""
+        return "never_changes" if any(stop.why == "test" for stop in done) else "change_not_seen"
     return "" if any(_is_informative(stop.seen.parts) for stop in done) or not _has_rows(tour) else "never_answers"
 
 

@@ -53,6 +53,18 @@ async def test_words_of_an_exception_that_a_caller_says_are_the_caller_s(sandbox
     assert (await GATES["W13"].check(built, GateContext(sandbox))).outcome == "kept"
 
 
+async def test_a_change_that_no_stored_test_uses_is_only_suspected_of_changing_nothing(sandbox: Sandbox) -> None:
+    """Calls that were drawn may all have had nothing to change. A stored test says what a use of the tool is."""
+    (_, _, swaps), *_ = [found for found in DROPPED["W8"] if found[1] == "never_changes"]
+    copied = vary(*swaps)
+    named = (await GATES["W8"].check(copied, GateContext(sandbox))).detail.partition(":")[0]
+    unused = EnvironmentCase(copied.environment, tuple(test for test in copied.tests if test.call.name != named))
+    assert len(unused.tests) < len(copied.tests)
+    finding = await GATES["W8"].check(unused, GateContext(sandbox))
+    assert (finding.reason, GATES["W8"].codes[finding.reason]) == ("change_not_seen", "suspicion"), finding
+    assert named in finding.question
+
+
 async def test_a_suspicion_hides_no_proof_and_each_finding_is_told_once(sandbox: Sandbox) -> None:
     """A query that writes is proven; that it finds by whole words only is a matter of opinion."""
     (_, _, writes), *_ = DROPPED["W12"]

@@ -112,7 +112,7 @@ def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tup
             return 0
         links[seen.st_dev, seen.st_ino] = target
     if stat.S_ISREG(seen.st_mode):
-        _copy_content(source, target, seen.st_size)
+        _copy_content(source, target, seen)
     elif stat.S_ISLNK(seen.st_mode):
         target.symlink_to(source.readlink())
     else:
@@ -121,11 +121,15 @@ def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tup
     return seen.st_size
 
 
-def _copy_content(source: Path, target: Path, size: int) -> None:
-    """What was written alone: a file may be a hole of any length."""
+def _copy_content(source: Path, target: Path, seen: os.stat_result) -> None:
+    """Only what was written: a file may be a hole of any length. One that takes as much room as it is long has none, and is sent whole."""
     with source.open("rb") as given, target.open("xb") as taken:
-        os.truncate(taken.fileno(), size)
-        for start, end in _list_written(given.fileno(), size):
+        if seen.st_blocks * 512 >= seen.st_size:
+            while os.sendfile(taken.fileno(), given.fileno(), None, 1 << 30):
+                pass
+            return
+        os.truncate(taken.fileno(), seen.st_size)
+        for start, end in _list_written(given.fileno(), seen.st_size):
             os.lseek(taken.fileno(), start, os.SEEK_SET)
             while start < end and (sent := os.sendfile(taken.fileno(), given.fileno(), start, end - start)):
                 start += sent
