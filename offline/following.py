@@ -16,7 +16,7 @@ from envmill.toolgraph.references import walk_nodes
 from offline.domain import TODAY, Domain, LedWish, Operation, OperationParameter
 from offline.world import DomainWorld
 from schemas.base import Json, is_array, is_object
-from schemas.chain import Chain, ChainStep, FromItem, FromNode, Infeasible, Source
+from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Infeasible, Loop, Node, Reason, Source
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
@@ -45,6 +45,8 @@ def follow(reply: ScenarioReply, sampled: Chain, domain: Domain) -> ScenarioRepl
 def lead_along(domain: Domain, sampled: Chain) -> Domain | Infeasible:
     """The domain with the changes of a chain as what its scenarios must contain; or the change that nobody asks for."""
     steps = [one.node for one in walk_nodes(sampled.nodes) if isinstance(one.node, ChainStep)]
+    if beyond := [one.node for one in walk_nodes(sampled.nodes) if isinstance(one.node, Loop | Branch | Reason) and not _is_pick(one.node)]:
+        return Infeasible(node=beyond[0].id, reason="People ask for one thing after the other here, and for nothing that is worked out.")
     tools, flows, led = {step.id: step.tool for step in steps}, list_flows(sampled), list[LedWish]()
     for step in steps:
         operation = domain.operations.get(step.tool)
@@ -58,6 +60,10 @@ def lead_along(domain: Domain, sampled: Chain) -> Domain | Infeasible:
             ]
             led.append(LedWish(step.tool, tuple(ties)))
     return replace(domain, led=tuple(led))
+
+
+def _is_pick(node: Node) -> bool:
+    return isinstance(node, Reason) and node.rule == "choose"
 
 
 _NO_VALUE = "No value that is known there makes the call lead on to what the person wants."

@@ -79,7 +79,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
         pose=partial(_ask_chain, chain),
-        samplers=("weighted", "backward"),
+        samplers=("program", "weighted", "merge", "backward"),
         write_checks=partial(ask_checks, checks),
     )
 
