@@ -24,6 +24,7 @@ from offline.following import follow, lead_along
 from offline.mining import judge_text, place_text
 from offline.opinions import answer_suspicion, judge_call, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
+from offline.planning import keep_to_line, write_errands
 from offline.polarities import Twins, make_twins, write_polar
 from offline.program import name_class, write_program
 from offline.renderings import RENDERINGS
@@ -56,6 +57,11 @@ _APART = 1_000_000
 """Between two variants of a reply: each is as another sample would be. What is wrong with a clean scenario may lie in its state."""
 _TRIES, _FURTHER = 12, 1_000 * _APART
 """A variant is thought of again, that far on, until it has as much in it as the first: a repair with less is refused."""
+
+_PLANNED = ("errand", "taken")
+"""What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
+_NO_CHANCE = ("policy", *_PLANNED)
+"""The same of a first version; the policy document came from here."""
 
 __all__ = ["answer", "plant", "planted", "twin"]
 
@@ -121,8 +127,7 @@ def _find_fault(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, mi
         return None  # documents of which no tool that writes could be written, or no scenario: nothing is left to spoil
     if talk:
         return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
-    # The policy document came from here.
-    first = {name: value for name, value in inputs.items() if name != "policy"}
+    first = {name: value for name, value in inputs.items() if name not in _NO_CHANCE}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
     return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
 
@@ -141,7 +146,7 @@ def _repair(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: 
     clean, before = _open_case(prompt, inputs, case.seed, sample, talk[:-2]), talk[-2]
     if before == render_reply(clean.reply):
         return None
-    dice = make_dice("repair", inputs, list(talk), case.seed, sample)
+    dice = make_dice("repair", {name: value for name, value in inputs.items() if name not in _PLANNED}, list(talk), case.seed, sample)
     ending = end_repair(dice)
     if ending == "mended":
         return None
@@ -178,7 +183,15 @@ def _answer_tests(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Con
     return write_tests(TestsInput.model_validate(inputs).brief, seed)
 
 
+def _answer_errands(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_errands(_write_scenario, inputs, domain, seed, sample, _APART)
+
+
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
+    return keep_to_line(_write_scenario, inputs, domain, seed, sample)
+
+
+def _write_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     asked = ScenarioInput.model_validate(inputs)
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
     reply = write_polar(domain, asked.polarity, key, asked.number)
@@ -296,6 +309,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "skeleton": _answer_skeleton,
     "methods": _answer_methods,
     "tests": _answer_tests,
+    "errands": _answer_errands,
     "scenario": _answer_scenario,
     "chain": _answer_chain,
     "walk": _answer_walk,

@@ -18,7 +18,7 @@ from offline.draw import sample_permitted
 from offline.user import instruct_user
 from offline.wording import WantedChange, can_say, follow, list_facts, write_request
 from offline.world import DomainWorld
-from schemas.base import canonical_json
+from schemas.base import Json, canonical_json, is_object
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
@@ -194,8 +194,8 @@ def _restrict(operation: Operation, led: LedWish, state: State, replies: Mapping
     rows = {each.name: each.row for each in operation.takes if each.row}
     for argument, giver, path in led.ties:
         if argument in rows and giver in replies:
-            reply = replies[giver]
-            value = reply.get(path) if isinstance(reply, dict) else None
+            reply: Json = replies[giver]
+            value = reply.get(path) if is_object(reply) else None
             known[rows[argument]] = {key: row for key, row in state[rows[argument]].items() if key == value}
     return known if known != state else None
 

@@ -7,6 +7,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from schemas.base import Contract, Json, leave_out
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
+from schemas.errand_plan import ErrandLine
 from schemas.scenario import CallPattern, Change, Fact, Polarity
 from schemas.seed import Brief
 
@@ -35,6 +36,8 @@ class ThemeReply(Contract):
     """How much somebody who learns there learns for real work, 1 to 10."""
     modelability: int = Field(default=1, ge=1, le=10)
     """How well a program with records and rules can stand for it, 1 to 10."""
+    field: str = ""
+    """Field of work that it belongs to, one of those that the prompt lists; empty where there is none."""
 
 
 class BlueprintInput(Contract):
@@ -149,9 +152,13 @@ class ScenarioInput(Contract):
     policy: str = ""
     """Policy document; whom a matter is passed on to stands there alone."""
     number: int
-    """Which scenario of this environment; each must differ."""
+    """Which scenario of this environment."""
     polarity: Polarity = "achieve"
     """What success must mean here."""
+    errand: ErrandLine | None = None
+    """What it is to be about, as it was planned with the environment's other scenarios."""
+    taken: list[str] = []
+    """What those scenarios of the environment are about that were planned with it."""
 
 
 class ScenarioReply(Contract):
@@ -185,6 +192,8 @@ class ScenarioReply(Contract):
     """Calls that would be wrong to make."""
     variants: dict[str, list[str]] = {}
     """Text that the path writes → other wordings that are as good."""
+    left: str = ""
+    """Why the planned errand is impossible and another one was chosen, in one sentence. Empty where it was followed."""
 
 
 class ChecksInput(Contract):

@@ -10,8 +10,9 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.lake.lake import Lake
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment, build_scenario
-from envmill.stages.context import PlacedScenario, Result, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, Subject
 from envmill.stages.generate import generate_blueprint, generate_draft
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.review import Locks, write_review
 from schemas.base import Record
 from schemas.environment import Blueprint, Build, Environment
@@ -51,7 +52,7 @@ class Writer:
     async def write_tests(self, *_: Any) -> TestsReply:
         return TestsReply(initial_state=STATE, tests=GREEN)
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Repair, models: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Repair, models: Any, brief: Any) -> ScenarioReply:
         return ScenarioReply.model_validate(self._next(repair.locked))
 
     async def write_checks(self, environment: Any, draft: Any, repair: Repair, models: Any) -> ChecksReply:

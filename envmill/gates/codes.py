@@ -15,11 +15,11 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "F1": ("unsolved", "user_fails", "environment_fails"),
     "F2": ("trivial",),
     "F3": ("same_text", "quotation", "copy", "reworded"),
-    "F4": ("repeat", "near_repeat"),
+    "F4": ("repeat", "near_repeat", "same_errand", "same_state"),
     "F5": ("no_variance",),
     # Stages: what was asked for did not come, or does not run.
     "theme": ("not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
-    "choice": ("not_useful", "not_modelable", "no_theme", "near_duplicate", "over_quota"),
+    "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "over_quota"),
     "blueprint": ("bad_reply", "bad_plan", "bad_database", "locked"),
     "build": (
         *("bad_reply", "does_not_build", "locked", "bad_image", "image", "bad_test", "initial_test", "final_test", "solution"),
@@ -27,11 +27,13 @@ _PROOFS: dict[str, tuple[str, ...]] = {
         *("oracle_fails", "oracle_spoils", "oracle_strays", "oracle_does_not_last"),
     ),
     "oracle": (
-        *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle"),
+        *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
         *("records_unlike", "reference_lost", "state_not_kept"),
         *("no_opening", "opening_tells", "opening_delegates", "user_contradicts", "user_lacks_fact"),
         *("check_not_idempotent", "flaky", "not_mended", "not_the_opposite", "same_place", "undeclared_change", "no_composition"),
     ),
+    # Lines of an errand plan: what is wrong with one, and what became of its place. None of them drops a scenario.
+    "errand": ("bad_reply", "no_line", "line_*", "left_by_author"),
     "verifier": (
         *("oracle_unstable", "no_verifier", "bad_reply", "checks_do_not_hold", "locked"),
         *("oracle_misjudged", "do_nothing_misjudged", "words_alone_misjudged"),

@@ -1,11 +1,14 @@
-"""F4: no two scenarios ask the same thing: in the same words, or in nearly the same words with the same way to do it."""
+"""F4: no two scenarios ask the same thing: in the same words, in nearly the same words with the same way to do it, or of the same records.
+
+words ─► repeat, near_repeat        records changed, or told about ─► same_errand        first state ─► same_state
+"""
 
 from collections.abc import Mapping, Sequence
 
 from envmill.gates.base import Finding, drop, keep
 from envmill.language.similarity import Near, Runs, list_runs, share, split_words
-from schemas.base import Json
-from schemas.scenario import Scenario
+from schemas.base import Json, canonical_json, digest, is_array, is_object
+from schemas.scenario import Check, Scenario
 
 GATE = "F4"
 RUN = 3
@@ -14,8 +17,9 @@ NEAR = 0.7
 Of 820 offline requests no two share 0.3."""
 
 
-def find_repeats(scenarios: Sequence[Scenario]) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first is kept, and each later one is compared with what was kept."""
+def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False) -> Mapping[str, Finding]:
+    """A decision over the whole set, in id order: the first is kept, and each later one is compared with what was kept. Only what was
+    planned together has to differ in records and first states."""
     kept = _Kept()
     findings: dict[str, Finding] = {}
     for scenario in sorted(scenarios, key=lambda one: one.id):
@@ -27,6 +31,8 @@ def find_repeats(scenarios: Sequence[Scenario]) -> Mapping[str, Finding]:
             twin, alike = found
             said = f"{alike:.0%} of the wording of {twin}, and the same calls lead to it"
             findings[scenario.id] = drop(GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)})
+        elif planned and (again := kept.find_again(scenario)):
+            findings[scenario.id] = again
         else:
             findings[scenario.id] = keep(GATE)
             kept.add(scenario, words, runs)
@@ -40,11 +46,15 @@ class _Kept:
         self._first: dict[tuple[str, ...], str] = {}
         self._near = Near(NEAR / 2)
         self._known: dict[str, tuple[Runs, Json]] = {}
+        self._targets: dict[tuple[str, str, frozenset[str]], str] = {}
+        self._states: dict[tuple[str, str], str] = {}
 
     def add(self, scenario: Scenario, words: Sequence[str], runs: Runs) -> None:
         self._first[_render_place(scenario, words)] = scenario.id
         self._known[scenario.id] = runs, describe_way(scenario)
         self._near.add(scenario.id, runs)
+        self._targets[_name_errand(scenario)] = scenario.id
+        self._states[_name_state(scenario)] = scenario.id
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
         """Words are compared within an environment: elsewhere the same words are about other things."""
@@ -56,6 +66,73 @@ class _Kept:
         alike = {one: share(runs, self._known[one][0]) for one in self._near.find(runs) if self._known[one][1] == way}
         best = min(alike, key=lambda one: (-alike[one], one), default="")
         return (best, alike[best]) if best and alike[best] >= NEAR else None
+
+    def find_again(self, scenario: Scenario) -> Finding | None:
+        """Within an environment: the same records under the same polarity, or the same first state."""
+        errand, state = _name_errand(scenario), _name_state(scenario)
+        if errand[2] and (twin := self._targets.get(errand)):
+            said = f"{scenario.polarity} is about the same records as in {twin}"
+            return drop(GATE, "same_errand", said, {"twin": twin, "records": sorted(errand[2])})
+        if scenario.initial_state and (twin := self._states.get(state)):
+            return drop(GATE, "same_state", f"it begins with the state of {twin}", {"twin": twin})
+        return None
+
+
+def _name_errand(scenario: Scenario) -> tuple[str, str, frozenset[str]]:
+    return scenario.environment, scenario.polarity, name_targets(scenario)
+
+
+def _name_state(scenario: Scenario) -> tuple[str, str]:
+    return scenario.environment, digest(scenario.initial_state)
+
+
+def name_targets(scenario: Scenario) -> frozenset[str]:
+    """The records that its path changed or made, by what stands in them: ids are left out, since each state has its own. Where nothing is
+    changed, the records that its calls name and what must be told. Empty where this is not known."""
+    records = _Records(scenario.initial_state)
+    if scenario.polarity == "achieve":
+        changed = {found for path in scenario.verifier.frame if (found := records.describe_path(path))}
+        return frozenset(changed | {found for check in scenario.verifier.goals if (found := records.describe_target(check))})
+    calls = [*scenario.oracle, *(predicate.call for predicate in scenario.verifier.harm)]
+    named = {found for call in calls for value in call.arguments.values() if (found := records.describe_id(value))}
+    told = {canonical_json([fact.name, fact.value]) for fact in scenario.verifier.facts}
+    return frozenset(named | told) if named else frozenset()
+
+
+class _Records:
+    """The records of a state, by their ids."""
+
+    def __init__(self, state: Mapping[str, Json]) -> None:
+        tables = {name: rows for name, rows in state.items() if is_object(rows)}
+        self._found = {key: (name, row) for name, rows in tables.items() for key, row in rows.items() if is_object(row)}
+
+    def describe_path(self, path: Sequence[str]) -> str:
+        """The record that a path leads to."""
+        return self.describe_id(path[1]) if len(path) > 1 else ""
+
+    def describe_target(self, check: Check) -> str:
+        """The record below a check's path; a record that is made, by what it holds and whom it names."""
+        if found := self.describe_path(check.path):
+            return found
+        if check.op == "present" and check.path:
+            return canonical_json([check.path[0], "new", self._mask(check.value, named=True)])
+        return ""
+
+    def describe_id(self, key: Json) -> str:
+        if not isinstance(key, str) or key not in self._found:
+            return ""
+        name, row = self._found[key]
+        return canonical_json([name, self._mask(row)])
+
+    def _mask(self, value: Json, *, named: bool = False) -> Json:
+        """Without ids; those of other records stand for what they hold where they are named."""
+        if is_object(value):
+            return {name: self._mask(part, named=named) for name, part in value.items()}
+        if is_array(value):
+            return [self._mask(part, named=named) for part in value]
+        if isinstance(value, str) and value in self._found:
+            return self.describe_id(value) if named else "#"
+        return value
 
 
 def _render_place(scenario: Scenario, words: Sequence[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ PARENTS: Mapping[str, str] = {
     "environments": "blueprint",
     "builds": "subject",
     "tests": "environment",
+    "errands": "environment",
     "drafts": "environment",
     "scenarios": "draft",
     "rollouts": "scenario",

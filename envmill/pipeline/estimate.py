@@ -29,6 +29,7 @@ from envmill.models.prompt_statistics import count_characters
 from envmill.models.role_models import read_specs
 from envmill.models.spec import Spec
 from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.errands import BLOCK
 from envmill.stages.corpus import Text, read_corpus
 from envmill.verifiers.ruling import PROMPT as RULING
 from schemas.run import RunConfig
@@ -79,6 +80,10 @@ _POSED = f"""{_RUNS},
     select count(distinct run)::bigint, avg(known + shown) from past join texts using (run) join starts using (run)
     having count(*) > 0"""
 
+_KNOWN = f"""{_RUNS}
+    select count(distinct run)::bigint, avg(length(tools) + length(policy_document) + length(rules))
+    from environments join past using (run) having count(*) > 0"""
+
 _DIFFERENCES = 0.1
 """Differences that the blind reader finds in a scenario: 2 in 20 that a strong model wrote (docs/audit/real-authors.md)."""
 
@@ -115,6 +120,8 @@ _JUDGED = (SUSPICION.name, READER.name)
 _POLICY, _USER = ROLLOUT_PROMPTS
 _ACTORS = ("policy", "user")
 """Roles that are asked in rollouts."""
+_SCENARIOS, _PLAN = "scenarios-generate", "errands"
+"""The step that plans errands, and its prompt."""
 _GROUPS = {"scenarios-filter": ("probe", "weak"), "scenarios-collect": ("teacher",)}
 """Settings that say who makes the rollouts of a step; rollouts bear their names."""
 
@@ -143,7 +150,8 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
     past = list(_read_past(lake, config))
     judged = {(_name_lap(load), load.prompt) for load in past}
     foreseen = [load for load in _foresee_judge(lake, config) if (_name_lap(load), load.prompt) not in judged]
-    asked = {(load.step, load.prompt, load.role): load for load in (*_read_rollouts(lake, config), *foreseen, *past)}
+    planned = list(_foresee_plans(lake, config, recipe))
+    asked = {(load.step, load.prompt, load.role): load for load in (*planned, *_read_rollouts(lake, config), *foreseen, *past)}
     first = [_add_repairs(one, asked.pop((one.step, one.prompt, one.role), None)) for one in rendered]
     known = asked.values()
     return [
@@ -155,6 +163,8 @@ def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     texts = len(_read_texts(config))
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
         if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
+            continue
+        if prompt == _PLAN and not config.plan:
             continue
         if (prompt == RULING.name and not config.judged) or (prompt in _JUDGED and not _asks_judge(config)):
             continue
@@ -177,6 +187,17 @@ def _read_rollouts(lake: Lake, config: RunConfig) -> Iterator[_Load]:
                 yield _Load(step, _POLICY.name, "policy", acted * attempts, known + transcript, None, basis)
             if told and "user" in _list_actors(config, step):
                 yield _Load(step, _USER.name, "user", told * attempts, transcript, None, basis)
+
+
+def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_Load]:
+    """A plan for each block of scenarios of an environment, where past runs of the recipe made none."""
+    prompt = next((one for one in recipe.prompts.get(_SCENARIOS, ()) if one.name == _PLAN), None)
+    if prompt is None or not config.plan:
+        return
+    calls = config.environments * math.ceil(config.scenarios / BLOCK)
+    for runs, known in fetch(lake, _KNOWN, {"recipe": config.recipe}):
+        basis = f"one for each {BLOCK} scenarios of an environment, over the environments of {_describe_runs(runs)}"
+        yield _Load(_SCENARIOS, _PLAN, "author", calls, known + len(prompt.text), None, basis)
 
 
 def _foresee_judge(lake: Lake, config: RunConfig) -> Iterator[_Load]:

@@ -15,8 +15,9 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
 from envmill.recipes.drafting.offered import OfferedChain
-from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
     TablePlan,
     ask_code,
@@ -33,6 +34,7 @@ from envmill.recipes.tables import (
 from envmill.recipes.themes import pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
+from envmill.toolgraph.offers import list_tools
 from schemas.chain import Chain, ChainStep, Node
 from schemas.document_prompts import SelectedReply, WalkInput, WalkReply
 from schemas.environment import Blueprint, Environment, ToolPlan
@@ -50,7 +52,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
     walk = Prompt.load(_FOLDER / "walk.md", WalkInput, WalkReply)
-    checks = load_checks()
+    errands, checks = load_errands(), load_checks()
     plan = TablePlan(
         require=partial(ask_requirements, requirements),
         design=partial(ask_schema, schema),
@@ -66,7 +68,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
             "environments-generate": (requirements, schema, rows, interface),
             "environments-build": (code, trials),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (walk,),
+            "scenarios-generate": (errands, walk),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -77,6 +79,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
+        plan_errands=partial(plan_block, errands, _sample_tools),
         pose=partial(_ask_walk, walk),
         samplers=("weighted",),
         write_checks=partial(ask_checks, checks),
@@ -105,11 +108,12 @@ async def _ask_walk(
     polarity: Polarity,
     repair: Repair,
     models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
     offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """Along the chain that is offered; without one, along a walk of the outline that nobody carried out."""
     suggested = offered or _suggest_walk(environment, number)
-    inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, suggested))
+    inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, brief, suggested))
     return await models.ask(prompt, inputs, WalkReply, complaint=repair.render())
 
 
@@ -120,3 +124,8 @@ def _suggest_walk(environment: Environment, number: int) -> OfferedChain | None:
     names = [name for name in walks[number % len(walks)] if name in known] if walks else []
     steps: list[Node] = [ChainStep(id=f"s{place}", tool=name) for place, name in enumerate(names, 1)]
     return OfferedChain(Chain(sampler="walk", nodes=steps)) if steps else None
+
+
+async def _sample_tools(environment: Environment, number: int) -> list[str]:
+    suggested = _suggest_walk(environment, number)
+    return list_tools(suggested.chain) if suggested else []

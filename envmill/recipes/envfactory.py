@@ -13,9 +13,10 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
-from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
     AddPart,
     TablePlan,
@@ -35,6 +36,8 @@ from envmill.recipes.themes import find_theme, load_theme, pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
+from schemas.chain import ChainStep
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
@@ -53,7 +56,7 @@ _FOLDER = PROMPTS / NAME
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
     theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
-    requirements, schema = load_requirements(), load_schema()
+    requirements, schema, errands = load_requirements(), load_schema(), load_errands()
     sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
     state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
     metadata = Prompt.load(_FOLDER / "metadata.md", MetadataInput, MetadataReply)
@@ -74,7 +77,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
             "environments-generate": (sketch, requirements, state, schema, rows, metadata),
             "environments-build": (code, trials),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (topology, REWORD),
+            "scenarios-generate": (errands, topology, REWORD),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(_pick_seeds, themes),
@@ -85,15 +88,16 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
+        plan_errands=partial(plan_block, errands, _sample_tools),
         pose=partial(_ask_topology, topology),
         samplers=("backward",),
         write_checks=partial(ask_checks, checks),
     )
 
 
-def _pick_seeds(themes: Themes, config: RunConfig) -> list[Seed]:
+def _pick_seeds(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
     """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
-    picked = pick_themes(NAME, themes, config)
+    picked = pick_themes(NAME, themes, config, past)
     return [_give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
 
 
@@ -102,9 +106,9 @@ def _give_user_a_tool(seed: Seed) -> Seed:
     return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
 
 
-def _pick_texts(config: RunConfig) -> list[str]:
+def _pick_texts(config: RunConfig, past: Past = NO_PAST) -> list[str]:
     """Documents, where any are named; without them the tools of known places are sketched."""
-    return pick_source(config) if config.documents else []
+    return pick_source(config, past) if config.documents else []
 
 
 def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
@@ -154,17 +158,24 @@ async def _ask_topology(
     polarity: Polarity,
     repair: Repair,
     models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
     offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
     if offered is None and (drawn := sample_for(environment, graph, number)):
         offered = OfferedChain(drawn)
-    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, offered))
+    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
     if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
         raise BuildError(fault.words, reason=fault.code)
     return reply
+
+
+async def _sample_tools(environment: Environment, number: int) -> list[str]:
+    """Of the chain that the scenario is written along."""
+    sampled = sample_for(environment, await weave_environment(environment), number)
+    return [node.tool for node in sampled.nodes if isinstance(node, ChainStep)] if sampled else []
 
 
 def _list_sketched(plan: Blueprint) -> list[SketchedTool]:

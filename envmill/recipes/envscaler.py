@@ -12,7 +12,8 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts, assemble
-from envmill.recipes.scenarios import ask_checks, ask_scenario, load_checks, load_scenario, read_source
+from envmill.recipes.drafting.errands import plan_block
+from envmill.recipes.scenarios import ask_checks, ask_scenario, load_checks, load_errands, load_scenario, read_source
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
@@ -50,7 +51,7 @@ class _Code:
 
 def make(themes: Themes, whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use."""
-    theme, scenario, checks = load_theme(), load_scenario(), load_checks()
+    theme, errands, scenario, checks = load_theme(), load_errands(), load_scenario(), load_checks()
     blueprint = Prompt.load(_FOLDER / "blueprint.md", BlueprintInput, BlueprintReply)
     program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
     skeleton = Prompt.load(_FOLDER / "skeleton.md", SkeletonInput, ProgramReply)
@@ -63,7 +64,7 @@ def make(themes: Themes, whole: int = WHOLE) -> Recipe:
             "environments-generate": (blueprint,),
             "environments-build": (program, skeleton, methods, tests),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (scenario,),
+            "scenarios-generate": (errands, scenario),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -72,6 +73,7 @@ def make(themes: Themes, whole: int = WHOLE) -> Recipe:
         think_up=partial(_ask_blueprint, blueprint),
         write_program=partial(_ask_program, _Code(program, skeleton, methods, whole)),
         write_tests=partial(_ask_tests, tests),
+        plan_errands=partial(plan_block, errands, None),
         pose=partial(ask_scenario, scenario),
         write_checks=partial(ask_checks, checks),
     )

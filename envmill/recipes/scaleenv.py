@@ -19,11 +19,12 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
 from envmill.recipes.drafting.summary import sum_up
-from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import ask_code, load_code, load_rows
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from envmill.runtime.program import SCHEMA
@@ -54,7 +55,7 @@ _STILL_RED = "Your last verdict was carried out, and tests of this tool still do
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
-    theme, rows, code, checks = load_theme(), load_rows(), load_code(), load_checks()
+    theme, rows, code, errands, checks = load_theme(), load_rows(), load_code(), load_errands(), load_checks()
     toolset = Prompt.load(_FOLDER / "toolset.md", ToolsetInput, ToolsetReply)
     cases = Prompt.load(_FOLDER / "cases.md", CasesInput, CasesReply)
     debug = Prompt.load(_FOLDER / "debug.md", DebugInput, DebugReply)
@@ -68,7 +69,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
             "environments-generate": (toolset, rows),
             "environments-build": (code, cases, debug),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (chain, REWORD),
+            "scenarios-generate": (errands, chain, REWORD),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -78,6 +79,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
+        plan_errands=partial(plan_block, errands, None),
         pose=partial(_ask_chain, chain),
         samplers=("program", "weighted", "merge", "backward"),
         write_checks=partial(ask_checks, checks),
@@ -188,10 +190,11 @@ async def _ask_chain(
     polarity: Polarity,
     repair: Repair,
     models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
     offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, offered))
+    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, brief, offered))
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

@@ -4,15 +4,21 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
+from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief
 from envmill.recipes.drafting.offered import OfferedChain
 from schemas.base import Json
 from schemas.environment import Environment
+from schemas.errand_plan import ErrandsInput, ErrandsReply
 from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
 from schemas.scenario import Draft, Polarity
 
 
 def load_scenario() -> Prompt:
     return Prompt.load(PROMPTS / "shared" / "scenario.md", ScenarioInput, ScenarioReply)
+
+
+def load_errands() -> Prompt:
+    return Prompt.load(PROMPTS / "shared" / "errands.md", ErrandsInput, ErrandsReply)
 
 
 def load_checks() -> Prompt:
@@ -24,7 +30,7 @@ def read_source(environment: Environment) -> str:
     return "\n".join(environment.files.values())
 
 
-def describe_place(environment: Environment, number: int, polarity: Polarity) -> ScenarioInput:
+def describe_place(environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief = UNPLANNED) -> ScenarioInput:
     """What the author of a scenario is told."""
     return ScenarioInput(
         brief=environment.brief,
@@ -35,12 +41,16 @@ def describe_place(environment: Environment, number: int, polarity: Polarity) ->
         policy=environment.policy_document,
         number=number,
         polarity=polarity,
+        errand=brief.line,
+        taken=list(brief.neighbours),
     )
 
 
-def describe_offer(environment: Environment, number: int, polarity: Polarity, offered: OfferedChain | None) -> dict[str, Json]:
+def describe_offer(
+    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief, offered: OfferedChain | None
+) -> dict[str, Json]:
     """The same, with the chain that the author is offered."""
-    told = describe_place(environment, number, polarity).model_dump()
+    told = describe_place(environment, number, polarity, brief).model_dump()
     return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
 
 
@@ -51,10 +61,11 @@ async def ask_scenario(
     polarity: Polarity,
     repair: Repair,
     models: ModelSession,
+    brief: ErrandBrief = UNPLANNED,
     _offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await models.ask(prompt, describe_place(environment, number, polarity), ScenarioReply, complaint=repair.render())
+    return await models.ask(prompt, describe_place(environment, number, polarity, brief), ScenarioReply, complaint=repair.render())
 
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:

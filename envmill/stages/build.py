@@ -26,7 +26,8 @@ from envmill.recipes.drafting.locked import REASON, render_checks, render_facts
 from envmill.recipes.drafting.mending import Mended
 from envmill.recipes.drafting.weakening import REASON as WEAKENED
 from envmill.sandbox import Program, Sandbox
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import rehearse_reply
 from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blame, rehearse
 from envmill.verifiers.compose import ComposedVerifier

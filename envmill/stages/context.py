@@ -7,17 +7,17 @@ from typing import Generic, TypeVar
 from envmill.gates.base import Finding
 from envmill.gates.w10 import Seen
 from envmill.interop.exporters.base import ExportSet
-from envmill.models.embed import Embeddings
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
-from envmill.recipes.drafting.offered import OfferedChain
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
-from envmill.stages.review import Locks, name_place
+from envmill.stages.review import Locks
 from envmill.toolgraph.offers import OfferBook
 from envmill.verifiers.bounds import FindTruth
-from schemas.base import Json, Record
+from schemas.base import Record
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
@@ -38,9 +38,10 @@ class RunContext:
     recipe: Recipe
     door: Gateway
     sandbox: Sandbox
-    embeddings: Embeddings
     keepers: GateWorkers | None = None
     """Who looks where many subjects wait; without any, this process does."""
+    plans: ErrandPlans = field(default_factory=ErrandPlans)
+    """What the scenarios of an environment are to be about, each block asked for once."""
     locks: Locks = field(default_factory=Locks)
     """What no repair may change; read anew at each step that repairs."""
     find_truth: FindTruth | None = None
@@ -49,6 +50,8 @@ class RunContext:
     """Chains that authors may be offered, by environment: drawn once in this process."""
     calibrations: tuple[JudgeCalibration, ...] = ()
     """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
+    past: Past = NO_PAST
+    """What earlier runs of the recipe started from, as it was when the run was opened."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +74,6 @@ class EnvironmentWithTests:
     """What runs before this one kept, where that matters."""
     held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
     """Gate → what its open probes said of this content in the repair loop."""
-
-
-@dataclass(frozen=True)
-class ScenarioSlot:
-    """A scenario yet to be thought up: the n-th of an environment."""
-
-    environment: Environment
-    number: int
-    tests: tuple[Test, ...] = ()
-    """Stored tests of the environment: what sampled chains are carried out with."""
-    rows: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """Rows of the environment's blueprint, where it has any."""
-    offered: OfferedChain | None = None
-    """Chain that the author was offered."""
-
-    @property
-    def id(self) -> str:
-        return name_place(self.environment.id, self.number)
 
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)

@@ -1,7 +1,7 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -14,18 +14,20 @@ from envmill.kinds.authoring.repair import Repair, UnreadableVersion, describe_t
 from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
+from envmill.recipes.drafting.errands import find_left
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
-from envmill.recipes.drafting.offered import complain_of_infeasible
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
-from envmill.stages.offering import ChainOffering, find_infeasible
+from envmill.stages.context import Result, RunContext, Subject
+from envmill.stages.offering import ChainOffering, give_in
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
 from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
 from envmill.toolgraph.topology import judge_chain
-from schemas.base import Json, digest
-from schemas.environment import Blueprint, Fault
+from schemas.base import Json
+from schemas.environment import Blueprint, Environment, Fault
+from schemas.errand_plan import ErrandLine
 from schemas.prompts import ScenarioReply
-from schemas.scenario import Draft, Polarity
+from schemas.scenario import Draft
 from schemas.seed import Seed
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator, RewordReply
@@ -83,29 +85,12 @@ def _save(seed: Seed) -> tuple[Seed, ...]:
     return () if seed.source else (seed,)
 
 
-def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:
-    """The polarity a place is asked for: shares are kept within an environment, and each environment begins elsewhere in the turn."""
-    turn = spread(shares)
-    return turn[(int(digest(environment, 8), 16) + number) % len(turn)]
-
-
-def spread(shares: Mapping[Polarity, int]) -> list[Polarity]:
-    """One turn of the mix, each polarity as evenly over it as its share lets it."""
-    turn: list[Polarity] = []
-    owed: dict[Polarity, int] = dict.fromkeys(shares, 0)
-    for _ in range(sum(shares.values())):
-        owed = {name: debt + shares[name] for name, debt in owed.items()}
-        chosen = max(owed, key=lambda name: owed[name])
-        owed[chosen] -= sum(shares.values())
-        turn.append(chosen)
-    return turn
-
-
 async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
     turns, kind = count(), kind_of(place.environment)
-    offering = await ChainOffering.prepare(place, choose_polarity(context.config.polarities, place.environment.id, place.number), context)
+    planned = await context.plans.find(place, context.config, context.recipe, models)
+    offering = await ChainOffering.prepare(place, planned.brief, context)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
@@ -115,13 +100,13 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
             reply, repair = await offering.ask(repair, asking)
         except BuildError as error:
             return refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-        if (said := find_infeasible(reply)) is not None:
-            return ScenarioVersion(reply, None, (complain_of_infeasible(said),), hopeless=True)
+        if (hopeless := give_in(reply)) is not None:
+            return hopeless
         weakened, facts = guard.refuse(reply, repair), render_facts(reply.facts)
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = await execute(reply, offering.slot, context, asking)
+        posed = _hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment)
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
@@ -131,13 +116,23 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
         return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
-    builds, best, offers = describe_trouble(place.id, versions), _pick_best(versions), offering.list_findings()
+    builds, best = describe_trouble(place.id, versions), _pick_best(versions)
+    errand, told = planned.settle(best.reply.left if best is not None else "")
+    told += offering.list_findings()
     if best is None or best.draft is None:
-        return Result(builds, (*offers, drop("oracle", *give_up(versions))))
+        return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
     reworded, findings = await _reword(best.reply, best.draft, place, context, models)
     draft, larger = await _enlarge(reworded, best.draft, place, context, models)
     draft = draft.model_copy(update={"overlap": best.draft.overlap})
-    return Result((draft, *builds), (*offers, *best.rehearsal.list_findings(), *findings, *larger))
+    return Result((draft, *builds, *errand), (*told, *best.rehearsal.list_findings(), *findings, *larger))
+
+
+def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:
+    """What runs, refused where it left the errand that was planned for it."""
+    if posed.draft is None or line is None:
+        return posed
+    left = find_left(line, posed.reply, {tool.name: tool.effect for tool in environment.tools})
+    return replace(posed, draft=None, complaints=(left,)) if left else posed
 
 
 async def _pose(composed: Composition, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:

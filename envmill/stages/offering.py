@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, replace
 from envmill.gates.base import Finding, keep, pass_by
 from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.models.gateway import ModelSession
-from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain
-from envmill.stages.context import RunContext, ScenarioSlot
+from envmill.recipes.drafting.errands import ErrandBrief
+from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
+from envmill.stages.context import RunContext
+from envmill.stages.places import ScenarioSlot, choose_polarity
+from envmill.stages.posing import ScenarioVersion
 from envmill.toolgraph.offers import ChainOffers, find_offers, list_tools
 from envmill.toolgraph.references import walk_nodes
 from schemas.base import Json
@@ -32,6 +35,8 @@ class ChainOffering:
 
     place: ScenarioSlot
     polarity: Polarity
+    brief: ErrandBrief
+    """What was planned for the place."""
     context: RunContext
     offers: ChainOffers | None = None
     """None where nothing is offered."""
@@ -41,22 +46,23 @@ class ChainOffering:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     @classmethod
-    async def prepare(cls, place: ScenarioSlot, polarity: Polarity, context: RunContext) -> "ChainOffering":
+    async def prepare(cls, place: ScenarioSlot, brief: ErrandBrief, context: RunContext) -> "ChainOffering":
         """Chains are drawn once for each environment."""
         recipe, config = context.recipe, context.config
+        polarity = choose_polarity(config.polarities, place.environment.id, place.number)
         if not recipe.samplers or config.chains == "free":
-            return cls(place, polarity, context)
+            return cls(place, polarity, brief, context)
         if polarity != "achieve":
             # The path only reads there: a chain that changes something cannot be carried out.
-            return cls(place, polarity, context, why="only_reads")
+            return cls(place, polarity, brief, context, why="only_reads")
         if not place.tests and not place.rows:
-            return cls(place, polarity, context, why="no_start_state")
+            return cls(place, polarity, brief, context, why="no_start_state")
 
         async def make() -> ChainOffers:
             return await find_offers(place.environment, place.tests, place.rows, recipe.samplers, context.sandbox)
 
         offers = await context.offers.find(place.environment.id, make)
-        return cls(place, polarity, context, offers, "" if offers.chains else "none_carried_out")
+        return cls(place, polarity, brief, context, offers, "" if offers.chains else "none_carried_out")
 
     @property
     def slot(self) -> ScenarioSlot:
@@ -80,7 +86,15 @@ class ChainOffering:
     async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
         slot = self.slot
         offered = () if slot.offered is None else (slot.offered,)
-        return await self.context.recipe.pose(slot.environment, slot.number, self.polarity, repair, models, *offered)
+        return await self.context.recipe.pose(slot.environment, slot.number, self.polarity, repair, models, self.told, *offered)
+
+    @property
+    def told(self) -> ErrandBrief:
+        """The errand as its author is told it: a chain that binds settles the tools."""
+        line = self.brief.line
+        if line is None or self.slot.offered is None:
+            return self.brief
+        return replace(self.brief, line=line.model_copy(update={"tools": []}))
 
     def list_findings(self) -> tuple[Finding, ...]:
         """A row for each chain that was offered, or one that says why none was."""
@@ -107,6 +121,12 @@ class ChainOffering:
         if self.offers is None:
             return {}
         return {"drawn": self.offers.drawn, "offered": len(self.offers.chains), "not_offered": dict(self.offers.refused)}
+
+
+def give_in(reply: ScenarioReply) -> ScenarioVersion | None:
+    """The version of an author that finds every chain infeasible: no other one is asked for."""
+    said = find_infeasible(reply)
+    return None if said is None else ScenarioVersion(reply, None, (complain_of_infeasible(said),), hopeless=True)
 
 
 def find_infeasible(reply: ScenarioReply) -> Infeasible | None:

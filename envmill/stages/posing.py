@@ -20,7 +20,8 @@ from envmill.recipes.drafting.tracing import trace
 from envmill.recipes.drafting.unfolding import unfold
 from envmill.recipes.drafting.walked import list_complaints
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
-from envmill.stages.context import RunContext, ScenarioSlot
+from envmill.stages.context import RunContext
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
 from envmill.toolgraph.chain_player import read_reply
 from envmill.verifiers.diff import diff_states

@@ -16,6 +16,7 @@ from envmill.kinds.authoring.complaint import Complaint, list_once
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.contract import make_contract
+from envmill.recipes.drafting.errands import LEFT
 from envmill.recipes.drafting.weakening import REASON as WEAKENED
 from envmill.recipes.drafting.weakening import find_vagueness, find_weakening
 from envmill.sandbox import Observation
@@ -108,6 +109,7 @@ class WeakeningGuard:
     """Refuses a version with less in it than the first of its conversation had, but for what was complained about since.
 
     It is told every version that could be read: one that fails otherwise, or was itself refused, does not lower what is asked of the next.
+    One that left its errand does: it is replaced by another.
     """
 
     def __init__(self) -> None:
@@ -117,7 +119,7 @@ class WeakeningGuard:
     def refuse(self, version: Contract, repair: Repair) -> tuple[Complaint, ...]:
         """Complaints about what there is less of; none about a first version, or one that was asked for afresh."""
         self._complaints = list_once((*self._complaints, *repair.complaints)) if repair.complaints else ()
-        if self._first is None or not repair.complaints:
+        if self._first is None or not repair.complaints or any(complaint.code == LEFT for complaint in repair.complaints):
             self._first = version
         less = find_weakening(self._first, version, self._complaints)
         return tuple(Complaint(LOOP, WEAKENED, words, contract=_AS_MUCH) for words in less)

@@ -81,7 +81,7 @@ def _read_load(home: Home, run: str) -> "ExportInput":
 
     lake = Lake(home.settings.lake)
     started = next(row for row in lake.read(RunEvent, run) if row.event == "started")
-    config = RunConfig.model_validate({name: value for name, value in started.detail.items() if name in RunConfig.model_fields})
+    config = RunConfig.read(started.detail)
     question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
     found = dict(ask(home, question, [run])[1])
     marks = {step.name: Fingerprint(step.name, found[step.name]) for step in STEPS if step.name in found}

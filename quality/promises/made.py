@@ -81,6 +81,22 @@ MADE = (
         maker="coalesce((select any_value(blueprint) from raw_environments where raw_environments.id = environment), '')",
     ),
     TablePromises(
+        "errands",
+        (
+            unique_batch_key("errands"),
+            json_parses("errands"),
+            refers_to("environment", "environments"),
+            says("what", "a line says what is wanted"),
+            RowPromise(
+                "planned_in_full",
+                "a line that a model planned says who asks, and about which records",
+                "source = 'planned' and (who = '' or about = '[]')",
+                "format('who is {}, about {}', to_json(who), about)",
+            ),
+        ),
+        maker=_PLACE,
+    ),
+    TablePromises(
         "drafts",
         (
             unique_batch_key("drafts"),

@@ -1,11 +1,15 @@
 """F4: which of two scenarios is a repeat of the other."""
 
 import random
+from typing import Any
 
 import pytest
 
 from envmill.gates.f4 import find_repeats
-from tests.gates.specimens.filtering import LONG, REPEATS, ask
+from schemas.environment import Call, Environment
+from schemas.scenario import Check, Fact, Scenario, Verifier
+from tests.gates.specimens.filtering import BARN, LONG, REPEATS, SHED, ask
+from tests.specimens import make_scenario
 
 
 @pytest.mark.parametrize("name", REPEATS)
@@ -30,3 +34,75 @@ def test_among_hundreds_each_repeat_is_found_in_any_order() -> None:
     assert sum(finding.reason == "near_repeat" for finding in findings.values()) == 150
     dice.shuffle(some)
     assert find_repeats(some) == findings
+
+
+ROWS: dict[str, Any] = {
+    "tools": {"T1": {"name": "drill", "free": True}, "T2": {"name": "saw", "free": True}},
+    "members": {"M1": {"name": "Ada"}, "M2": {"name": "Bo"}},
+    "loans": {"L1": {"tool": "T2", "member": "M2"}},
+}
+"""A state; `rename` gives it other ids."""
+
+
+def rename(state: Any, by: str) -> Any:
+    """The same records under other ids, whoever names them."""
+    keys = {key: by + key for rows in ROWS.values() for key in rows}
+    if isinstance(state, dict):
+        return {keys.get(name, name): rename(value, by) for name, value in state.items()}
+    return keys.get(state, state) if isinstance(state, str) else state
+
+
+def lend(tool: str, member: str, state: Any = ROWS, request: str = "", home: Environment = BARN, **changes: Any) -> Scenario:
+    """A loan of a tool to a member, achieved."""
+    made = {"tool": tool, "member": member, "since": {"$any": "str"}}
+    goals = [
+        Check(name="out", op="equals", path=["tools", tool, "free"], value=False),
+        Check(name="lent", op="present", path=["loans"], value=made),
+    ]
+    verifier = Verifier(goals=goals, guards=[], frame=[["tools", tool, "free"], ["loans"]])
+    calls = [Call(name="lend", arguments={"tool_id": tool, "member_id": member})]
+    words = request or f"Wish {tool} {member} {len(str(state))}."
+    return make_scenario(home, **{"request": words, "initial_state": state, "oracle": calls, "verifier": verifier} | changes)
+
+
+def ask_about(member: str, value: int, state: Any = ROWS, **changes: Any) -> Scenario:
+    """A question about a member."""
+    verifier = Verifier(goals=[], guards=[], frame=[], facts=[Fact(name="how many", kind="number", value=value)])
+    calls = [Call(name="get_member", arguments={"member_id": member})]
+    told = {"request": f"How many has {member} ({value}, {len(str(state))})?", "initial_state": state, "oracle": calls}
+    return make_scenario(BARN, **told | {"polarity": "answer", "verifier": verifier} | changes)
+
+
+OTHER = {**ROWS, "members": {**ROWS["members"], "M3": {"name": "Cy"}}}
+ERRANDS: dict[str, tuple[Scenario, Scenario, str]] = {
+    "in other words": (lend("T1", "M1"), lend("T1", "M1", OTHER, "Ada waits for the drill."), "same_errand"),
+    "under other ids": (lend("T1", "M1"), lend("xT1", "xM1", rename(OTHER, "x")), "same_errand"),
+    "the same tool to another member": (lend("T1", "M1"), lend("T1", "M2", OTHER), ""),
+    "another tool to the same member": (lend("T1", "M1"), lend("T2", "M1", OTHER), ""),
+    "a member of that name in another state, otherwise": (
+        lend("T1", "M1"), lend("T1", "M1", {**OTHER, "members": {"M1": {"name": "Ada Bell"}}}), "",
+    ),
+    "asked, and asked to be refused": (lend("T1", "M1"), lend("T1", "M1", OTHER, polarity="refuse"), ""),
+    "the same question": (ask_about("M1", 2), ask_about("M1", 2, OTHER), "same_errand"),
+    "another question about the same": (ask_about("M1", 2), ask_about("M1", 3, OTHER), ""),
+    "the same question about another": (ask_about("M1", 2), ask_about("M2", 2, OTHER), ""),
+    "the same state": (lend("T1", "M1"), lend("T2", "M2"), "same_state"),
+    "the same state elsewhere": (lend("T1", "M1"), lend("T2", "M2", home=SHED), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRANDS)
+def test_what_was_planned_together_differs_in_records_and_first_states(name: str) -> None:
+    one, other, reason = ERRANDS[name]
+    findings = find_repeats([one, other], planned=True)
+    first, second = sorted([one.id, other.id])
+    assert (findings[first].outcome, findings[second].reason) == ("kept", reason)
+    assert find_repeats([other, one], planned=True) == findings
+    assert {one.outcome for one in find_repeats([one, other]).values()} == {"kept"}, "and nothing else has to"
+
+
+def test_what_keeps_no_records_is_not_compared_by_them() -> None:
+    """Machines keep their state elsewhere."""
+    nothing = Verifier(goals=[], guards=[], frame=[])
+    some = [ask(f"Please mend thing {number}.", initial_state={}, verifier=nothing) for number in range(3)]
+    assert {one.outcome for one in find_repeats(some, planned=True).values()} == {"kept"}

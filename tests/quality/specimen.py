@@ -9,6 +9,7 @@ from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP
 from schemas.base import Record, digest
 from schemas.environment import Blueprint, Build, Environment, ToolPlan
+from schemas.errand_plan import PlannedErrand
 from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
 from schemas.pair import Pair
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
@@ -105,6 +106,7 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
     return {
         "scenarios-generate": [
             draft,
+            make_errand(environment),
             exit_row("scenarios-generate", f"{environment.id}:000", 1),
             exit_row("scenarios-generate", f"{environment.id}:001", outcome="dropped", reason="oracle_rejection"),
         ],
@@ -118,6 +120,13 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
         "scenarios-collect": [trajectory, pair, exit_row("scenarios-collect", scenario.id, 1)],
         "scenarios-export": [bundle, exit_row("scenarios-export", "run:r1", 1)],
     }
+
+
+def make_errand(environment: Environment) -> PlannedErrand:
+    return PlannedErrand(
+        environment=environment.id, number=0, polarity="achieve", who="a neighbour", what="Wants the drill lent.", tools=["lend"],
+        about=["a free drill"], state="one drill free", source="planned",
+    )  # fmt: skip
 
 
 def make_rollout(scenario: Scenario, attempt: int, passed: bool) -> Rollout:

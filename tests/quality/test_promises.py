@@ -14,6 +14,7 @@ from envmill.lake.lake import Lake
 from quality.promises import PROMISES
 from schemas.base import Record
 from schemas.environment import Blueprint, Build, Environment, Test
+from schemas.errand_plan import PlannedErrand
 from schemas.ledger import Attack, Attrition, Evidence, ModelCall, RunEvent
 from schemas.pair import Pair
 from schemas.quality import Quarantine, Reverification, Review, Withdrawal
@@ -82,6 +83,9 @@ BROKEN: dict[tuple[str, str], Break] = {
     ("builds", "subject_exists"): change(Build, subject="bp_gone"),
     ("builds", "failure_told"): change(Build, outcome="failed"),
     ("tests", "environment_exists"): change(Test, environment="env_gone"),
+    ("errands", "environment_exists"): change(PlannedErrand, environment="env_gone"),
+    ("errands", "what_said"): change(PlannedErrand, what=""),
+    ("errands", "planned_in_full"): change(PlannedErrand, about=[]),
     ("drafts", "environment_exists"): change(Draft, environment="env_gone"),
     ("drafts", "oracle_there"): change(Draft, oracle=[]),
     ("drafts", "gold_hash_said"): change(Draft, gold_hash=""),

@@ -10,9 +10,10 @@ from envmill.gates.reading.suspicions import LEAST_CASES, PROMPT
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment, build_scenario
-from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_blueprint, generate_draft
 from envmill.stages.passing import settle
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.verify import verify_environment, verify_scenario
 from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RecipeName, RunConfig
@@ -45,7 +46,7 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
     """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody: the replies follow none of today's."""
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
     config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", chains="free")
-    context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context
 
 

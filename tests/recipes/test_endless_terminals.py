@@ -39,8 +39,9 @@ from envmill.sandbox.machines.files import FINAL, INITIAL
 from envmill.sandbox.machines.machine import check_health
 from envmill.settings import Settings
 from envmill.stages.build import build_environment, build_scenario
-from envmill.stages.context import PlacedScenario, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from flows.opening import open_walk
 from offline.errands import MISTAKES, WRITERS, answer, compose_job
 from offline.errands.base import load_deeds
@@ -112,7 +113,7 @@ async def plan(seed: Seed) -> Blueprint:
 
 def make_mill(sandbox: Any, rehearse: bool = False) -> RunContext:
     config = RunConfig(recipe="endless_terminals", seed=SEED, rehearse=rehearse, suspicions="keep")
-    return RunContext("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox)
 
 
 def test_the_least_filled_cells_come_first() -> None:
@@ -345,8 +346,7 @@ async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(term
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     assert "emptied" in asking.told[0]
-    place = ScenarioSlot(environment, 0)
-    draft = (await generate_draft(Subject(place.id, environment.id, "", place), context, cast(Any, Asked()))).records[0]
+    draft = (await generate_draft(Subject("", "", "", ScenarioSlot(environment, 0)), context, cast(Any, Asked()))).records[0]
     assert isinstance(draft, Draft)
     made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Asked()))
     (told,) = built.findings

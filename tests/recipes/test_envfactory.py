@@ -26,8 +26,9 @@ from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.build import assemble_environment, store_tests
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import LOOP
 from envmill.toolgraph.topology import find_chain_fault, judge_chain, sample_for, weave_environment
 from schemas.chain import Chain, ChainStep, FromUser, Reason, Source
@@ -164,7 +165,7 @@ async def pose(jail: Sandbox, environment: Environment, models: Scripted, operat
     nothing: Any = None
     recipe = replace(RECIPE, operators=tuple(operators))
     config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    context = RunContext("r", config, nothing, recipe, nothing, jail, nothing)
+    context = RunContext("r", config, nothing, recipe, nothing, jail)
     return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
 
 

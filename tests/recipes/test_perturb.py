@@ -16,9 +16,10 @@ from envmill.recipes import perturb
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.build import build_environment, build_scenario
-from envmill.stages.context import ExportInput, PlacedScenario, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import ExportInput, PlacedScenario, RunContext, Subject
 from envmill.stages.export import export_bundles, pack_cargo
 from envmill.stages.generate import generate_blueprint, generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
@@ -45,7 +46,7 @@ class Nobody:
 
 def make_mill(sandbox: Any, **config: Any) -> RunContext:
     config = {"recipe": "perturb", "seed": 3, **config}
-    return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox)
 
 
 async def make_environments(context: RunContext) -> list[Environment]:

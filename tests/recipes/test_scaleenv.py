@@ -21,8 +21,9 @@ from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.build import assemble_environment, store_tests
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.base import Json, canonical_json
 from schemas.chain import ChainStep, FromNode
 from schemas.environment import Blueprint, Build, Environment
@@ -156,7 +157,7 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
 async def pose(jail: Sandbox, environment: Environment, models: Scripted, number: int = 0) -> Result:
     nothing: Any = None
     config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    context = RunContext("r", config, nothing, RECIPE, nothing, jail, nothing)
+    context = RunContext("r", config, nothing, RECIPE, nothing, jail)
     return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.sandbox import Sandbox
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
 from envmill.stages.offering import MORE
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import execute
 from envmill.toolgraph.offers import find_offers
 from schemas.environment import Build, Call
@@ -24,7 +25,7 @@ from tests.stages.test_posing import Nobody
 from tests.toolgraph.parcels import CUSTOMER, OTHER, STATE
 from tests.toolgraph.test_arguments import PLACE, TESTS
 
-SLOT = ScenarioSlot(PLACE, 0, tuple(TESTS))
+SLOT = ScenarioSlot(PLACE, 0, tests=tuple(TESTS))
 Answer = Callable[[OfferedChain | None], dict[str, Any]]
 
 
@@ -47,7 +48,7 @@ class Script:
     offered: list[OfferedChain | None] = field(default_factory=list[OfferedChain | None])
 
     async def pose(
-        self, environment: Any, number: int, polarity: str, repair: Any, models: Any, offered: OfferedChain | None = None
+        self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any, offered: OfferedChain | None = None
     ) -> ScenarioReply:
         self.offered.append(offered)
         told = {"initial_state": STATE, "request": "Pack Ada Okafor's orders.", "polarity": polarity}
@@ -57,7 +58,7 @@ class Script:
 def make_context(sandbox: Sandbox, script: Script, **config: Any) -> RunContext:
     nothing: Any = None
     settled = RunConfig.model_validate({"seed": 3, "rehearse": False, "polarities": {"achieve": 1}, **config})
-    return RunContext("r", settled, nothing, cast(Any, script), nothing, sandbox, nothing)
+    return RunContext("r", settled, nothing, cast(Any, script), nothing, sandbox)
 
 
 async def generate(sandbox: Sandbox, script: Script, slot: ScenarioSlot = SLOT, **config: Any) -> Result:
@@ -121,12 +122,12 @@ async def test_who_finds_every_chain_infeasible_ends_with_the_history(sandbox: S
     [
         pytest.param(SLOT, {"polarities": {"refuse": 1}}, "only_reads", id="nothing is changed"),
         pytest.param(ScenarioSlot(PLACE, 0), {}, "no_start_state", id="nothing to try chains on"),
-        pytest.param(ScenarioSlot(PLACE, 0, (TESTS[0],)), {}, "none_carried_out", id="nothing that can be carried out"),
+        pytest.param(ScenarioSlot(PLACE, 0, tests=(TESTS[0],)), {}, "none_carried_out", id="nothing that can be carried out"),
     ],
 )
 async def test_where_no_chain_is_offered_a_row_says_why(sandbox: Sandbox, slot: ScenarioSlot, config: dict[str, Any], reason: str) -> None:
     script = Script(keep_to)
-    poor = ScenarioSlot(slot.environment, 0, tuple(test.model_copy(update={"initial_state": {}}) for test in slot.tests))
+    poor = ScenarioSlot(slot.environment, 0, tests=tuple(test.model_copy(update={"initial_state": {}}) for test in slot.tests))
     result = await generate(sandbox, script, poor if reason == "none_carried_out" else slot, **config)
     assert list_offers(result) == [("offer_1", "not_applicable", reason)]
     assert script.offered[0] is None

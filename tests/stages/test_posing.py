@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
-from envmill.stages.generate import choose_polarity, generate_draft, spread
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
+from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot, choose_polarity, spread
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import apply_changes
 from envmill.verifiers.ending import Ending
@@ -44,7 +45,7 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
         self.asked = polarity
         return self.reply
 
@@ -68,15 +69,7 @@ def make_config(**config: Any) -> RunConfig:
 
 
 def make_mill(sandbox: Sandbox, recipe: Any = None, **config: Any) -> RunContext:
-    return RunContext(
-        "r",
-        make_config(**config),
-        cast(Any, None),
-        cast(Any, recipe),
-        cast(Any, None),
-        sandbox,
-        cast(Any, None),
-    )
+    return RunContext("r", make_config(**config), cast(Any, None), cast(Any, recipe), cast(Any, None), sandbox)
 
 
 async def generate(sandbox: Sandbox, **changes: Any) -> Result:

@@ -12,9 +12,10 @@ from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment
 from envmill.stages.context import EnvironmentWithTests as Candidate
-from envmill.stages.context import Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
 from envmill.stages.passing import name_content, run_gates
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import LOOP, WeakeningGuard, doubt_questions, doubt_request
 from envmill.stages.verify import verify_environment
 from schemas.environment import Build, Call, Environment, Test
@@ -33,7 +34,7 @@ HASTY = PROGRAM.replace(
 
 
 def make_mill(sandbox: Sandbox, recipe: Any, **config: Any) -> RunContext:
-    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox)
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> Result:
@@ -101,7 +102,7 @@ class Poser:
     operators = ()
     samplers = ()
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any) -> ScenarioReply:
+    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
         self.told.append(repair.render())
         return self.replies[min(len(self.told), len(self.replies)) - 1]
 

@@ -10,8 +10,9 @@ import pytest
 from envmill.errors import BadReply
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.environment import Build
 from schemas.prompts import ChecksReply, ScenarioReply, WrittenCheck
 from schemas.run import RunConfig
@@ -68,13 +69,7 @@ class Writer:
 
 async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
     context = RunContext(
-        "r",
-        RunConfig(seed=3, checks="written", rehearse=False),
-        cast(Any, None),
-        cast(Any, writer),
-        cast(Any, None),
-        sandbox,
-        cast(Any, None),
+        "r", RunConfig(seed=3, checks="written", rehearse=False), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox
     )
     (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)

@@ -15,8 +15,9 @@ from envmill.errors import BuildError
 from envmill.gates.base import ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from envmill.verifiers.court import sort_checks
 from offline.faults import KINDS, PlantedFault, leaving
 from offline.witness import find_witness
@@ -97,7 +98,7 @@ def make_environment(theme: str, number: int) -> Environment:
 async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox) -> Scenario | str:
     """The scenario, or `reason: words` of the step that stopped it."""
     environment, script = make_environment(spot.theme, spot.number), cast(Any, Script(reply))
-    context = RunContext("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox, cast(Any, None))
+    context = RunContext("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox)
     generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, script)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:

@@ -27,8 +27,9 @@ from envmill.recipes.drafting.themes import read_themes
 from envmill.runtime.program import SCHEMA
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.stages.build import assemble_environment, build_scenario, store_tests
-from envmill.stages.context import PlacedScenario, Result, RunContext, ScenarioSlot, Subject
+from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from envmill.toolgraph.outlining import CHANGES
 from envmill.verifiers.diff import diff_states
 from offline.chaining import write_chain
@@ -251,7 +252,7 @@ async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, models
     if models.kind:
         line = replace(line, operators=())  # whoever finds other words for what was spoilt says it rightly
     config = RunConfig(recipe=recipe, seed=SEED, polarities={spot.polarity: 1})
-    context, asking = RunContext("r", config, nothing, line, nothing, sandbox, nothing), cast(ModelSession, models)
+    context, asking = RunContext("r", config, nothing, line, nothing, sandbox), cast(ModelSession, models)
     generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, asking)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:

@@ -12,8 +12,9 @@ from envmill.recipes import RECIPES, check_recipe
 from envmill.recipes.drafting.enlarging import copy_families, count_rows, enlarge, find_families
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Look, Program, Reset, Sandbox
-from envmill.stages.context import RunContext, ScenarioSlot, Subject
+from envmill.stages.context import RunContext, Subject
 from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.database import Column, Table
 from schemas.run import RunConfig
 from schemas.scenario import Draft
@@ -104,7 +105,7 @@ async def pose(jail: Sandbox, theme: str, rounds: int | None, polarity: str = "a
     models: Any = Planted()
     done = await generate_draft(
         Subject("x", "y", theme, ScenarioSlot(built.environment, 0)),
-        RunContext("r", config, nothing, recipe, nothing, jail, nothing),
+        RunContext("r", config, nothing, recipe, nothing, jail),
         models,
     )
     (draft,) = (one for one in done.records if isinstance(one, Draft))

@@ -1,0 +1,111 @@
+"""Errand plans of a run, the first act of `scenarios-generate`. Each block of an environment is planned once; its scenarios wait for it.
+
+place ─► block 0 ─► … ─► its block (each sees the lines before it) ─► its own line, and its neighbours'
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from envmill.findings import Finding, pass_by
+from envmill.models.gateway import ModelSession
+from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.errands import (
+    BLOCK,
+    SOURCE,
+    UNPLANNED,
+    BlockPlan,
+    ErrandBlock,
+    ErrandBrief,
+    PlanErrands,
+    TakenLine,
+)
+from envmill.stages.places import ScenarioSlot, choose_polarity
+from schemas.environment import Environment
+from schemas.errand_plan import ErrandPlace, PlannedErrand
+from schemas.run import RunConfig
+from schemas.scenario import Polarity
+
+_Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class PlacedErrand:
+    """What the plan says of one place."""
+
+    brief: ErrandBrief = UNPLANNED
+    record: PlannedErrand | None = None
+    findings: tuple[Finding, ...] = ()
+    """Why the place has no line, where its block was planned."""
+
+    def settle(self, left: str) -> tuple[tuple[PlannedErrand, ...], tuple[Finding, ...]]:
+        """Row and findings once the scenario is written; `left` is why its author chose another errand."""
+        if self.record is None:
+            return (), self.findings
+        if not left.strip():
+            return (self.record,), self.findings
+        return (self.record.model_copy(update={"reason": left}),), (*self.findings, pass_by(SOURCE, "left_by_author", left))
+
+
+@dataclass
+class ErrandPlans:
+    """Plans of one process. A plan is a function of journalled replies: another process, or a resumed run, comes to the same one."""
+
+    _plans: dict[_Key, BlockPlan] = field(default_factory=dict[_Key, BlockPlan])
+    _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(default_factory=dict[_Key, "asyncio.Task[BlockPlan]"])
+
+    async def find(self, place: ScenarioSlot, config: RunConfig, recipe: Recipe, models: ModelSession) -> PlacedErrand:
+        """The place's line. Whoever comes first asks for the plan, and pays for it; the others wait."""
+        if not config.plan or place.number >= place.places:
+            return PlacedErrand()
+        taken = list[TakenLine]()
+        for number in range(place.number // BLOCK):
+            plan = await self._find_block(place, number, taken, config, recipe.plan_errands, models)
+            taken += _list_taken(plan, place.environment, config)
+        number = place.number // BLOCK
+        plan = await self._find_block(place, number, taken, config, recipe.plan_errands, models)
+        return _place(plan, place, choose_polarity(config.polarities, place.environment.id, place.number), config)
+
+    async def _find_block(
+        self, place: ScenarioSlot, number: int, taken: list[TakenLine], config: RunConfig, plan: PlanErrands, models: ModelSession
+    ) -> BlockPlan:
+        key = place.environment.id, number
+        if (known := self._plans.get(key)) is not None:
+            return known
+        asking = self._asking.get(key)
+        if asking is None or asking.get_loop() is not asyncio.get_running_loop():
+            block = _open_block(place, number, taken, config)
+            asking = self._asking[key] = asyncio.ensure_future(_ask(plan, block, models))
+        try:
+            # Shielded: whoever waits may be cancelled without the others.
+            found = await asyncio.shield(asking)
+        finally:
+            if asking.done() and self._asking.get(key) is asking:
+                del self._asking[key]
+        self._plans[key] = found
+        return found
+
+
+async def _ask(plan: PlanErrands, block: ErrandBlock, models: ModelSession) -> BlockPlan:
+    return await plan(block, models.afresh(0))
+
+
+def _open_block(place: ScenarioSlot, number: int, taken: list[TakenLine], config: RunConfig) -> ErrandBlock:
+    numbers = range(number * BLOCK, min((number + 1) * BLOCK, place.places))
+    wanted = [ErrandPlace(number=one, polarity=choose_polarity(config.polarities, place.environment.id, one)) for one in numbers]
+    return ErrandBlock(place.environment, tuple(wanted), tuple(taken), place.requirements)
+
+
+def _list_taken(plan: BlockPlan, environment: Environment, config: RunConfig) -> list[TakenLine]:
+    return [TakenLine(choose_polarity(config.polarities, environment.id, one), line) for one, line in sorted(plan.lines.items())]
+
+
+def _place(plan: BlockPlan, place: ScenarioSlot, polarity: Polarity, config: RunConfig) -> PlacedErrand:
+    line, others = plan.lines.get(place.number), _list_taken(plan, place.environment, config)
+    neighbours = tuple(one.render() for one in others if one.line.number != place.number)
+    if line is None:
+        refused = plan.refused.get(place.number)
+        told = (pass_by(SOURCE, refused.code, refused.render()),) if refused else ()
+        return PlacedErrand(ErrandBrief(None, neighbours), None, told)
+    told = line.model_dump()
+    record = PlannedErrand.model_validate(told | {"environment": place.environment.id, "polarity": polarity, "source": plan.source})
+    return PlacedErrand(ErrandBrief(line, neighbours), record)
