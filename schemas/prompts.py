@@ -36,6 +36,8 @@ class ThemeReply(Contract):
     """How much somebody who learns there learns for real work, 1 to 10."""
     modelability: int = Field(default=1, ge=1, le=10)
     """How well a program with records and rules can stand for it, 1 to 10."""
+    field: str = ""
+    """Field of work that it belongs to, one of those that the prompt lists; empty where there is none."""
 
 
 class BlueprintInput(Contract):

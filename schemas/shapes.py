@@ -103,6 +103,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json"
     ),
     ("seeds", 1): _read("id:string schema_version:int64 recipe:string brief:json licence:string"),
+    ("seeds", 2): _read(
+        "id:string schema_version:int64 recipe:string brief:json licence:string source:string usefulness:int64 modelability:int64"
+    ),
     ("bundles", 1): _read("id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"),
     ("environments", 1): _read(
         "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string name:string "
@@ -179,6 +182,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 2): _add(possibly_paid=0, possibly_paid_tokens=0, possibly_paid_cost=0.0),
     ("model_calls", 3): _add(repair=False),
     ("seeds", 1): _add(source="", usefulness=0, modelability=0),
+    ("seeds", 2): _add(field=""),
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
     ("blueprints", 2): _add(promises={}),
     ("blueprints", 3): _add(signatures={}),

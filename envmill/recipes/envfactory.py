@@ -36,6 +36,7 @@ from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
 from schemas.chain import ChainStep
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
@@ -92,9 +93,9 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     )
 
 
-def _pick_seeds(themes: Themes, config: RunConfig) -> list[Seed]:
+def _pick_seeds(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
     """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
-    picked = pick_themes(NAME, themes, config)
+    picked = pick_themes(NAME, themes, config, past)
     return [_give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
 
 
@@ -103,9 +104,9 @@ def _give_user_a_tool(seed: Seed) -> Seed:
     return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
 
 
-def _pick_texts(config: RunConfig) -> list[str]:
+def _pick_texts(config: RunConfig, past: Past = NO_PAST) -> list[str]:
     """Documents, where any are named; without them the tools of known places are sketched."""
-    return pick_source(config) if config.documents else []
+    return pick_source(config, past) if config.documents else []
 
 
 def _choose(documented: AddPart, sketched: AddPart) -> AddPart:

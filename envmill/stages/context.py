@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from envmill.gates.base import Finding
 from envmill.gates.w10 import Seen
 from envmill.interop.exporters.base import ExportSet
-from envmill.models.embed import Embeddings
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
 from envmill.sandbox import Sandbox
@@ -17,6 +16,7 @@ from envmill.stages.gate_workers import GateWorkers
 from envmill.stages.review import Locks
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Record
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
@@ -37,7 +37,6 @@ class RunContext:
     recipe: Recipe
     door: Gateway
     sandbox: Sandbox
-    embeddings: Embeddings
     keepers: GateWorkers | None = None
     """Who looks where many subjects wait; without any, this process does."""
     plans: ErrandPlans = field(default_factory=ErrandPlans)
@@ -48,6 +47,8 @@ class RunContext:
     """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
     calibrations: tuple[JudgeCalibration, ...] = ()
     """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
+    past: Past = NO_PAST
+    """What earlier runs of the recipe started from, as it was when the run was opened."""
 
 
 @dataclass(frozen=True)

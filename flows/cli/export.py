@@ -115,7 +115,7 @@ def _read_config(home: Home, run: str) -> "RunConfig":
     from schemas.run import RunConfig
 
     started = next(row for row in Lake(home.settings.lake).read(RunEvent, run) if row.event == "started")
-    return RunConfig.model_validate({name: value for name, value in started.detail.items() if name in RunConfig.model_fields})
+    return RunConfig.read(started.detail)
 
 
 def _read_load(home: Home, run: str) -> "ExportInput":

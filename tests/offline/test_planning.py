@@ -60,9 +60,9 @@ def list_environments(wanted: int) -> list[int]:
 
 @pytest.mark.soak(area="errands")
 def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caught() -> None:
-    """Of 300 scenarios 60 are written without their lines, all under `achieve`: under another polarity a domain often knows one errand, and
-    what is written without the line takes its very tools (docs/decisions/017)."""
-    honest = ignored = caught = 0
+    """Of 300 scenarios 60 are written without their lines: every third under `achieve`. Under another polarity a domain often knows one errand,
+    and what is written without the line takes its very tools (docs/decisions/017)."""
+    honest = acting = ignored = caught = 0
     for number in list_environments(count(2, len(read_themes()))):
         brief = ask_brief(number)
         tools, places = list_tools(brief), read_places(number)
@@ -71,7 +71,8 @@ def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caugh
             followed = write(brief, tools, place, line, 0)
             assert (followed.left, find_left(line, followed, effects)) == ("", None), (brief, line)
             honest += 1
-            if place.polarity == "achieve" and place.number < 3 and ignored < IGNORED:
+            acting += place.polarity == "achieve"
+            if place.polarity == "achieve" and acting % 3 == 0 and ignored < IGNORED:
                 strayed = write(brief, tools, place, None, WITHOUT)
                 ignored += 1
                 caught += strayed.polarity != "achieve" or find_left(line, strayed, effects) is not None

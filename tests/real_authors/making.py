@@ -46,7 +46,7 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
     """Without a judge, or with the recorded readers as the judge of suspicions."""
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
     config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep")
-    context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context
 
 

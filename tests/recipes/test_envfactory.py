@@ -164,7 +164,7 @@ async def pose(jail: Sandbox, environment: Environment, models: Scripted, operat
     nothing: Any = None
     recipe = replace(RECIPE, operators=tuple(operators))
     config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    context = RunContext("r", config, nothing, recipe, nothing, jail, nothing)
+    context = RunContext("r", config, nothing, recipe, nothing, jail)
     return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
 
 

@@ -157,7 +157,7 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
 async def pose(jail: Sandbox, environment: Environment, models: Scripted, number: int = 0) -> Result:
     nothing: Any = None
     config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
-    context = RunContext("r", config, nothing, RECIPE, nothing, jail, nothing)
+    context = RunContext("r", config, nothing, RECIPE, nothing, jail)
     return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
 
 

@@ -34,7 +34,7 @@ HASTY = PROGRAM.replace(
 
 
 def make_mill(sandbox: Sandbox, recipe: Any, **config: Any) -> RunContext:
-    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox)
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> Result:

@@ -68,13 +68,7 @@ class Writer:
 
 async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
     context = RunContext(
-        "r",
-        RunConfig(seed=3, checks="written", rehearse=False),
-        cast(Any, None),
-        cast(Any, writer),
-        cast(Any, None),
-        sandbox,
-        cast(Any, None),
+        "r", RunConfig(seed=3, checks="written", rehearse=False), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox
     )
     (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)
