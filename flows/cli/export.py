@@ -10,7 +10,7 @@ from envmill.errors import SettingsError
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.interop.exporters import OutputFolder
+    from envmill.interop.exporters import ExportSet, OutputFolder
     from envmill.interop.exporters.base import Band
     from envmill.stages.context import ExportInput
     from schemas.rollout import Bundle
@@ -37,7 +37,7 @@ def export(
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
     from envmill.interop.exporters import EXPORTERS
     from envmill.interop.exporters.base import SPLITS
-    from envmill.stages.export import SUSPECTED, choose_cargo, keep_band, keep_splits, pack_cargo, unite_loads
+    from envmill.stages.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
     from flows.cli.question import find_run
 
     exporters, splits = _check("exporter", exporter, tuple(EXPORTERS)), _check("split", split, SPLITS)
@@ -52,12 +52,7 @@ def export(
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
     if band or for_policy:
-        chosen = _read_band(context.obj, meant, band or BAND, for_policy)
-        cargo, left = keep_band(cargo, chosen, _read_rates(context.obj, meant, chosen.policy))
-        if left:
-            typer.echo(f"band: {_count(left)}", err=True)
-        if not cargo.scenarios:
-            raise SettingsError(f"Nothing was exported: {chosen.policy} passes no scenario of {chosen.least:g} to {chosen.most:g}.")
+        cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
     parcels = pack_cargo(keep_splits(cargo, splits), exporters, scripted=scripted)
     if not parcels:
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {', '.join(exporters)} can be made of.")
@@ -69,6 +64,19 @@ def _check(what: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[
     if strange := [one for one in given or () if one not in known]:
         raise SettingsError(f"There is no {what} {strange[0]!r}. Known: {', '.join(known)}.")
     return tuple(one for one in known if one in given) if given else known
+
+
+def _select(home: Home, runs: list[str], cargo: "ExportSet", band: str, policy: str) -> "ExportSet":
+    """The scenarios whose pass rate is within the band; the others are told."""
+    from envmill.stages.export import keep_band
+
+    chosen = _read_band(home, runs, band, policy)
+    kept, left = keep_band(cargo, chosen, _read_rates(home, runs, chosen.policy))
+    if left:
+        typer.echo(f"band: {_count(left)}", err=True)
+    if not kept.scenarios:
+        raise SettingsError(f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}.")
+    return kept
 
 
 def _read_band(home: Home, runs: list[str], band: str, policy: str) -> "Band":

@@ -95,7 +95,7 @@ def test_a_band_leaves_the_others_at_home_and_says_which(finished: dict[str, str
     kept = {row["scenario"] for row in read_lines(tmp_path / "least/rl")}
     assert kept == {scenario for scenario, rate in rates.items() if rate == least}
     assert ("outside the band" in done.stderr) == (len(kept) < len(rates))
-    assert "passes no scenario" in str(ask(finished, "r1", "--for-policy", "reference").exception), "it always passes"
+    assert "passes no scenario in the band" in str(ask(finished, "r1", "--for-policy", "reference").exception), "it always passes"
 
 
 def read_lines(folder: Path) -> list[Any]:
