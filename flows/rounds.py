@@ -41,7 +41,7 @@ def fill_in(lake: Lake, run: str, asked: RunConfig) -> RunConfig:
     """What decides about rounds, as the run began with it; the rest each round fixes for itself."""
     if run not in lake.runs():
         return asked
-    began = RunConfig.model_validate(lake.fix(run, "config", asked.model_dump(mode="json")))
+    began = RunConfig.read(lake.fix(run, "config", asked.model_dump(mode="json")))
     renewed = {name: value for name in ("budget", "budget_tokens") if (value := getattr(asked, name)) is not None}
     return began.model_copy(update={"run": asked.run} | renewed)
 
@@ -87,8 +87,14 @@ def make_round(config: RunConfig, run: str, number: int, spent: Sequence[Sequenc
         raise BudgetReached(
             f"The budget of run {run} is spent after {number - 1} rounds. Resume it with a larger one: --resume {run} --budget MORE."
         )
-    own = {"run": f"{run}-r{number}", "first": config.first + (number - 1) * config.environments, "target": None, "max_candidates": None}
+    own = {"run": f"{run}-r{number}", "first": _find_first(config, number), "target": None, "max_candidates": None}
     return config.model_copy(update=own | left)
+
+
+def _find_first(config: RunConfig, number: int) -> int:
+    """Seeds that a round skips. Where a round counts what the rounds before it used, those come last anyway."""
+    counts = config.fresh and not config.reuse and config.provider != "replay"
+    return config.first if counts else config.first + (number - 1) * config.environments
 
 
 def _take(bound: float | int | None, spent: float) -> float | int | None:

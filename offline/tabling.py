@@ -66,7 +66,9 @@ def speaks_of_tables(prompt: str, inputs: Json) -> bool:
 def answer_names(inputs: Json, _domain: Domain, seed: int, sample: int) -> Contract:
     asked = NamesInput.model_validate(inputs)
     dice = make_dice("names", asked.round, sorted(asked.known), seed, sample)
-    free = [(theme, text) for theme, text in read_themes() if theme not in asked.known]
+    untold = [(theme, text) for theme, text in read_themes() if theme not in asked.known]
+    # Where all that it knows is taken, it names the same places again, as models do.
+    free = [(theme, text) for theme, text in untold if theme not in asked.taken] or untold
     return NamesReply(names=[_judge_place(theme, text) for theme, text in dice.sample(free, min(asked.wanted, len(free)))])
 
 

@@ -16,3 +16,8 @@ class Cell(Contract):
     """Who asks."""
     about: str
     """Who that is and where, in a few words."""
+
+    @property
+    def name(self) -> str:
+        """The three coordinates as one text."""
+        return f"{self.category}/{self.complexity}/{self.persona}"

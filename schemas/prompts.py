@@ -1,6 +1,6 @@
 """What each prompt is given and what it must answer: the author's whole contract."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -36,6 +36,8 @@ class ThemeReply(Contract):
     """How much somebody who learns there learns for real work, 1 to 10."""
     modelability: int = Field(default=1, ge=1, le=10)
     """How well a program with records and rules can stand for it, 1 to 10."""
+    field: str = ""
+    """Field of work that it belongs to, one of those that the prompt lists; empty where there is none."""
 
 
 class BlueprintInput(Contract):
@@ -70,6 +72,8 @@ class ProgramInput(Contract):
 class ProgramReply(Contract):
     """One Python module."""
 
+    fenced: ClassVar[str] = "source"
+
     source: Code
     """Module text."""
     class_name: str
@@ -93,6 +97,8 @@ class MethodsInput(ProgramInput):
 
 class MethodsReply(Contract):
     """Methods of one class."""
+
+    fenced: ClassVar[str] = "source"
 
     source: Code
     """Their text, one after the other, with `self`, without a class around them."""

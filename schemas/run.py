@@ -1,5 +1,6 @@
 """What a run is asked to do: the one parameter of the factory and of every step."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal, Self
 
@@ -45,7 +46,10 @@ class RunConfig(Contract):
     max_candidates: int | None = Field(default=None, ge=1, le=100_000, title="Most candidates")
     """Most candidates in all rounds together. Empty allows four times the target."""
     first: int = Field(default=0, ge=0, title="First seed")
-    """Number of the recipe's seeds to skip: earlier rounds used them."""
+    """Number of the recipe's seeds to skip, in the order in which the run would use them."""
+    fresh: bool = Field(default=True, title="Fresh seeds")
+    """Start from what earlier runs of the recipe in the lake used least; the run's seed decides among equals. Without it, themes come in
+    the order in which they are listed, and earlier runs do not count."""
     corpus: str = Field(default="", title="Corpus to mine")
     """JSONL or Parquet file to mine themes from, or `own` for the texts that come with the factory. Empty uses the factory's own
     themes."""
@@ -68,6 +72,10 @@ class RunConfig(Contract):
     )
     """Mix of what success means, in shares: make a change, answer a question, refuse a request, escalate it, or ask back about it.
     Written like `achieve=6,refuse=2`."""
+    chains: Literal["contract", "free"] = Field(default="contract", title="Sampled chains")
+    """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
+    offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
+    that nobody checks."""
     plan: bool = Field(default=True, title="Plan scenarios together")
     """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
     Without it, each scenario's author knows nothing of the others."""
@@ -138,9 +146,6 @@ class RunConfig(Contract):
     """How the provider `replay` finds a reply: by the exact request, or by its position, for prompts that were edited since."""
     record: str = Field(default="", title="Record to")
     """File to write the run's model calls to, without keys, when one of its processes ends. Empty writes none."""
-    embedder: str = Field(default="lexical", pattern=r"^\S+$", title="Embedder")
-    """Method that compares texts: `lexical` counts shared words and needs nothing, `minilm` is a small model in an extra,
-    `openai:model` or `openai:model@server` asks a server. Rows that rest on it name it."""
     mistakes: float = Field(default=0.2, ge=0.0, le=1.0, title="Mistake rate of the offline author")
     """Share of replies in which the offline author makes a mistake that models make, too."""
     probe: ChosenPolicy = Field(default="auto", validate_default=True, title="Probe policy")
@@ -193,6 +198,11 @@ class RunConfig(Contract):
     """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for trainers that make their own, `dataset`
     for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor` writes machines as Harbor folders,
     `atif` trajectories in that format. Written like `sft,bundle`."""
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Json]) -> Self:
+        """The config of a stored run. A setting that there is no more says nothing to this version."""
+        return cls.model_validate({name: value for name, value in stored.items() if name in cls.model_fields})
 
     @property
     def run_seed(self) -> int:

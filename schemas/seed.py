@@ -47,7 +47,7 @@ class Seed(Record):
     identity: ClassVar[tuple[str, ...]] = ("recipe", "brief", "source")
     late: ClassVar[tuple[str, ...]] = ("source",)
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     recipe: str
     """Recipe that will think it up."""
@@ -61,3 +61,5 @@ class Seed(Record):
     """How much somebody who learns there learns for real work, 1 to 10 as judged when it was mined; 0 where nobody was asked."""
     modelability: int = 0
     """How well a program can stand for it, 1 to 10; 0 where nobody was asked."""
+    field: str = ""
+    """Field of work that its author counted it to; empty where nobody was asked."""

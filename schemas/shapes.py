@@ -83,6 +83,11 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
         "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
     ),
+    ("drafts", 4): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json "
+        "variants:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
@@ -103,6 +108,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json"
     ),
     ("seeds", 1): _read("id:string schema_version:int64 recipe:string brief:json licence:string"),
+    ("seeds", 2): _read(
+        "id:string schema_version:int64 recipe:string brief:json licence:string source:string usefulness:int64 modelability:int64"
+    ),
     ("bundles", 1): _read("id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"),
     ("environments", 1): _read(
         "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string name:string "
@@ -179,6 +187,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("model_calls", 2): _add(possibly_paid=0, possibly_paid_tokens=0, possibly_paid_cost=0.0),
     ("model_calls", 3): _add(repair=False),
     ("seeds", 1): _add(source="", usefulness=0, modelability=0),
+    ("seeds", 2): _add(field=""),
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
     ("blueprints", 2): _add(promises={}),
     ("blueprints", 3): _add(signatures={}),
@@ -186,6 +195,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
     ("drafts", 3): _add(variants={}),
+    ("drafts", 4): _add(overlap=None),
     ("scenarios", 1): _add(say=""),
     ("builds", 1): _add(sent_back=[]),
     ("tests", 1): _add(reply=None, after={}),

@@ -1,6 +1,6 @@
 """What the prompts of recipes over tables are given and must answer, beside those that all recipes share."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -17,12 +17,23 @@ class NamesInput(Contract):
 
     known: dict[str, str]
     """Places that are known, as examples: name → what is kept there. None of them may come again."""
+    taken: list[str] = []
+    """Names of further places that exist, and may not come again either."""
     focus: list[str]
-    """Of these, the ones whose neighbourhood is wanted most; empty where anything is."""
+    """Of the examples, the ones whose neighbourhood is wanted most; empty where anything is."""
     wanted: int
     """How many are wanted."""
     round: int
     """Which call it is; another one wants other places."""
+
+
+class NamesChain(Contract):
+    """Calls that follow each other, the later ones with what the earlier ones named."""
+
+    inputs: NamesInput
+    """What the first is given."""
+    calls: int
+    """How many."""
 
 
 class NamesReply(Contract):
@@ -60,6 +71,8 @@ class SchemaInput(Contract):
 
 class SchemaReply(Contract):
     """Tables, and what an end state has to agree on."""
+
+    fenced: ClassVar[str] = "ddl"
 
     ddl: Code
     """CREATE TABLE statements, and indexes."""

@@ -20,11 +20,16 @@ Seen = tuple[str, Sketch]
 """An environment's id, and what is compared of it."""
 
 
-def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen] = ()) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all."""
-    index = _Index()
+def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen] = (), given: bool = False) -> Mapping[str, Finding]:
+    """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all.
+
+    Environments that are `given` with the factory come again when all were used. Nobody copied them: they are held against their run alone.
+    """
+    before, index = _Index(), _Index()
     for name, sketch in sorted(earlier, key=lambda one: one[0]):
-        index.add(name, sketch)
+        before.add(name, sketch)
+        if not given:
+            index.add(name, sketch)
     findings: dict[str, Finding] = {}
     for environment in sorted(environments, key=lambda one: one.id):
         sketch = make_sketch(environment)
@@ -33,7 +38,7 @@ def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen]
             words = f"same structure as {twin}" if reason == "duplicate" else f"{share:.0%} of it is in {twin}, and its rules are the same"
             findings[environment.id] = drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)})
         else:
-            findings[environment.id] = keep(GATE, {"sketch": sketch.describe()})
+            findings[environment.id] = keep(GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)})
             index.add(environment.id, sketch)
     return findings
 
@@ -62,6 +67,10 @@ class _Index:
         self._sketches[name] = sketch
         self._structures.setdefault(sketch.structure, name)
         self._near.insert(name, sketch.hash_shingles())
+
+    def find_structure(self, sketch: Sketch) -> str:
+        """The first of this structure, by id; empty where there is none."""
+        return self._structures.get(sketch.structure, "")
 
     def find(self, name: str, sketch: Sketch) -> tuple[str, str, float]:
         """The twin, why it is one, and how much of the smaller is in the larger; an environment is no twin of itself."""

@@ -17,6 +17,7 @@ from envmill.errors import SettingsError
 from envmill.models.redaction import Redactor
 from envmill.models.replay import order_calls
 from schemas.base import Json, is_array, is_object
+from schemas.choice import NO_PAST, Past
 from schemas.ledger import ModelCall
 from schemas.shapes import upgrade, version_of
 
@@ -28,10 +29,10 @@ def is_file(recording: str) -> bool:
     return "/" in recording or recording.endswith(".jsonl")
 
 
-def write_recording(path: Path, run: str, calls: Iterable[ModelCall], redactor: Redactor) -> int:
+def write_recording(path: Path, run: str, calls: Iterable[ModelCall], redactor: Redactor, past: Past = NO_PAST) -> int:
     """Write the file whole or not at all; how many calls it holds."""
     rows = [_hide(call.model_dump(mode="json"), redactor) for call in order_calls(calls)]
-    head = {"kind": _KIND, "version": _VERSION, "run": run, "calls": len(rows)}
+    head = {"kind": _KIND, "version": _VERSION, "run": run, "calls": len(rows), "past": past.model_dump(mode="json")}
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,6 +61,12 @@ def read_recording(path: Path) -> list[ModelCall]:
         said = f"version {head.get('version')}, {len(rows)} of {head.get('calls')} calls"
         raise SettingsError(f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record anew.")
     return [_read_row(row, path, number) for number, row in enumerate(rows, start=2)]
+
+
+def read_past(recording: str) -> Past:
+    """What was known of earlier runs when the recorded run was opened: its prompts depend on it. Older recordings hold none."""
+    head = orjson.loads(Path(recording).read_bytes().partition(b"\n")[0])
+    return Past.model_validate(head.get("past") or {})
 
 
 def _read_row(row: Json, path: Path, number: int) -> ModelCall:

@@ -1,7 +1,8 @@
 """Whether a run is finished, asked of the lake alone: no model, no jail, and nothing is written."""
 
 from envmill.lake.lake import Lake
-from envmill.pipeline.inputs import StepInputs, is_mined
+from envmill.pipeline.choice import is_mined
+from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import STEPS
 from envmill.pipeline.runner import list_lacking, mark_steps
 from envmill.recipes import RECIPES
@@ -15,7 +16,7 @@ def is_finished(lake: Lake, run: str) -> bool:
     events = sorted(lake.read(RunEvent, run), key=lambda one: one.happened_at)
     if not events or events[-1].event != "finished" or STEPS[-1].name not in events[-1].detail:
         return False
-    config = RunConfig.model_validate(lake.fix(run, "config", {}))
+    config = RunConfig.read(lake.fix(run, "config", {}))
     recipe = RECIPES[config.recipe](read_themes(), config.whole, config.results)
     if config.target is not None or is_mined(config, recipe):
         return False

@@ -12,6 +12,7 @@ from envmill.gates.w10 import Seen, read_seen
 from envmill.interop.exporters.base import ExportSet, StepCount
 from envmill.kinds import kind_of
 from envmill.lake.lake import Fingerprint, Lake
+from envmill.pipeline.choice import find_choice, is_mined, pick_round
 from envmill.recipes.base import Recipe
 from envmill.stages.context import EnvironmentWithTests, ExportInput, PlacedScenario, Subject
 from envmill.stages.corpus import OWN_LICENCE, Text, read_corpus
@@ -21,6 +22,7 @@ from envmill.stages.rehearsal import read_held
 from envmill.stages.review import latest_judgements
 from envmill.stages.splits import assign_splits
 from schemas.base import Record, digest
+from schemas.choice import NO_PAST, Past, SeedChoice
 from schemas.environment import Blueprint, Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence
 from schemas.pair import Pair
@@ -41,6 +43,16 @@ class StepInputs:
     def __init__(self, lake: Lake, run: str, marks: Mapping[str, Fingerprint], config: RunConfig, recipe: Recipe) -> None:
         self._lake, self.run, self._marks = lake, run, marks
         self.config, self.recipe = config, recipe
+
+    @property
+    def choice(self) -> SeedChoice | None:
+        """Seeds that were chosen when the run was opened; None in a lake where nobody opened it."""
+        return find_choice(self._lake, self.run)
+
+    @property
+    def past(self) -> Past:
+        """What earlier runs started from, as it was when the run was opened."""
+        return choice.past if (choice := self.choice) is not None else NO_PAST
 
     def made(self, record: type[R], step: str) -> list[R]:
         """Records a step made, without those that quality set aside."""
@@ -104,11 +116,6 @@ class StepInputs:
         return [one for one in self.made(Environment, "environments-build") if one.id in kept]
 
 
-def is_mined(config: RunConfig, recipe: Recipe) -> bool:
-    """Whether themes are looked for before anything else: in a corpus, or in texts of the recipe's own."""
-    return bool(config.corpus or recipe.pick_texts(config))
-
-
 def _own(text: str) -> Text:
     return Text(text, OWN_LICENCE)
 
@@ -117,18 +124,18 @@ def enter_texts(upstream: StepInputs) -> list[Subject[Text]]:
     """Texts of the corpus the run began with, a file that has changed since being refused; or those that the recipe grows themes from."""
     config = upstream.config
     if not config.corpus:
-        return [Subject(text.id, "", "", text) for text in map(_own, upstream.recipe.pick_texts(config))]
+        return [Subject(text.id, "", "", text) for text in map(_own, upstream.recipe.pick_texts(config, upstream.past))]
     texts = read_corpus(config.corpus, config.column, config.texts)
     upstream.pin("corpus", digest([text.id for text in texts]), f"{config.corpus} is no longer what this run began with")
     return [Subject(text.id, "", "", text) for text in texts]
 
 
 def enter_seeds(upstream: StepInputs) -> list[Subject[Seed]]:
-    """Themes that were mined, or those that come with the factory."""
+    """Themes that were mined, or the seeds that were chosen when the run was opened."""
     if is_mined(upstream.config, upstream.recipe):
         return [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in upstream.made(Seed, "environments-mine")]
-    config = upstream.config
-    picked = upstream.recipe.pick_seeds(config.model_copy(update={"environments": config.first + config.environments}))[config.first :]
+    choice = upstream.choice
+    picked = choice.seeds if choice is not None else pick_round(upstream.recipe, upstream.config)
     return [Subject(seed.id, "", seed.brief.theme, seed) for seed in picked]
 
 
@@ -153,13 +160,19 @@ def enter_verified(upstream: StepInputs) -> list[Subject[EnvironmentWithTests]]:
 
 
 def enter_places(upstream: StepInputs) -> list[Subject[ScenarioSlot]]:
-    required = {one.id: tuple(one.requirements) for one in upstream.made(Blueprint, "environments-generate")}
+    plans = {one.id: one for one in upstream.made(Blueprint, "environments-generate")}
+    environments = upstream.environments("environments-filter")
+    tests = {each.record.environment.id: each.record.tests for each in _with_tests(upstream, environments)}
 
     def list_places(environment: Environment) -> list[ScenarioSlot]:
-        places = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
-        return [ScenarioSlot(environment, number, places, required.get(environment.blueprint, ())) for number in range(places)]
+        count = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
+        plan = plans.get(environment.blueprint)
+        first = ScenarioSlot(environment, 0, count, tests=tests[environment.id])
+        if plan is not None:
+            first = replace(first, requirements=tuple(plan.requirements), rows=plan.rows)
+        return [replace(first, number=number) for number in range(count)]
 
-    places = [place for environment in upstream.environments("environments-filter") for place in list_places(environment)]
+    places = [place for environment in environments for place in list_places(environment)]
     return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]
 
 

@@ -33,22 +33,22 @@ from envmill.pipeline.inputs import (
     enter_verified,
 )
 from envmill.stages.build import build_environment, build_scenario
+from envmill.stages.choosing import choose_seeds
 from envmill.stages.collect import collect_trajectories
 from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
 from envmill.stages.export import export_bundles
 from envmill.stages.filter import filter_environment, filter_scenario
 from envmill.stages.generate import generate_blueprint, generate_draft
-from envmill.stages.mine import choose_seeds, mine_text
+from envmill.stages.mine import mine_text
 from envmill.stages.verify import verify_environment, verify_scenario
 from envmill.verifiers.ruling import PROMPT as RULING
 from schemas.ledger import Lap, Stage
-from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from schemas.seed import Seed
 
 T = TypeVar("T")
 Work = Callable[[Subject[T], RunContext, ModelSession], Awaitable[Result]]
-Decide = Callable[[Sequence[Subject[T]], RunConfig], Mapping[str, Finding]]
+Decide = Callable[[Sequence[Subject[T]], RunContext], Mapping[str, Finding]]
 
 
 @dataclass(frozen=True)
@@ -92,35 +92,35 @@ def make_step(
     return PipelineStep(lap, stage, enter, cast(Work[object], work), makes, gates, settings, cast("Decide[object] | None", decide), prompts)
 
 
-def _decide_seeds(subjects: Sequence[Subject[Seed]], config: RunConfig) -> Mapping[str, Finding]:
+def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Mapping[str, Finding]:
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
-    return choose_seeds(mined, config.environments, config.score)
+    return choose_seeds(mined, context.config.environments, context.config.score, context.past)
 
 
-def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], _: RunConfig) -> Mapping[str, Finding]:
+def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext) -> Mapping[str, Finding]:
     seen = subjects[0].record.seen if subjects else ()
-    return find_duplicates([subject.record.environment for subject in subjects], seen)
+    return find_duplicates([subject.record.environment for subject in subjects], seen, context.recipe.given)
 
 
-def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], config: RunConfig) -> Mapping[str, Finding]:
-    return find_repeats([subject.record.record for subject in subjects], planned=config.plan)
+def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
+    return find_repeats([subject.record.record for subject in subjects], planned=context.config.plan)
 
 
-def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], config: RunConfig) -> Mapping[str, Finding]:
+def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
     """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
     for in between."""
     placed = {subject.id: subject.record for subject in subjects}
     probes = {name: [one for one in found.rollouts if one.rollout_group == "probe"] for name, found in placed.items()}
     probed = {name: ProbeCounts.of(found.environment.id, probes[name]) for name, found in placed.items()}
-    return find_untrainable(probed, drops=config.untrainable == "drop")
+    return find_untrainable(probed, drops=context.config.untrainable == "drop")
 
 
 def _name(gates: Sequence[Gate[EnvironmentCase]] | Sequence[Gate[ScenarioCase]]) -> tuple[str, ...]:
     return tuple(gate.name for gate in gates)
 
 
-_WANTED = ("recipe", "environments", "tools", "collections", "rows", "seed", "mistakes")
+_WANTED = ("recipe", "environments", "fresh", "tools", "collections", "rows", "seed", "mistakes")
 _ASKED = ("provider", "model", "critic", "judge", "policy", "user", "recording")
 _LOOP = ("rehearse", "suspicions")
 _PLAYED = ("form", "person", "steps", "turns", "tokens")
@@ -161,7 +161,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", *_LOOP),
+        settings=("scenarios", "polarities", "plan", "reward", "chains", *_LOOP),
         prompts=(SUSPICION, READER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),

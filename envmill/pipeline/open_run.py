@@ -16,8 +16,6 @@ from envmill.lake.stores import open_store
 from envmill.models.base import Provider
 from envmill.models.batch import Batch, open_batch
 from envmill.models.batches import CARRIERS
-from envmill.models.embed import open_embeddings
-from envmill.models.embedders import open_embedder
 from envmill.models.gateway import CallPolicy, Gateway, ModelSession
 from envmill.models.offline import Author, Offline
 from envmill.models.recording import is_file, read_recording, write_recording
@@ -25,14 +23,17 @@ from envmill.models.replay import open_playback
 from envmill.models.role_models import Opener, RoleModels, check_cast, open_cast, read_specs
 from envmill.models.spec import BATCH, Spec
 from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
+from envmill.pipeline.choice import settle_choice
 from envmill.pipeline.runner import Runner
 from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES, check_recipe
+from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
 from envmill.stages.context import RunContext
 from envmill.stages.gate_workers import GateWorkers
 from envmill.verifiers.bounds import FindTruth
+from schemas.choice import Past
 from schemas.ledger import ModelCall
 from schemas.run import RunConfig
 
@@ -44,7 +45,7 @@ async def open_walk(
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(open_store(settings.lake))
     _check(config, settings, lake, answer)
-    asked, config = config, _settle(run, config, lake)
+    asked, (config, recipe, past) = config, _settle(run, config, lake)
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
     journalled = list(read_calls(folder))  # before the lake: a journal sealed between the two is then seen twice, never missed
@@ -58,33 +59,31 @@ async def open_walk(
     terms = set_terms(run, config, allowance, settings, lake, cast, calls)
     _bind_batches(cast, terms, known)
     journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
-    embeddings = open_embeddings(config.embedder, settings, journal, known, terms)
     keepers = GateWorkers(settings, find_truth)
     try:
         async with open_sandbox(settings) as sandbox:
             door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
-            recipe = RECIPES[config.recipe](read_themes(), config.whole, config.results)
             context = RunContext(
-                run, config, settings, recipe, door, sandbox, embeddings, keepers, find_truth=find_truth, calibrations=calibrations
+                run, config, settings, recipe, door, sandbox, keepers, find_truth=find_truth, calibrations=calibrations, past=past
             )
             yield Runner(context, lake)
     finally:
         await keepers.close()
         await cast.close()
-        await embeddings.close()
         await journal.close()
         terms.close()
         seal(folder, lake, _seal_stamp(run))
         if config.record:
-            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor)
+            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor, past)
 
 
-def _settle(run: str, config: RunConfig, lake: Lake) -> RunConfig:
-    """The config that the run started with."""
+def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe, Past]:
+    """The config that the run started with, its recipe, and what it knew of earlier runs."""
     claim_version(run, lake)
-    settled = RunConfig.model_validate(lake.fix(run, "config", config.model_dump(mode="json")))
+    settled = RunConfig.read(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", settled.model_dump(mode="json"))
-    return settled
+    recipe = RECIPES[settled.recipe](read_themes(), settled.whole, settled.results)
+    return settled, recipe, settle_choice(lake, run, settled, recipe).past
 
 
 def _bind_batches(cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]) -> None:
@@ -132,7 +131,6 @@ def _check(config: RunConfig, settings: Settings, lake: Lake, answer: Author | N
     check_terms(config, settings, lake)
     check_recipe(config)
     _check_recording(config, settings, lake)
-    open_embedder(config.embedder, settings)
 
 
 def _check_author(config: RunConfig, settings: Settings, answer: Author | None) -> None:

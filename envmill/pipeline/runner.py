@@ -25,7 +25,8 @@ from envmill.lake.lake import Fingerprint, Lake, group_rows
 from envmill.lake.lease import hold
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
-from envmill.pipeline.inputs import StepInputs, is_mined
+from envmill.pipeline.choice import is_mined
+from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import MINE, STEPS, PipelineStep
 from envmill.recipes.base import Recipe
 from envmill.stages.context import Result, RunContext, Subject
@@ -133,7 +134,7 @@ class Runner:
     def _enter(self, step: PipelineStep) -> Sequence[Subject[object]]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        decided: Mapping[str, Finding] = step.decide(subjects, self.context.config) if step.decide else {}
+        decided: Mapping[str, Finding] = step.decide(subjects, self.context) if step.decide else {}
         rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
         self._decided[step.name] = {**decided, **rejected}
         if step.stage in ("generate", "build"):

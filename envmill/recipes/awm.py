@@ -29,12 +29,14 @@ from envmill.recipes.tables import (
 )
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from envmill.runtime.program import SCHEMA
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, ToolPlan
 from schemas.prompts import ThemeReply
 from schemas.run import RecipeName, RunConfig
 from schemas.table_prompts import (
     InterfaceInput,
     InterfaceReply,
+    NamesChain,
     NamesInput,
     NamesReply,
     RequirementsInput,
@@ -44,12 +46,15 @@ from schemas.table_prompts import (
 )
 
 NAME: RecipeName = "awm"
-_NAMES, _GENERATIONS = 5, 2
-"""Places that one call names, and calls that follow each other: more than a handful at once, and the last repeat the first."""
+_NAMES, _FOLLOWING, _CHAINS = 5, 4, 8
+"""Places that one call names (more than a handful at once, and the last repeat the first), calls that follow each other in small runs, and
+most chains of calls that go on side by side: a call knows what the calls before it in its chain named."""
 _SURPLUS = 3
 """Places named per environment wanted: two of three are like another one, crowd a field, or are not worth building."""
 _EXAMPLES, _FOCUS, _FOCUSED = 8, 2, 0.7
 """Known places that a call is shown, those of them whose neighbourhood is wanted most, and how often any is."""
+_TAKEN = 200
+"""Names of places that earlier runs used, at most."""
 _FOLDER = PROMPTS / NAME
 
 
@@ -93,25 +98,38 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     )
 
 
-def _pick_calls(themes: Themes, config: RunConfig) -> list[str]:
-    """One for each call: a few of the known places as examples, now and then with a word on what is wanted most."""
-    first, calls = config.first, max(2, -(-config.environments * _SURPLUS // (_NAMES * _GENERATIONS)))
-    return [_sample_examples(themes, config.run_seed, number).model_dump_json() for number in range(first, first + calls)]
+def _pick_calls(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[str]:
+    """One for each chain of calls: a few places out of the pool as examples, now and then with a word on what is wanted most.
+
+    The pool holds the known places, and what earlier runs named.
+    """
+    calls = max(2 * 2, -(-config.environments * _SURPLUS // _NAMES))
+    chains = min(_CHAINS, max(2, -(-calls // _FOLLOWING)))
+    start = config.first + len(past.named)
+    texts = list[str]()
+    for number in range(start, start + chains):
+        inputs = _sample_examples(themes, past, config.run_seed, number)
+        texts.append(NamesChain(inputs=inputs, calls=-(-calls // chains)).model_dump_json())
+    return texts
 
 
-def _sample_examples(themes: Themes, seed: int, number: int) -> NamesInput:
+def _sample_examples(themes: Themes, past: Past, seed: int, number: int) -> NamesInput:
     dice = random.Random(f"{NAME}/names/{seed}/{number}")
-    known = dict(dice.sample(themes, min(_EXAMPLES, len(themes))))
+    named = sorted(past.named.items())
+    known = dict(dice.sample(named, min(_EXAMPLES // 2, len(named))))
+    known |= dict(dice.sample(themes, min(_EXAMPLES - len(known), len(themes))))
     focus = dice.sample(sorted(known), min(_FOCUS, len(known))) if dice.random() < _FOCUSED else []
-    return NamesInput(known=known, focus=focus, wanted=_NAMES, round=number)
+    taken = sorted(theme for theme in past.turns if theme not in known)
+    taken = sorted(dice.sample(taken, min(_TAKEN, len(taken))))
+    return NamesInput(known=known, taken=taken, focus=focus, wanted=_NAMES, round=number)
 
 
 async def _ask_names(prompt: Prompt, text: str, models: ModelSession) -> list[ThemeReply]:
-    """Asked twice: what came first is among the examples of the second."""
-    inputs, grown = NamesInput.model_validate_json(text), list[ThemeReply]()
-    for _ in range(_GENERATIONS):
-        known = inputs.known | {one.theme: one.description for one in grown}
-        reply = await models.ask(prompt, inputs.model_copy(update={"known": known}), NamesReply)
+    """Calls that follow each other: what was named before is among the examples of the next one."""
+    chain, grown = NamesChain.model_validate_json(text), list[ThemeReply]()
+    for _ in range(chain.calls):
+        known = chain.inputs.known | {one.theme: one.description for one in grown}
+        reply = await models.ask(prompt, chain.inputs.model_copy(update={"known": known}), NamesReply)
         grown += reply.names
     return grown
 

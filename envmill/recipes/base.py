@@ -15,7 +15,9 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, PlanErrands, plan_nothing
 from envmill.recipes.drafting.mending import Mended
+from envmill.recipes.drafting.offered import OfferedChain
 from schemas.base import Json
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
@@ -32,6 +34,30 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 Themes = Sequence[tuple[str, str]]
 """Names of known fields of work, each with what it is about."""
+
+
+class PickSeeds(Protocol):
+    """Config, and what earlier runs started from → seeds of this run. The same two always give the same seeds."""
+
+    def __call__(self, config: RunConfig, past: Past = NO_PAST, /) -> list[Seed]:
+        """Least-used themes first."""
+        ...
+
+
+class PickTexts(Protocol):
+    """Config, and what earlier runs started from → texts that themes are grown from."""
+
+    def __call__(self, config: RunConfig, past: Past = NO_PAST, /) -> list[str]:
+        """None where `pick_seeds` says what there is."""
+        ...
+
+
+class MakeSeed(Protocol):
+    """Theme, licence and source of what was found in a text → what a run starts from."""
+
+    def __call__(self, theme: ThemeReply, licence: str, source: str, config: RunConfig, past: Past = NO_PAST, /) -> Seed:
+        """Under a variation that no earlier run started from."""
+        ...
 
 
 class ThinkUp(Protocol):
@@ -53,7 +79,7 @@ class WriteTests(Protocol):
 
 
 class Pose(Protocol):
-    """Environment → the scenario of a number and a polarity, about the errand that was planned for it if one was."""
+    """Environment → the scenario of a number and a polarity, about the errand that was planned for it, along the chain that is offered."""
 
     def __call__(
         self,
@@ -63,6 +89,7 @@ class Pose(Protocol):
         repair: Repair,
         models: ModelSession,
         brief: ErrandBrief = UNPLANNED,
+        offered: OfferedChain | None = None,
         /,
     ) -> Awaitable[ScenarioReply]:
         """The scenario, not yet executed."""
@@ -97,7 +124,7 @@ def _make_no_seed(*_: object) -> NoReturn:
     raise SettingsError("The recipe of this run makes no seeds of themes: leave `corpus` out.")
 
 
-def _pick_no_texts(_: RunConfig) -> list[str]:
+def _pick_no_texts(_config: RunConfig, _past: Past = NO_PAST) -> list[str]:
     return []
 
 
@@ -118,8 +145,8 @@ class Recipe:
     """
 
     name: RecipeName
-    pick_seeds: Callable[[RunConfig], list[Seed]]
-    """What the run starts from; the same config always picks the same."""
+    pick_seeds: PickSeeds
+    """What the run starts from; the same config and past always give the same."""
     think_up: ThinkUp
     prompts: Mapping[str, tuple[Prompt, ...]] = field(default_factory=dict[str, tuple[Prompt, ...]])
     """Step → prompts it asks; a changed prompt changes the step's fingerprint."""
@@ -127,14 +154,16 @@ class Recipe:
     """In which ways requests are worded otherwise once they stand; none where they stay as they came."""
     tabled: bool = False
     """Whether its environments keep their state in tables, whose records a run may copy (`enlarge`)."""
+    given: bool = False
+    """Whether its environments come with the factory, so that nobody can have copied one."""
 
     find_theme: Callable[[str, ModelSession], Awaitable[ThemeReply]] = _find_no_theme
     """Text of a corpus → the environment it comes from, and how much that is worth."""
-    pick_texts: Callable[[RunConfig], list[str]] = _pick_no_texts
+    pick_texts: PickTexts = _pick_no_texts
     """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says what there is."""
     grow: Callable[[str, ModelSession], Awaitable[list[ThemeReply]]] = _grow_nothing
     """One of these texts → themes that nobody named yet, each judged."""
-    make_seed: Callable[[ThemeReply, str, str, RunConfig], Seed] = _make_no_seed
+    make_seed: MakeSeed = _make_no_seed
     """Theme, licence and source of what was found in a text → what a run starts from."""
 
     write_program: Callable[[Blueprint, ProgramReply | None, Repair, ModelSession], Awaitable[ProgramReply]] = _write_no_program
@@ -150,6 +179,8 @@ class Recipe:
     """Block of scenarios → a line for each; none where the recipe knows their errands otherwise."""
     pose: Pose = _pose_nothing
     """Environment → the scenario of a number and a polarity, not yet executed."""
+    samplers: tuple[str, ...] = ()
+    """Samplers of the chains that authors of scenarios are offered, in turn; none where they choose their paths."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
     """Draft → a checklist as functions."""
     sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all

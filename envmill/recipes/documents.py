@@ -14,6 +14,7 @@ from envmill.recipes.themes import seed_theme
 from envmill.toolgraph.evidence.label import LabelEvidence
 from envmill.toolgraph.outlining import OutlinePart, Size, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
+from schemas.choice import NO_PAST, Past
 from schemas.document_prompts import Found, Source
 from schemas.environment import Blueprint
 from schemas.prompts import ThemeReply
@@ -36,9 +37,9 @@ def load_schema() -> Prompt:
     return Prompt.load(PROMPTS / "documents" / "schema.md", SchemaInput, SchemaReply)
 
 
-def pick_source(config: RunConfig) -> list[str]:
-    """One text: domains are parted once, over all the documents."""
-    wanted = (config.first + config.environments) * _SURPLUS
+def pick_source(config: RunConfig, past: Past = NO_PAST) -> list[str]:
+    """One text: domains are parted once, over all the documents. Earlier runs used some of them, so further ones are proposed."""
+    wanted = (config.first + config.environments) * _SURPLUS + len(past.turns)
     told = Source(documents=config.documents, seed=config.run_seed, wanted=wanted, tools=config.tools, collections=config.collections)
     return [told.model_dump_json()]
 
@@ -54,9 +55,9 @@ async def part_domains(text: str, models: ModelSession) -> list[ThemeReply]:
     return [_describe(part, names, source) for part in walked]
 
 
-def seed_domain(recipe: RecipeName, theme: ThemeReply, licence: str, source: str, config: RunConfig) -> Seed:
+def seed_domain(recipe: RecipeName, theme: ThemeReply, licence: str, source: str, config: RunConfig, past: Past = NO_PAST) -> Seed:
     """A domain as a seed, with its outline and the licence of its documents; a theme of a text as any other."""
-    seed = seed_theme(recipe, theme, licence, source, config)
+    seed = seed_theme(recipe, theme, licence, source, config, past)
     if not isinstance(theme, Found):
         return seed
     brief = seed.brief.model_copy(update={"outline": theme.outline})

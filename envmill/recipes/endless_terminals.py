@@ -21,6 +21,7 @@ from envmill.recipes.themes import find_theme, load_theme, seed_theme
 from envmill.sandbox.machines.files import ERRAND
 from schemas.base import digest
 from schemas.cell import Cell
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, ToolPlan
 from schemas.errand import (
     Errand,
@@ -73,13 +74,15 @@ def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
     )
 
 
-def _pick_cells(config: RunConfig) -> list[Seed]:
-    """The least-filled cells first, of those the ones that the run's seed says."""
+def _pick_cells(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
+    """The least-filled cells first, counted over earlier runs as well, and of those the ones that the run's seed says."""
     space, taken, seeds = load_space(), Counter[tuple[str, ...]](), list[Seed]()
+    for name, count in past.cells.items() if config.fresh else ():
+        taken.update(dict.fromkeys(_name_margins(*name.split("/")), count))
     for _ in range(config.environments):
         cell = choose_cell(space, taken, config.run_seed)
         number = taken[cell.category,]
-        taken.update(_list_margins(cell))
+        taken.update(_name_margins(cell.category, cell.complexity, cell.persona))
         brief = Brief(theme=cell.category, text=space.categories[cell.category], number=number, cell=cell)
         seeds.append(Seed(recipe=NAME, brief=brief, licence="Apache-2.0"))
     return seeds
@@ -138,6 +141,6 @@ def _find_least(names: Mapping[str, object], rank: Callable[[str], tuple[Any, ..
     return min(names, key=rank)
 
 
-def _list_margins(cell: Cell) -> list[tuple[str, ...]]:
+def _name_margins(category: str, complexity: str, persona: str) -> list[tuple[str, ...]]:
     """What is counted of a cell: its category, its complexity there and anywhere, its persona."""
-    return [(cell.category,), (cell.category, cell.complexity), ("", cell.complexity), ("", "", cell.persona)]
+    return [(category,), (category, complexity), ("", complexity), ("", "", persona)]

@@ -14,8 +14,9 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
+from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks, load_errands
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
     AddPart,
     TablePlan,
@@ -36,6 +37,7 @@ from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
 from schemas.chain import ChainStep
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
@@ -88,13 +90,14 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_tools, results=results),
         pose=partial(_ask_topology, topology, results),
+        samplers=("backward",),
         write_checks=partial(ask_checks, checks),
     )
 
 
-def _pick_seeds(themes: Themes, config: RunConfig) -> list[Seed]:
+def _pick_seeds(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
     """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
-    picked = pick_themes(NAME, themes, config)
+    picked = pick_themes(NAME, themes, config, past)
     return [_give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
 
 
@@ -103,9 +106,9 @@ def _give_user_a_tool(seed: Seed) -> Seed:
     return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
 
 
-def _pick_texts(config: RunConfig) -> list[str]:
+def _pick_texts(config: RunConfig, past: Past = NO_PAST) -> list[str]:
     """Documents, where any are named; without them the tools of known places are sketched."""
-    return pick_source(config) if config.documents else []
+    return pick_source(config, past) if config.documents else []
 
 
 def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
@@ -157,13 +160,15 @@ async def _ask_topology(
     repair: Repair,
     models: ModelSession,
     brief: ErrandBrief = UNPLANNED,
+    offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
-    told = describe_place(environment, number, polarity, brief, results=results).model_dump()
-    inputs = TopologyInput.model_validate(told | {"sampled": sample_for(environment, graph, number)})
+    if offered is None and (drawn := sample_for(environment, graph, number)):
+        offered = OfferedChain(drawn)
+    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered, results=results))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if fault := find_chain_fault(graph, reply.chain, reply.polarity):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

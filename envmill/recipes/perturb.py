@@ -3,11 +3,15 @@
 Nobody is asked anything: `envmill/kinds/terminal/perturbing.py` composes, and machines prove.
 """
 
+from itertools import islice
+
 from envmill.kinds.authoring.repair import Repair
-from envmill.kinds.terminal.breaking.systems import load_system
+from envmill.kinds.terminal.breaking.systems import list_systems, load_system
 from envmill.kinds.terminal.perturbing import list_machines, plan_machine
 from envmill.models.gateway import ModelSession
 from envmill.recipes.base import WHOLE, Recipe, Themes
+from envmill.recipes.themes import order_turns
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Brief, Seed
@@ -17,12 +21,16 @@ NAME: RecipeName = "perturb"
 
 def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
     """The recipe; its systems are data, and it asks nobody."""
-    return Recipe(name=NAME, pick_seeds=_pick_systems, think_up=_plan_system)
+    return Recipe(name=NAME, given=True, pick_seeds=_pick_systems, think_up=_plan_system)
 
 
-def _pick_systems(config: RunConfig) -> list[Seed]:
-    """Systems in turn; when all were picked, their next variations. There are no more than that."""
-    wanted = list_machines()[: config.environments]
+def _pick_systems(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
+    """Least-used systems first, each under the variation that follows its last one; a run has no more seeds than there are machines.
+
+    Variations beyond the last one are the first again, under a number of its own: other faults are composed in them.
+    """
+    machines = list_machines()
+    wanted = islice(order_turns(list_systems(), config, past), min(config.environments, len(machines)))
     briefs = [Brief(theme=name, text=load_system(name).system.about, number=variation) for name, variation in wanted]
     return [Seed(recipe=NAME, brief=brief, licence=load_system(brief.theme).system.licence) for brief in briefs]
 

@@ -5,6 +5,8 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief
+from envmill.recipes.drafting.offered import OfferedChain
+from schemas.base import Json
 from schemas.environment import Environment
 from schemas.errand_plan import ErrandsInput, ErrandsReply
 from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
@@ -47,6 +49,14 @@ def describe_place(
     )
 
 
+def describe_offer(
+    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief, offered: OfferedChain | None, *, results: bool = True
+) -> dict[str, Json]:
+    """The same, with the chain that the author is offered."""
+    told = describe_place(environment, number, polarity, brief, results=results).model_dump()
+    return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
+
+
 async def ask_scenario(
     prompt: Prompt,
     results: bool,
@@ -56,6 +66,7 @@ async def ask_scenario(
     repair: Repair,
     models: ModelSession,
     brief: ErrandBrief = UNPLANNED,
+    _offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
     return await models.ask(

@@ -59,6 +59,15 @@ OVERVIEW: dict[str, str] = {
                                                                       and outcome = 'kept')
                        group by all order by all""",
     "tiers": "select lap, tier, count(*) as subjects from tiers where run = $run group by all order by all",
+    "novelty": """with this as (select started, recipe from runs where run = $run),
+                       used as (select exits.run, theme, started from exits join runs using (run)
+                                where lap = 'environments' and stage = 'generate' and stopped_by <> 'choice'
+                                      and exits.recipe = (select recipe from this))
+                  select seeds, themes, judged, new_structures, duplicates,
+                         (select count(distinct theme) from used where run = $run and theme not in
+                             (select theme from used where started < (select started from this))) as new_themes
+                  from novelty where run = $run""",
+    "rarefaction": "select draws, structures, themes from rarefaction where run = $run order by draws",
     "suspected": f"""select gate, reason, count(*) as subjects from ({_FOUND})
                      where outcome = 'suspected' and subject in (select subject from exits where run = $run and stage = 'filter'
                                                                  and outcome = 'kept')

@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from envmill.gates.base import Finding
 from envmill.gates.w10 import Seen
 from envmill.interop.exporters.base import ExportSet
-from envmill.models.embed import Embeddings
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
 from envmill.sandbox import Sandbox
@@ -15,8 +14,10 @@ from envmill.settings import Settings
 from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
 from envmill.stages.review import Locks
+from envmill.toolgraph.offers import OfferBook
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Record
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, GateOutcome
 from schemas.rollout import Rollout
@@ -37,7 +38,6 @@ class RunContext:
     recipe: Recipe
     door: Gateway
     sandbox: Sandbox
-    embeddings: Embeddings
     keepers: GateWorkers | None = None
     """Who looks where many subjects wait; without any, this process does."""
     plans: ErrandPlans = field(default_factory=ErrandPlans)
@@ -46,8 +46,12 @@ class RunContext:
     """What no repair may change; read anew at each step that repairs."""
     find_truth: FindTruth | None = None
     """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
+    offers: OfferBook = field(default_factory=OfferBook)
+    """Chains that authors may be offered, by environment: drawn once in this process."""
     calibrations: tuple[JudgeCalibration, ...] = ()
     """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
+    past: Past = NO_PAST
+    """What earlier runs of the recipe started from, as it was when the run was opened."""
 
 
 @dataclass(frozen=True)

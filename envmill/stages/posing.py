@@ -15,12 +15,13 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import describe_prompt
 from envmill.recipes.drafting.contract import make_contract
 from envmill.recipes.drafting.finishing import finish, prepare
+from envmill.recipes.drafting.offered import complain_of_left
 from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold, list_words
 from envmill.recipes.drafting.tracing import trace
 from envmill.recipes.drafting.unfolding import unfold
 from envmill.recipes.drafting.walked import list_bad_references, list_complaints
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
-from envmill.sandbox.results import link, record, refer_to
+from envmill.sandbox.results import link, record, refer_to, settle
 from envmill.stages.context import RunContext
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
@@ -46,6 +47,8 @@ class ScenarioVersion:
     complaints: tuple[Complaint, ...] = ()
     rehearsal: GateFindings = UNASKED
     """What the gates found, where it got as far as them."""
+    hopeless: bool = False
+    """Whether its author said that there is none."""
 
     @property
     def objection(self) -> tuple[str, str] | None:
@@ -84,20 +87,26 @@ def refuse(reply: ScenarioReply, code: str, words: str) -> ScenarioVersion:
     return ScenarioVersion(reply, None, (Complaint("oracle", code, words),))
 
 
-async def execute(reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
-    """Run the reference path on what the reply says the world is."""
+async def execute(
+    reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession, expanded: ScenarioReply | None = None
+) -> ScenarioVersion:
+    """Run the reference path on what the reply says the world is. `expanded`: the scenario that this one expands."""
     seed = context.config.run_seed
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
     try:
-        reply = await unfold(reply, place.environment, reset, context.sandbox)
+        reply = await unfold(reply, place.environment, reset, context.sandbox, expanded)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     linked, bad = link(reply.oracle, place.environment.tools) if context.config.results else (reply.oracle, ())
     if bad:
         return ScenarioVersion(reply, None, list_bad_references(reply, bad))
     begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, linked), Look()])
-    if complaints := list_complaints(reply, begun, kept, seen, results=context.config.results):
+    complaints, match = list_complaints(reply, begun, kept, seen, results=context.config.results), None
+    if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):
+        match = place.offered.compare(settle(linked, seen[:-1]), [read_reply(one) for one in seen[:-1]])
+        complaints = (*complaints, *complain_of_left(match))
+    if complaints:
         return ScenarioVersion(reply, None, complaints)
     if context.config.results and isinstance(reply, ChainReply):
         # The chain says where values come from; its calls hold what this session gave.
@@ -108,7 +117,8 @@ async def execute(reply: ScenarioReply, place: ScenarioSlot, context: RunContext
         chain = await _find_chain(reply, path, place.environment, seen)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    return ScenarioVersion(reply, _make_draft(place, reply, path, chain, seen[-1], seed, models))
+    draft = _make_draft(place, reply, path, chain, seen[-1], seed, models)
+    return ScenarioVersion(reply, draft.model_copy(update={"overlap": match.overlap}) if match else draft)
 
 
 async def _find_chain(reply: ScenarioReply, path: Sequence[Call], environment: Environment, seen: Sequence[Observation]) -> Chain | None:

@@ -24,7 +24,7 @@ CONFIG = RunConfig.model_validate({"probe": "model", "policy": "openai:loopback-
 async def probe(vendors: Loopback, folder: Path, sandbox: Sandbox, settings: Settings) -> Result:
     """One process's work on the scenario."""
     async with open_door("openai", vendors.root, folder) as door:
-        context = RunContext("r", CONFIG, settings, cast(Any, None), door, sandbox, cast(Any, None))
+        context = RunContext("r", CONFIG, settings, cast(Any, None), door, sandbox)
         subject = Subject(TALK.id, "y", "t", PlacedScenario(TALK, SHED))
         return await filter_scenario(subject, context, door.open_session("scenarios-filter", TALK.id))
 

@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from envmill.interop.importers.tools import TOOL_LISTS
-from envmill.models.embed import Embeddings
-from envmill.models.embedders.lexical import Lexical
 from envmill.toolgraph.drawing import sample_chains
-from envmill.toolgraph.evidence.conditions import ConditionEvidence
-from envmill.toolgraph.evidence.likeness import SimilarityEvidence
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
@@ -48,7 +44,7 @@ def _measure(prefix: str, what: str, tools: Sequence[ToolSketch]) -> Iterator[di
 
 
 async def _weave(tools: Sequence[ToolSketch]) -> ToolGraph:
-    graph = await weave(tools, [NameEvidence(), TableEvidence(), ConditionEvidence(), SimilarityEvidence(Embeddings(Lexical()))])
+    graph = await weave(tools, [NameEvidence(), TableEvidence()])
     assert graph.successors
     return graph
 

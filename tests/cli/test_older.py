@@ -10,17 +10,21 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner, Result
 
 from envmill import __version__
 from envmill.errors import SettingsError
+from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import VIEWS, open_views
+from envmill.pipeline.finished import is_finished
 from envmill.pipeline.version import LINE, check_version, claim_version, render_order
 from envmill.settings import ROOT
 from flows.cli import make_app
 from flows.local.home import Home
 from flows.opening import open_walk
+from flows.rounds import fill_in
 from schemas.run import RunConfig
 from schemas.tables import TABLES
 
@@ -92,3 +96,16 @@ def test_an_order_is_rendered_as_it_is_typed() -> None:
     words = shlex.split(render_order(config))
     assert words[:4] == ["envmill", "run", "--recipe", "awm"]
     assert {"--judged", "--polarities", "achieve=2,answer=1", "--exporters", "sft,rl"} <= {*words}
+
+
+def test_settings_that_there_are_no_more_are_passed_over(tmp_path: Path) -> None:
+    """A run of this version line may have been begun before a setting went."""
+    lake, stored = Lake(str(tmp_path)), RunConfig(recipe="awm", environments=3).model_dump(mode="json") | {"embedder": "lexical"}
+    lake.fix("r", "config", stored)
+    note(lake, "r", "started", stored)
+    assert RunConfig.read(stored) == RunConfig(recipe="awm", environments=3)
+    assert fill_in(lake, "r", RunConfig(run="r")).recipe == "awm"
+    assert not is_finished(lake, "r")
+    assert "embedder" not in render_order(stored)
+    with pytest.raises(ValidationError, match="embedder"):
+        RunConfig.model_validate(stored)

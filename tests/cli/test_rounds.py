@@ -55,12 +55,15 @@ def test_rounds_go_on_until_the_target_or_the_bound(lake: Lake, asked: dict[str,
 
 
 def test_a_round_is_a_run_of_its_own_with_the_next_seeds(lake: Lake) -> None:
+    """What rounds before used comes last; where earlier runs do not count, a round skips as many seeds as the rounds before had."""
     config = RunConfig(environments=3, target=9, seed=1)
     rounds = [make_round(config, "night", number) for number in (1, 2, 3)]
+    assert [(one.run, one.first, one.target) for one in rounds] == [("", 0, 9), ("night-r2", 0, None), ("night-r3", 0, None)]
+    rounds = [make_round(config.model_copy(update={"fresh": False}), "night", number) for number in (1, 2, 3)]
     assert [(one.run, one.first, one.target) for one in rounds] == [("", 0, 9), ("night-r2", 3, None), ("night-r3", 6, None)]
     recipe = RECIPES["envscaler"](read_themes())
-    seeds = [[one.id for one in enter_seeds(cast(Any, SimpleNamespace(config=each, recipe=recipe)))] for each in rounds]
-    whole = [one.id for one in recipe.pick_seeds(config.model_copy(update={"environments": 9}))]
+    seeds = [[one.id for one in enter_seeds(cast(Any, SimpleNamespace(config=each, recipe=recipe, choice=None)))] for each in rounds]
+    whole = [one.id for one in recipe.pick_seeds(rounds[0].model_copy(update={"environments": 9}))]
     assert [seed for each in seeds for seed in each] == whole
 
 

@@ -75,4 +75,4 @@ def _read_ends(lake: Lake) -> dict[str, str]:
     return ends | {row.theme: f"{row.stage}/{row.reason}" for row in exits if row.outcome != "kept"}
 
 
-_UNCHOSEN = ("near_duplicate", "over_quota")
+_UNCHOSEN = ("same_theme", "over_quota")

@@ -120,7 +120,7 @@ def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]
 def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
     rows = ask(finished[0], "select outcome, reason, detail from attrition where gate = 'choice'")
     assert rows
-    assert {reason for _, reason, _ in rows} <= {"near_duplicate", "over_quota", "not_useful", "not_modelable", "no_theme"}
+    assert {reason for _, reason, _ in rows} <= {"same_theme", "over_quota", "not_useful", "not_modelable", "no_theme"}
     assert all(outcome == "dropped" and detail for outcome, _, detail in rows)
 
 

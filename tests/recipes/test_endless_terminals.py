@@ -113,7 +113,7 @@ async def plan(seed: Seed) -> Blueprint:
 
 def make_mill(sandbox: Any, rehearse: bool = False) -> RunContext:
     config = RunConfig(recipe="endless_terminals", seed=SEED, rehearse=rehearse, suspicions="keep")
-    return RunContext("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", config, cast(Any, None), RECIPE, cast(Any, None), sandbox)
 
 
 def test_the_least_filled_cells_come_first() -> None:

@@ -46,7 +46,7 @@ class Nobody:
 
 def make_mill(sandbox: Any, **config: Any) -> RunContext:
     config = {"recipe": "perturb", "seed": 3, **config}
-    return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox)
 
 
 async def make_environments(context: RunContext) -> list[Environment]:

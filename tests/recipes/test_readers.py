@@ -26,7 +26,6 @@ from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.start import CLOCK
 from envmill.lake.journal import Journal
-from envmill.models.embed import Embeddings
 from envmill.models.gateway import Gateway, ModelSession
 from envmill.models.recording import read_recording
 from envmill.models.replay import open_playback
@@ -108,9 +107,7 @@ class Playback:
         return await self.models.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
     def context(self, jail: Sandbox, recipe: Recipe = RECIPE, **config: Any) -> RunContext:
-        return RunContext(
-            "r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail, cast(Embeddings, None)
-        )
+        return RunContext("r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail)
 
 
 @pytest.fixture

@@ -87,15 +87,7 @@ def make_config(**config: Any) -> RunConfig:
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> tuple[Result, list[tuple[int, str, str]]]:
-    context = RunContext(
-        "r",
-        make_config(**config),
-        cast(Any, None),
-        cast(Any, writer),
-        cast(Any, None),
-        sandbox,
-        cast(Any, None),
-    )
+    context = RunContext("r", make_config(**config), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox)
     result = await build_environment(Subject("x", "", "t", BLUEPRINT), context, cast(Any, Nobody()))
     return result, [(one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)]
 

@@ -114,9 +114,7 @@ def test_what_the_policy_said_is_learnt_but_not_a_turn_that_never_reached_the_pr
 async def work(
     step: Any, scenario: Scenario, sandbox: Sandbox, settings: Settings, rollouts: tuple[Rollout, ...] = (), **config: Any
 ) -> Result:
-    context = RunContext(
-        "r", RunConfig.model_validate({"seed": 3} | config), settings, RECIPES["envscaler"]([]), cast(Any, None), sandbox, cast(Any, None)
-    )
+    context = RunContext("r", RunConfig.model_validate({"seed": 3} | config), settings, RECIPES["envscaler"]([]), cast(Any, None), sandbox)
     placed = PlacedScenario(scenario, SHED, rollouts)
     return await step(Subject(scenario.id, "y", "t", placed), context, cast(Any, None))
 

@@ -12,10 +12,8 @@ from envmill.errors import SettingsError
 from envmill.pipeline.runner import Runner
 from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.corpus import OWN, read_corpus
-from envmill.stages.mine import choose_seeds
 from flows.opening import open_walk
 from schemas.run import RunConfig
-from schemas.seed import Brief, Seed
 from tasks.quality import hold_to_promises
 from tests.pipeline.test_runner import ask, settings_in
 
@@ -62,32 +60,6 @@ def test_a_corpus_that_cannot_be_mined_says_what_to_do(tmp_path: Path, content: 
         read_corpus(str(tmp_path / "corpus.parquet"), "task")
 
 
-def make_seed(theme: str, text: str, score: int = 8, source: str = "") -> Seed:
-    brief = Brief(theme=theme, text=text, number=0)
-    return Seed(recipe="envscaler", brief=brief, licence="MIT", source=source or theme, usefulness=score, modelability=8)
-
-
-LENDING = make_seed("tool_lending", "Neighbours lend each other tools from a shared shed.", 9)
-SAME = make_seed("tool_library", "Neighbours lend one another tools from a shared shed.")
-AGAIN = make_seed("tool_lending", "A place where anything at all is done.", source="other")
-LIKE = make_seed("book_lending", "A shelf from which readers lend each other books, and what is overdue.")
-FAR = make_seed("blood_bank", "Donors give blood, which is tested, kept and handed to hospitals.", 7)
-
-
-def test_the_same_theme_is_kept_once_and_clusters_take_turns() -> None:
-    seeds = [SAME, LENDING, LIKE, FAR, AGAIN]
-    chosen = choose_seeds(seeds, 2)
-    assert {seed.brief.text: chosen[seed.id].reason for seed in seeds if seed.id in chosen} == {
-        SAME.brief.text: "near_duplicate",
-        AGAIN.brief.text: "near_duplicate",
-        LIKE.brief.text: "over_quota",
-    }
-    assert LENDING.id in chosen[SAME.id].detail
-    assert "lexical" in chosen[SAME.id].detail
-    assert choose_seeds(seeds[::-1], 2) == chosen, "the order they come in is of no account"
-    assert {one.reason for one in choose_seeds(seeds, 3).values()} == {"near_duplicate"}
-
-
 async def test_a_run_starts_from_what_was_mined_and_every_loss_has_its_reason(tmp_path: Path) -> None:
     settings, path = settings_in(tmp_path), tmp_path / "corpus.jsonl"
     texts = [one.text for one in read_corpus(OWN, "text", 24)]
@@ -103,7 +75,7 @@ async def test_a_run_starts_from_what_was_mined_and_every_loss_has_its_reason(tm
     assert [(stage, entered, error) for stage, entered, *_, error in rows] == [("mine", 25, 0), ("generate", rows[0][2], 0)]
     assert rows[1][2] == 2
     reasons = dict(ask(settings, "select stage || '/' || reason, count(*) from exits where outcome = 'dropped' group by all"))
-    assert {"mine/not_stateful", "generate/near_duplicate"} <= set(reasons)
+    assert {"mine/not_stateful", "generate/same_theme"} <= set(reasons)
     assert sum(reasons.values()) == rows[0][3] + rows[1][3]
     seeds = ask(settings, "select source, licence, brief ->> 'theme', usefulness, modelability from seeds")
     assert len(seeds) == rows[0][2]

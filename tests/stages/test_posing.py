@@ -41,6 +41,7 @@ class Script:
     """A recipe that answers what it was told to, and remembers what it was asked for."""
 
     operators = ()
+    samplers = ()
     reply: ScenarioReply
     asked: str = ""
 
@@ -68,15 +69,7 @@ def make_config(**config: Any) -> RunConfig:
 
 
 def make_mill(sandbox: Sandbox, recipe: Any = None, **config: Any) -> RunContext:
-    return RunContext(
-        "r",
-        make_config(**config),
-        cast(Any, None),
-        cast(Any, recipe),
-        cast(Any, None),
-        sandbox,
-        cast(Any, None),
-    )
+    return RunContext("r", make_config(**config), cast(Any, None), cast(Any, recipe), cast(Any, None), sandbox)
 
 
 async def generate(sandbox: Sandbox, **changes: Any) -> Result:

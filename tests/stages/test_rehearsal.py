@@ -34,7 +34,7 @@ HASTY = PROGRAM.replace(
 
 
 def make_mill(sandbox: Sandbox, recipe: Any, **config: Any) -> RunContext:
-    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox, cast(Any, None))
+    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox)
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> Result:
@@ -100,6 +100,7 @@ class Poser:
     replies: list[ScenarioReply]
     told: list[str] = field(default_factory=list[str])
     operators = ()
+    samplers = ()
 
     async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
         self.told.append(repair.render())

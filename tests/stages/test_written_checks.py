@@ -52,6 +52,7 @@ class Writer:
     """A recipe that has its versions ready, and remembers what it was told of each."""
 
     operators = ()
+    samplers = ()
     versions: list[Sequence[tuple[str, str]] | None]
     told: list[str] = field(default_factory=list[str])
 
@@ -68,13 +69,7 @@ class Writer:
 
 async def build(sandbox: Sandbox, writer: Writer) -> tuple[Result, Draft]:
     context = RunContext(
-        "r",
-        RunConfig(seed=3, checks="written", rehearse=False),
-        cast(Any, None),
-        cast(Any, writer),
-        cast(Any, None),
-        sandbox,
-        cast(Any, None),
+        "r", RunConfig(seed=3, checks="written", rehearse=False), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox
     )
     (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
     assert isinstance(draft, Draft)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envmill.toolgraph.evidence.conditions import ConditionEvidence
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
@@ -99,4 +98,4 @@ SHOP = [
 
 
 async def weave_shop() -> ToolGraph:
-    return await weave(SHOP, [NameEvidence(), TableEvidence(), ConditionEvidence()])
+    return await weave(SHOP, [NameEvidence(), TableEvidence()])

@@ -13,8 +13,6 @@ import pytest
 
 from envmill.errors import Outage, SettingsError
 from envmill.lake.journal import Journal
-from envmill.models.embed import Embeddings
-from envmill.models.embedders.lexical import Lexical
 from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.offline import Author, Offline
 from envmill.models.retries import Retries
@@ -24,7 +22,6 @@ from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.evidence import EVIDENCE
 from envmill.toolgraph.evidence.base import CROWD, EvidenceInput, MissingEvidence, ToolBond, ValueLink
 from envmill.toolgraph.evidence.label import PROMPT, LabelEvidence
-from envmill.toolgraph.evidence.likeness import SimilarityEvidence
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import Parameters
@@ -133,18 +130,6 @@ async def test_the_audit_sees_circles_and_is_mended_by_telling() -> None:
     assert (audit.unsuppliable, audit.out_of_reach) == ((), ("get_egg", "get_hen"))
     told = hen.model_copy(update={"told": {"egg_id": True}})
     assert audit_graph(await weave([egg, told], [NameEvidence()])).out_of_reach == ()
-
-
-async def test_likeness_finds_what_is_worded_alike() -> None:
-    words = "Day on which the parcel leaves the warehouse, as year, month and day."
-    tools = [
-        give("plan_parcel", outputs=shape(shipping_day={**TEXT, "description": words})),
-        give("book_van", shape(parcel_shipping_day={**TEXT, "description": words})),
-    ]
-    assert links(await weave(tools, [NameEvidence()])) == set()
-    graph = await weave(tools, [SimilarityEvidence(Embeddings(Lexical()))])
-    assert links(graph) == {"plan_parcel.shipping_day>book_van.parcel_shipping_day"}
-    assert [link.evidence for found in graph.links.values() for link in found] == ["likeness (lexical/1)"]
 
 
 @asynccontextmanager

@@ -252,7 +252,7 @@ async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, models
     if models.kind:
         line = replace(line, operators=())  # whoever finds other words for what was spoilt says it rightly
     config = RunConfig(recipe=recipe, seed=SEED, polarities={spot.polarity: 1})
-    context, asking = RunContext("r", config, nothing, line, nothing, sandbox, nothing), cast(ModelSession, models)
+    context, asking = RunContext("r", config, nothing, line, nothing, sandbox), cast(ModelSession, models)
     generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, asking)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:

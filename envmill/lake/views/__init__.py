@@ -7,12 +7,14 @@ from duckdb import DuckDBPyConnection
 from envmill.lake.lake import Lake
 from envmill.lake.views.base import View
 from envmill.lake.views.bounds import BOUNDS
+from envmill.lake.views.chains import CHAINS
 from envmill.lake.views.conversations import CONVERSATIONS
 from envmill.lake.views.cost_per_kept import COST_PER_KEPT
 from envmill.lake.views.defects import DEFECTS
 from envmill.lake.views.exits import EXITS
 from envmill.lake.views.failures import FAILURES
 from envmill.lake.views.funnel import FUNNEL
+from envmill.lake.views.novelty import NOVELTY, RAREFACTION
 from envmill.lake.views.opening import connect
 from envmill.lake.views.pass_rate import PASS_RATE
 from envmill.lake.views.repairs import REPAIRS
@@ -28,7 +30,7 @@ __all__ = ["VIEWS", "View", "open_views"]
 
 _ALL = (
     *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, COST_PER_KEPT),
-    *(SPENDING, VERSIONS, REPAIRS, SEALED, DEFECTS, TRAINABILITY, FAILURES, BOUNDS, TIERS),
+    *(SPENDING, VERSIONS, REPAIRS, SEALED, DEFECTS, TRAINABILITY, FAILURES, BOUNDS, TIERS, CHAINS, NOVELTY, RAREFACTION),
 )
 VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 

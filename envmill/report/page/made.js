@@ -140,11 +140,42 @@ function coverageSection(of) {
       themes,
       { caption: "Kept scenarios by domain and polarity", empty: "No scenario was kept.", most: 40 },
     ),
+    noveltyTables(of),
     h(
       "div",
       { class: "pair" },
       chart("map", "Environments by their words"),
       chart("lengths", "Kept scenarios by tool calls of the reference path"),
+    ),
+  );
+}
+
+// What no earlier run of the lake had, and how soon this run repeats itself.
+function noveltyTables(of) {
+  const expected = (value) => (value == null ? "·" : value.toFixed(1));
+  return h(
+    "div",
+    { class: "pair" },
+    table(
+      [
+        figure("seeds", (one) => count(one.seeds)),
+        figure("themes", (one) => count(one.themes)),
+        figure("new themes", (one) => count(one.new_themes)),
+        figure("compared", (one) => count(one.judged)),
+        figure("new structures", (one) => count(one.new_structures)),
+        figure("duplicates", (one) => count(one.duplicates)),
+      ],
+      of.novelty,
+      { caption: "Themes and structures that no earlier run of this lake had", empty: "No seed was used yet." },
+    ),
+    table(
+      [
+        figure("drawn", (one) => count(one.draws)),
+        figure("distinct structures", (one) => expected(one.structures)),
+        figure("distinct themes", (one) => expected(one.themes)),
+      ],
+      of.rarefaction,
+      { caption: "Distinct structures and themes expected among so many of them", empty: "No seed was used yet." },
     ),
   );
 }

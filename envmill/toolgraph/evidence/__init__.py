@@ -1,18 +1,14 @@
 """Evidence by name; each looks at the same tools and knows something else."""
 
 from envmill.toolgraph.evidence.base import EvidenceSource
-from envmill.toolgraph.evidence.conditions import ConditionEvidence
 from envmill.toolgraph.evidence.label import LabelEvidence
-from envmill.toolgraph.evidence.likeness import SimilarityEvidence
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.sharing import SharingEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 
 EVIDENCE: dict[str, type[EvidenceSource]] = {
     "naming": NameEvidence,
-    "likeness": SimilarityEvidence,
     "label": LabelEvidence,
     "tables": TableEvidence,
-    "conditions": ConditionEvidence,
     "sharing": SharingEvidence,
 }

@@ -14,6 +14,7 @@ from envmill.pipeline.open_run import open_walk
 from envmill.recipes import RECIPES, Make
 from envmill.recipes.base import WHOLE, Recipe, Themes
 from envmill.settings import Settings
+from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Brief, Seed
@@ -39,7 +40,7 @@ def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
     return Recipe(name=NAME, pick_seeds=_pick_places, think_up=_think_up)
 
 
-def _pick_places(config: RunConfig) -> list[Seed]:
+def _pick_places(config: RunConfig, _past: Past = NO_PAST) -> list[Seed]:
     briefs = [Brief(theme=place, text=f"Counters of a {place}.", number=0) for place in PLACES][: config.environments]
     return [Seed(recipe=NAME, brief=brief, licence="Apache-2.0") for brief in briefs]
 

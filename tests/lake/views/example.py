@@ -48,7 +48,9 @@ def _fill_first(lake: Lake) -> None:
     unsealed = Evidence(gate="W7", subject=SHED.id, finding={"probes": "open"})
     gates = [_row("W7", SHED.id, evidence=unsealed.id), _row("W12", SHED.id), _row("W3", CLINIC.id, **dropped)]
     _publish(lake, FIRST, "environments-verify", [unsealed], [*gates, _exit(SHED.id), _exit(CLINIC.id, **dropped)])
-    _publish(lake, FIRST, "environments-filter", [], [_exit(SHED.id)])
+    sketch = {"structure": "one", "shingles": [], "guards": ""}
+    compared = Evidence(gate="W10", subject=SHED.id, finding={"sketch": sketch, "known": ""})
+    _publish(lake, FIRST, "environments-filter", [compared], [_exit(SHED.id)])
     _pose(lake, passed)
     _fill_scenarios(lake)
     calls = [_call("environments-generate", f"seed_{number}", number, 0.02, repair=number == 2) for number in (1, 2)]

@@ -24,7 +24,7 @@ Kind = Literal[
 ]
 
 
-QUESTIONS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings")
+QUESTIONS = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 
 
 @dataclass(frozen=True)

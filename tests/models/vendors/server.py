@@ -11,7 +11,6 @@ from typing import Any
 
 from tests.models.vendors.batches import Batches
 from tests.models.vendors.conversation import Conversation
-from tests.models.vendors.embedding import embed
 from tests.models.vendors.exchange import Answer, Asked, chunk, read_request
 from tests.models.vendors.formats import FORMATS
 from tests.models.vendors.formats.base import anthropic_error, openai_error, refuse, spell_event
@@ -76,8 +75,6 @@ class Vendors:
             if conversation.stream:
                 return Answer(kind="text/event-stream", pieces=tuple(form.stream(conversation, turn)))
             return Answer.of(form.answer(conversation, turn))
-        if asked.path == "/v1/embeddings":
-            return Answer.of(embed(asked.read()))
         if asked.path == "/v1/messages/count_tokens":
             read = FORMATS["/v1/messages"].read(asked.read())
             return Answer.of({"input_tokens": -(-len(read.text) // 4)})

@@ -130,13 +130,6 @@ async def test_an_error_in_the_middle_of_a_stream(vendors: Loopback, claude: ant
             await stream.get_final_message()
 
 
-async def test_embeddings(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> None:
-    found = await chatgpt.embeddings.create(model="m", input=["one two", "two one", "three"])
-    first, second, third = (row.embedding for row in found.data)
-    assert first == second != third
-    assert len(first) == 32
-
-
 async def test_an_openai_batch(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> None:
     vendors.set(batches={"expire": True, "unfinished": "late"})
     vendors.fail("status", match="bad", status=400, message="no")

@@ -105,7 +105,7 @@ async def pose(jail: Sandbox, theme: str, rounds: int | None, polarity: str = "a
     models: Any = Planted()
     done = await generate_draft(
         Subject("x", "y", theme, ScenarioSlot(built.environment, 0)),
-        RunContext("r", config, nothing, recipe, nothing, jail, nothing),
+        RunContext("r", config, nothing, recipe, nothing, jail),
         models,
     )
     (draft,) = (one for one in done.records if isinstance(one, Draft))

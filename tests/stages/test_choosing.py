@@ -1,0 +1,94 @@
+"""Themes judged against each other: what they share orders them, and leaves none out while more are wanted."""
+
+import json
+from collections.abc import Sequence
+
+from envmill.stages.choosing import choose_seeds
+from schemas.choice import Past
+from schemas.prompts import ThemeReply
+from schemas.seed import Brief, Seed
+from tests.real_authors.corpus import ROOT
+
+NO_FIELD = ""
+
+
+def make_seed(theme: str, text: str, score: int = 8, source: str = "", field: str = NO_FIELD, number: int = 0) -> Seed:
+    brief = Brief(theme=theme, text=text, number=number)
+    told = {"source": source or theme, "usefulness": score, "modelability": 8, "field": field}
+    return Seed.model_validate({"recipe": "envscaler", "brief": brief, "licence": "MIT"} | told)
+
+
+LENDING = make_seed("tool_lending", "Neighbours lend each other tools from a shared shed.", 9)
+SAME = make_seed("tool_library", "Neighbours lend one another tools from a shared shed.")
+AGAIN = make_seed("tool_lending", "A place where anything at all is done.", source="other")
+LIKE = make_seed("book_lending", "A shelf from which readers lend each other books, and what is overdue.")
+FAR = make_seed("blood_bank", "Donors give blood, which is tested, kept and handed to hospitals.", 7)
+SEEDS = [SAME, LENDING, LIKE, FAR, AGAIN]
+
+
+def choose(seeds: Sequence[Seed], wanted: int, past: Past | None = None) -> set[str]:
+    """Descriptions of those that go on."""
+    left = choose_seeds(seeds, wanted, past=past or Past())
+    return {seed.brief.text for seed in seeds if seed.id not in left}
+
+
+def test_what_is_like_a_better_one_comes_last_and_says_what_it_is_like() -> None:
+    assert choose(SEEDS, 1) == {LENDING.brief.text}
+    assert choose(SEEDS, 2) == {LENDING.brief.text, FAR.brief.text}
+    assert choose(SEEDS, 3) == {LENDING.brief.text, FAR.brief.text, LIKE.brief.text}
+    left = choose_seeds(SEEDS, 2)
+    assert {finding.reason for finding in left.values()} == {"over_quota", "same_theme"}
+    assert "with 'tool_lending'" in left[SAME.id].detail
+    assert choose_seeds(SEEDS[::-1], 2) == left, "the order they come in is of no account"
+
+
+def test_words_alone_leave_out_none() -> None:
+    for wanted in (4, 9):
+        assert choose(SEEDS, wanted) == {seed.brief.text for seed in SEEDS} - {AGAIN.brief.text}
+    assert choose_seeds(SEEDS, 9)[AGAIN.id].reason == "same_theme", "a run has no theme twice"
+
+
+def test_two_worlds_of_one_field_wait_for_one_of_another() -> None:
+    """Their words share nothing; their author counted them to one field."""
+    seeds = [
+        make_seed("pilot_dispatch", "Who brings ships in, under rest rules.", 9, field="shipping"),
+        make_seed("berth_plan", "Quays with depths, and tides.", 9, field="shipping"),
+        make_seed("choir", "Rehearsals of a parish.", 6, field="culture"),
+    ]
+    assert choose(seeds, 2) == {seeds[2].brief.text, min(seeds[:2], key=lambda one: one.id).brief.text}
+    unjudged = [one.model_copy(update={"field": NO_FIELD}) for one in seeds]
+    assert choose(unjudged, 2) == {seed.brief.text for seed in seeds[:2]}
+
+
+def test_what_earlier_nights_used_comes_after_what_they_did_not() -> None:
+    used = make_seed("tool_lending", LENDING.brief.text, 10, number=1)
+    assert choose([used, FAR], 1) == {FAR.brief.text}
+    assert choose([used, FAR], 2) == {FAR.brief.text, used.brief.text}
+    past = Past(turns={"tool_lending": 1}, named={"tool_lending": LENDING.brief.text})
+    assert choose([SAME, FAR], 1) == {SAME.brief.text}
+    assert choose([SAME, FAR], 1, past) == {FAR.brief.text}, "it is like a world of an earlier night"
+    assert choose([SAME, FAR], 1, Past(named=past.named)) == {SAME.brief.text}, "that was named and never built"
+
+
+def test_no_two_harbours_of_the_recorded_run() -> None:
+    """Two of eight themes that a real model found in a corpus were harbours, and both were built."""
+    replies = [json.loads(path.read_text())["reply"] for path in sorted((ROOT / "envscaler/mined").glob("theme.*.json"))]
+    found = [reply for reply in map(ThemeReply.model_validate, replies) if reply.stateful]
+    seeds = [
+        Seed(
+            recipe="envscaler",
+            brief=Brief(theme=reply.theme, text=reply.description, number=0),
+            licence="MIT",
+            source=str(place),
+            usefulness=reply.usefulness,
+            modelability=reply.modelability,
+        )
+        for place, reply in enumerate(found)
+    ]
+    harbours = {"harbor_pilot_dispatch", "port_berth_operations"}
+    for wanted in (2, 3, 4):
+        left = choose_seeds(seeds, wanted)
+        chosen = [seed.brief.theme for seed in seeds if seed.id not in left]
+        assert len(chosen) == len(set(chosen)) == wanted
+        assert len(harbours & set(chosen)) == 1, chosen
+    assert {one.reason for one in choose_seeds(seeds, len(seeds)).values()} == {"same_theme"}
