@@ -10,6 +10,7 @@ from envmill.kinds.start import CLOCK
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.rechecking import PlayedChain, hold
 from envmill.sandbox import Invoke, Program, Reset, Sandbox
+from envmill.sandbox.results import link, settle
 from envmill.toolgraph.chain_player import enact, read_reply
 from envmill.toolgraph.overlap import list_flows, match_chain
 from schemas.chain import Chain, Filling, Infeasible, Reason
@@ -35,17 +36,19 @@ async def test_the_chain_of_a_prompt_is_carried_out(name: str, jail: Sandbox) ->
     await hold(chain, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
     assert match_chain(chain, done.calls, done.replies).missing == ()
     assert any(isinstance(value, list) for call in done.calls for value in call.arguments.values()), "a list argument"
+    assert any(flow.givers == ("s3",) for flow in list_flows(chain)), "a record that the path makes is used"
     assert any(isinstance(node, Reason) and node.rule == "choose" for node in chain.nodes)
 
 
 async def test_the_path_of_the_walk_prompt_contains_its_chain(jail: Sandbox) -> None:
     example = read_example("agentscaler/walk.md")
     chain, calls = Chain.model_validate(example["sampled"]), [Call.model_validate(call) for call in example["oracle"]]
-    _, *seen = await jail.play(Program.of(PLACE), [RESET, *map(Invoke, calls)])
-    assert {one.outcome for one in seen} == {"ok"}
-    match = match_chain(chain, calls, [read_reply(one) for one in seen])
+    linked, bad = link(calls, PLACE.tools)
+    _, *seen = await jail.play(Program.of(PLACE), [RESET, *map(Invoke, linked)])
+    assert (bad, {one.outcome for one in seen}) == ([], {"ok"})
+    match = match_chain(chain, settle(linked, seen), [read_reply(one) for one in seen])
     assert match.missing == ()
-    assert len(list_flows(chain)) >= 2
+    assert [flow.argument for flow in list_flows(chain) if "s3" in flow.givers] == ["parcel_id"]
 
 
 @pytest.mark.parametrize("name", [*CHAINS, "agentscaler/walk.md"])
