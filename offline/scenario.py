@@ -14,6 +14,7 @@ from offline.crowd import settle_core, surround
 from offline.dice import make_dice
 from offline.domain import GONE, Domain, Operation, OperationParameter, State
 from offline.draw import sample_permitted
+from offline.long import gather_wishes
 from offline.user import instruct_user
 from offline.wording import WantedChange, can_say, follow, list_facts, write_request
 from offline.world import DomainWorld
@@ -24,6 +25,8 @@ from schemas.prompts import ScenarioReply
 LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
 """Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
 FEWEST_CALLS = 3
+LONGEST_OF_ONE = 12
+"""Calls that the wishes of one population come to; a path that should be longer goes through several."""
 TRIES = 200
 PATIENCE = 12
 """States in which a number of wishes is looked for before one less will do."""
@@ -42,6 +45,8 @@ _Cell: TypeAlias = tuple[str, str, str]
 
 def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
     """The scenario of this key; other keys give other ones. The number says how hard it is, not which one."""
+    if domain.calls > LONGEST_OF_ONE:
+        return _write_long(domain, key, number)
     for again in range(TRIES):
         dice = make_dice("scenario", domain.theme, key, again)
         start = settle_core(domain, f"scenario/{key}/{again}")
@@ -54,6 +59,19 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
                 continue
             return _write_reply(wishes, oracle, whole.state, start, dice)
     raise SettingsError(f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows.")
+
+
+def _write_long(domain: Domain, key: str, number: int) -> ScenarioReply:
+    """Errands over several populations: none of them is about a row of another one's."""
+    dice = make_dice("long", domain.theme, key)
+
+    def sample(part: DomainWorld, place: int) -> list[WantedChange]:
+        count = max(2, LADDER[(number + place) % len(LADDER)])
+        wishes = _sample_wishes(part, count, dice, domain.walk if place == 0 else ())
+        return wishes if wishes and _all_leave_a_mark(wishes, part) else []
+
+    start, wishes, oracle = gather_wishes(domain, key, sample, lambda wanted, world: plan_calls(wanted, domain, world.state))
+    return _write_reply(wishes, oracle, start.state, start, dice)
 
 
 def _write_reply(wishes: list[WantedChange], oracle: list[Call], state: State, start: DomainWorld, dice: random.Random) -> ScenarioReply:

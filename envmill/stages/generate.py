@@ -15,6 +15,7 @@ from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
 from envmill.recipes.drafting.errands import find_left
+from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
@@ -104,6 +105,8 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
         posed = _hold_to_line(await execute(reply, place, context, asking), planned.brief.line, place.environment)
+        if posed.draft and (fault := find_length_fault(place.environment.brief, posed.draft)):
+            return replace(posed, draft=None, complaints=(*posed.complaints, fault))
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
