@@ -44,6 +44,9 @@ class Contract(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+    fenced: ClassVar[str] = ""
+    """Of a reply: the field that a model writes as a fenced block behind its JSON object, since a program is no text for a JSON string."""
+
 
 class Record(Contract):
     """A row of a lake table. Its id is filled at construction, and checked when read back."""

@@ -19,6 +19,17 @@ def take_program(text: str) -> str:
     return blocks[0] if blocks else text
 
 
+def split_fenced(text: str) -> tuple[str, list[str]] | None:
+    """What stands around the code blocks, and the blocks. A block that holds a JSON object is none of them. None without any block."""
+    blocks = [found for found in _BLOCK.finditer(f"{text}\n") if found[1].strip() and not found[1].lstrip().startswith("{")]
+    if not blocks:
+        return None
+    rest, end = "", 0
+    for found in blocks:
+        rest, end = rest + text[end : found.start()], found.end()
+    return rest + text[end:], [found[1] for found in blocks]
+
+
 def _is_python(text: str) -> bool:
     """Parsed, never run."""
     try:

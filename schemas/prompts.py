@@ -1,6 +1,6 @@
 """What each prompt is given and what it must answer: the author's whole contract."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -72,6 +72,8 @@ class ProgramInput(Contract):
 class ProgramReply(Contract):
     """One Python module."""
 
+    fenced: ClassVar[str] = "source"
+
     source: Code
     """Module text."""
     class_name: str
@@ -95,6 +97,8 @@ class MethodsInput(ProgramInput):
 
 class MethodsReply(Contract):
     """Methods of one class."""
+
+    fenced: ClassVar[str] = "source"
 
     source: Code
     """Their text, one after the other, with `self`, without a class around them."""

@@ -1,6 +1,6 @@
 """What the prompts of recipes over tables are given and must answer, beside those that all recipes share."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -71,6 +71,8 @@ class SchemaInput(Contract):
 
 class SchemaReply(Contract):
     """Tables, and what an end state has to agree on."""
+
+    fenced: ClassVar[str] = "ddl"
 
     ddl: Code
     """CREATE TABLE statements, and indexes."""

@@ -66,7 +66,7 @@ class Dialect(Protocol):
 
 def pick_form(request: Request, terms: ModelTerms) -> tuple[Form, Json]:
     """The strictest form that the record and the server allow, with its schema."""
-    if not request.enforced:
+    if not request.enforced or (request.reply is not None and request.reply.fenced):
         return "prompt", None
     schema = narrow(request.reply) if request.reply else None
     if schema is not None and "json_schema" not in terms.dropped:
@@ -76,7 +76,7 @@ def pick_form(request: Request, terms: ModelTerms) -> tuple[Form, Json]:
 
 def note_form(form: Form, request: Request) -> list[str]:
     """What is said of a reply whose schema nobody enforces."""
-    if request.reply is None or form == "schema":
+    if request.reply is None or request.reply.fenced or form == "schema":
         return []
     return ["the schema is in the prompt only" + (", any JSON object is enforced" if form == "object" else "")]
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from envmill.models.base import Completion
 from envmill.models.mend import find_objects
 from schemas.base import Contract, Json, canonical_json, is_object
+from schemas.code import split_fenced
 
 C = TypeVar("C", bound=Contract)
 
@@ -54,6 +55,22 @@ def parse_completion(completion: Completion, reply: type[Contract] | None) -> Pa
 
 def parse_reply(text: str, record: type[C]) -> C | str:
     """The record, or the complaint to send back. Prose, fences and slips around one JSON object are forgiven."""
+    if record.fenced and (parted := split_fenced(text)) is not None:
+        return _join(*parted, record)
+    return _read_object(text, record)
+
+
+def _join(rest: str, blocks: list[str], record: type[C]) -> C | str:
+    """A JSON object and one fenced block. The object may be left out where it has no other field that is needed."""
+    if len(blocks) > 1:
+        return f"The reply holds {len(blocks)} code blocks. Send one JSON object and the whole text in one code block."
+    objects = find_objects(rest).objects
+    if len(objects) > 1:
+        return f"The reply holds {len(objects)} JSON objects beside the code block, and only one is asked for."
+    return _validate({**(objects[0] if objects else {}), record.fenced: blocks[0]}, record)
+
+
+def _read_object(text: str, record: type[C]) -> C | str:
     found = find_objects(text)
     read = [_validate(value, record) for value in found.objects]
     records = [one for one in read if not isinstance(one, str)]

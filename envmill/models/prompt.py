@@ -11,6 +11,8 @@ from envmill.models.lint import SCHEMA_SLOT, SLOT, lint
 from envmill.models.structured import render_schema
 from schemas.base import Contract, canonical_json, digest
 
+_PART = re.compile(r"^\{\{> ([\w-]+)\}\}$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Prompt:
@@ -29,7 +31,7 @@ class Prompt:
     @classmethod
     def load(cls, path: Path, takes: type[Contract] | None = None, gives: type[Contract] | None = None) -> "Prompt":
         """With its records the file is linted: a prompt that says less than it is given fails here, and not in the bill."""
-        text = path.read_text(encoding="utf-8")
+        text = _include(path)
         if takes is not None and (faults := lint(text, takes, gives)):
             raise SettingsError(f"Prompt {path}: {'; '.join(faults)}.", faults=faults)
         example = path.with_suffix(".example.json")
@@ -57,6 +59,18 @@ class Prompt:
             return self.takes.model_validate_json(self.example)
         except ValidationError as error:
             raise SettingsError(f"{self.name}.example.json does not fit {self.takes.__name__}: {error}") from error
+
+
+def _include(path: Path) -> str:
+    """The file's text. A line `{{> name}}` stands for the page `parts/name.md` beside its folder, which several prompts share."""
+
+    def read(line: re.Match[str]) -> str:
+        part = path.parent.parent / "parts" / f"{line[1]}.md"
+        if not part.exists():
+            raise SettingsError(f"Prompt {path} includes {line[1]!r}, and there is no {part}.")
+        return part.read_text(encoding="utf-8").rstrip("\n")
+
+    return _PART.sub(read, path.read_text(encoding="utf-8"))
 
 
 def describe_prompt(prompt: Prompt | None) -> dict[str, str]:

@@ -26,7 +26,7 @@ def render_schema(record: type[Contract]) -> str:
 def make_schema(record: type[Contract]) -> Json:
     """A record's JSON schema. Its parts are filed under their titles and not under the names of their classes: the text is part of a
     call's key, and a class may be renamed when its title stays."""
-    schema: Json = record.model_json_schema()
+    schema: Json = _leave_out(record.model_json_schema(), record.fenced)
     parts: dict[str, Json] = schema.get("$defs", {})
     titles = {f"{_PARTS}{name}": f"{_PARTS}{part.get('title', name)}" for name, part in parts.items()}
     if len({*titles.values()}) < len(parts):
@@ -35,6 +35,14 @@ def make_schema(record: type[Contract]) -> Json:
         return schema
     filed = {titles[f"{_PARTS}{name}"].removeprefix(_PARTS): part for name, part in parts.items()}
     return _replace_texts(schema | {"$defs": filed}, titles)
+
+
+def _leave_out(schema: Json, name: str) -> Json:
+    """Without the field that is written as a fenced block."""
+    if not name:
+        return schema
+    kept = {field: part for field, part in schema["properties"].items() if field != name}
+    return schema | {"properties": kept, "required": [field for field in schema.get("required", []) if field != name]}
 
 
 def _replace_texts(value: Json, texts: dict[str, str]) -> Json:

@@ -3,7 +3,7 @@
 Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
 from envmill.gates.base import Finding, drop, keep
 from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
+from envmill.interop.exporters.base import Band
 from envmill.kinds import kind_of
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
@@ -92,6 +93,15 @@ def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
     """Only what belongs to some splits."""
     others = {one.id for one in cargo.scenarios if one.split not in splits}
     return leave_out(cargo, lambda scenario, _: scenario in others)
+
+
+def keep_band(cargo: ExportSet, band: Band, rates: Mapping[str, float]) -> tuple[ExportSet, dict[str, list[str]]]:
+    """Only scenarios that the policy passes so often, and what stays at home: for its rate, or since it made no attempt that counts."""
+    unmeasured = [one.id for one in cargo.scenarios if one.id not in rates]
+    outside = [one.id for one in cargo.scenarios if one.id in rates and not band.least <= rates[one.id] <= band.most]
+    stays = {*unmeasured, *outside}
+    left = {"outside_the_band": sorted(outside), f"never_tried_by_{band.policy}": sorted(unmeasured)}
+    return replace(leave_out(cargo, lambda scenario, _: scenario in stays), band=band), {name: ids for name, ids in left.items() if ids}
 
 
 def choose_cargo(load: ExportInput, *, provisional: bool, suspected: bool = False) -> tuple[ExportSet, list[Finding]]:

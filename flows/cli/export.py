@@ -10,10 +10,14 @@ from envmill.errors import SettingsError
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.interop.exporters import OutputFolder
+    from envmill.interop.exporters import ExportSet, OutputFolder
+    from envmill.interop.exporters.base import Band
     from envmill.stages.context import ExportInput
     from schemas.rollout import Bundle
+    from schemas.run import RunConfig
 
+BAND = "0.1,0.9"
+"""Pass rates that a policy learns from, where only the policy is named."""
 ASKED = "_asked"
 """Folder of exports that were asked for by hand, beside those of the runs; no run bears such an id."""
 
@@ -26,6 +30,8 @@ def export(
     provisional: Annotated[bool, typer.Option(help="Export items too that a required gate could not measure.")] = False,
     with_tier: Annotated[str, typer.Option("--with", help="`suspected` exports items with an undecided suspicion too.")] = "",
     scripted: Annotated[bool, typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too.")] = False,
+    band: Annotated[str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")] = "",
+    for_policy: Annotated[str, typer.Option(help="Policy whose pass rate selects scenarios; the runs' probe policy when left out.")] = "",
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
@@ -45,6 +51,8 @@ def export(
             typer.echo(f"{finding.gate}: {_count(finding.evidence)}", err=True)
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
+    if band or for_policy:
+        cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
     parcels = pack_cargo(keep_splits(cargo, splits), exporters, scripted=scripted)
     if not parcels:
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {', '.join(exporters)} can be made of.")
@@ -58,11 +66,64 @@ def _check(what: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[
     return tuple(one for one in known if one in given) if given else known
 
 
+def _select(home: Home, runs: list[str], cargo: "ExportSet", band: str, policy: str) -> "ExportSet":
+    """The scenarios whose pass rate is within the band; the others are told."""
+    from envmill.stages.export import keep_band
+
+    chosen = _read_band(home, runs, band, policy)
+    kept, left = keep_band(cargo, chosen, _read_rates(home, runs, chosen.policy))
+    if left:
+        typer.echo(f"band: {_count(left)}", err=True)
+    if not kept.scenarios:
+        raise SettingsError(f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}.")
+    return kept
+
+
+def _read_band(home: Home, runs: list[str], band: str, policy: str) -> "Band":
+    """Of the policy named, or of the one that all the runs probed with."""
+    from envmill.interop.exporters.base import Band
+
+    try:
+        least, most = (float(part) for part in band.split(","))
+    except ValueError as error:
+        raise SettingsError(f"A band of pass rates is written LEAST,MOST, for example {BAND}, and {band!r} is none.") from error
+    if not 0 <= least <= most <= 1:
+        raise SettingsError(f"Pass rates lie between 0 and 1, the least first: {band!r} is no band of them.")
+    probes = sorted({_read_config(home, run).probe for run in runs})
+    if not policy and len(probes) > 1:
+        raise SettingsError(f"The runs probed with {', '.join(probes)}: name one with --for-policy.")
+    return Band(policy or probes[0], least, most)
+
+
+def _read_rates(home: Home, runs: list[str], policy: str) -> dict[str, float]:
+    """Scenario → the share of the policy's attempts that passed, over all the runs."""
+    from flows.cli.question import ask
+
+    question = """select scenario, policy, sum(passes) / sum(attempts + user_faults) from trainability
+                  where list_contains(?, run) group by all having sum(attempts + user_faults) > 0"""
+    rows = ask(home, question, [runs])[1]
+    acted = sorted({str(acting) for _, acting, _ in rows})
+    if policy not in acted:
+        known = f"Those that did: {', '.join(acted)}." if acted else "Nobody did."
+        raise SettingsError(f"No attempt of policy {policy!r} was judged in {', '.join(runs)}. {known}")
+    return {str(scenario): float(rate) for scenario, acting, rate in rows if acting == policy}
+
+
 def _count(evidence: Any) -> str:
     """The ids are in the ledger; here their number and the first of them."""
     return "; ".join(
         f"{len(ids)} scenarios {what.replace('_', ' ')}, {', '.join(ids[:3])} among them" for what, ids in evidence.items() if ids
     )
+
+
+def _read_config(home: Home, run: str) -> "RunConfig":
+    """The settings that a run began with."""
+    from envmill.lake.lake import Lake
+    from schemas.ledger import RunEvent
+    from schemas.run import RunConfig
+
+    started = next(row for row in Lake(home.settings.lake).read(RunEvent, run) if row.event == "started")
+    return RunConfig.read(started.detail)
 
 
 def _read_load(home: Home, run: str) -> "ExportInput":
@@ -76,12 +137,8 @@ def _read_load(home: Home, run: str) -> "ExportInput":
     from envmill.recipes import RECIPES
     from envmill.recipes.drafting.themes import read_themes
     from flows.cli.question import ask
-    from schemas.ledger import RunEvent
-    from schemas.run import RunConfig
 
-    lake = Lake(home.settings.lake)
-    started = next(row for row in lake.read(RunEvent, run) if row.event == "started")
-    config = RunConfig.read(started.detail)
+    lake, config = Lake(home.settings.lake), _read_config(home, run)
     question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
     found = dict(ask(home, question, [run])[1])
     marks = {step.name: Fingerprint(step.name, found[step.name]) for step in STEPS if step.name in found}

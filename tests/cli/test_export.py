@@ -1,7 +1,9 @@
 """`envmill export`: what a run kept, written again as it is wanted; nothing to export is told with what to do."""
 
 import asyncio
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -10,7 +12,7 @@ from envmill.lake.lake import Lake
 from flows.cli import make_app
 from flows.local.home import Home
 from flows.opening import open_walk
-from schemas.rollout import Bundle
+from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig
 from tests.cli.conftest import start_run
 
@@ -58,9 +60,54 @@ def test_everything_goes_to_a_folder_that_is_named_and_new(finished: dict[str, s
     assert "exists already" in str(ask(finished, "r1", "--out", str(tmp_path / "out")).exception)
 
 
+def read_rate(surroundings: dict[str, str], policy: str) -> dict[str, float]:
+    """Passes per attempt, counted from the rows."""
+    counted: dict[str, list[bool]] = {}
+    for row in Lake(surroundings["ENVMILL_LAKE"]).read(Rollout, "r1"):
+        if row.policy == policy:
+            counted.setdefault(row.scenario, []).append(row.outcome == "pass")
+    return {scenario: sum(passed) / len(passed) for scenario, passed in counted.items()}
+
+
+def test_scenarios_are_selected_by_what_a_policy_passes_and_every_form_says_so(finished: dict[str, str], tmp_path: Path) -> None:
+    rates = read_rate(finished, "reference")
+    assert set(rates.values()) == {1.0}
+    done = ask(finished, "r1", "--for-policy", "reference", "--band", "0.5,1", "--out", str(tmp_path / "all"))
+    assert done.exit_code == 0, done.stderr
+    told = {"policy": "reference", "pass_rate": [0.5, 1.0]}
+    manifests = [path for path in (tmp_path / "all").rglob("*.json") if path.name in ("manifest.json", "provenance.json")]
+    tiers = {path.parent.name: json.loads(path.read_bytes()).get("tiers") for path in manifests}
+    assert {"sft", "rl", "preferences", "dataset"} & set(tiers) >= {"sft", "rl", "dataset"}
+    assert all(said["selected"] == told for said in tiers.values() if said is not None), tiers
+    cards = [path.read_text() for path in (tmp_path / "all").rglob("README.md")]
+    assert any("policy `reference` passed 50% to 100%" in card for card in cards)
+    assert {row["scenario"] for row in read_lines(tmp_path / "all/rl")} == set(rates)
+    plain = ask(finished, "r1", "--exporter", "rl", "--out", str(tmp_path / "plain"))
+    assert plain.exit_code == 0
+    assert "selected" not in json.loads((tmp_path / "plain/rl/manifest.json").read_bytes())["tiers"]
+
+
+def test_a_band_leaves_the_others_at_home_and_says_which(finished: dict[str, str], tmp_path: Path) -> None:
+    rates = read_rate(finished, "careless")
+    assert rates
+    least = min(rates.values())
+    done = ask(finished, "r1", "--exporter", "rl", "--band", f"{least},{least}", "--out", str(tmp_path / "least"))
+    kept = {row["scenario"] for row in read_lines(tmp_path / "least/rl")}
+    assert kept == {scenario for scenario, rate in rates.items() if rate == least}
+    assert ("outside the band" in done.stderr) == (len(kept) < len(rates))
+    assert "passes no scenario in the band" in str(ask(finished, "r1", "--for-policy", "reference").exception), "it always passes"
+
+
+def read_lines(folder: Path) -> list[Any]:
+    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
+        pytest.param(["r1", "--band", "0.1"], "written LEAST,MOST", id="band"),
+        pytest.param(["r1", "--band", "0.9,0.1"], "the least first", id="turned band"),
+        pytest.param(["r1", "--for-policy", "nobody"], "'nobody' was judged in r1. Those that did: careless", id="policy"),
         pytest.param(["r1", "--exporter", "csv"], "no exporter 'csv'. Known: sft, rl", id="exporter"),
         pytest.param(["r1", "--split", "dev"], "no split 'dev'. Known: train", id="split"),
         pytest.param(["r9"], "No run r9", id="run"),

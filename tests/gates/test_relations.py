@@ -48,6 +48,12 @@ ALL = [{"master_id": "G1", "name": "Ottilie", "busy": False}, {"master_id": "G2"
         pytest.param([{"master_id": "G3", "name": "Noor", "busy": False}], ["filter_widens"], id="another-row"),
         pytest.param([{"master_id": "G1", "name": "Ottilie"}, {"master_id": "G1", "name": "Noor"}], ["filter_widens"], id="no-key"),
         pytest.param([{"name": "Ottilie", "busy": True}], ["filter_widens"], id="rows-without-a-key"),
+        pytest.param([{"master_id": "S01", "name": "Noor", "busy": False}], [], id="the-row-that-is-asked-for"),
+        pytest.param(
+            [{"master_id": "S01", "name": "Noor", "busy": False}, {"master_id": "G3", "name": "Abe", "busy": False}],
+            ["filter_widens"],
+            id="another-row-beside-the-one-asked-for",
+        ),
     ],
 )
 def test_a_filter_may_tell_rows_otherwise_and_no_other_rows(part: list[dict[str, Any]], reasons: list[str]) -> None:

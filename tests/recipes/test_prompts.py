@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from envmill.errors import SettingsError
 from envmill.kinds import KINDS
 from envmill.models.lint import lint
 from envmill.models.prompt import Prompt
@@ -48,14 +49,33 @@ def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
 @pytest.mark.parametrize("folder", ["shared", "documents"])
 def test_what_is_shared_is_asked_by_several_recipes(folder: str) -> None:
     """What one recipe alone asks lies in its own folder."""
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in (FOLDER / folder).glob("*.md")}
+    texts = {path.stem: Prompt.load(path).text for path in (FOLDER / folder).glob("*.md")}
     asking = {
         name: [recipe for recipe, made in RECIPE.items() if any(one.text == text for asked in made.prompts.values() for one in asked)]
         for name, text in texts.items()
     }
     assert texts
     assert {name: recipes for name, recipes in asking.items() if len(recipes) < 2} == {}
-    assert {path.parent.name for path in FOLDER.rglob("*.md")} <= {*RECIPES, "shared", "documents"}
+    assert {path.parent.name for path in FOLDER.rglob("*.md")} <= {*RECIPES, "shared", "documents", "parts"}
+
+
+def test_what_several_prompts_say_stands_in_one_page(tmp_path: Path) -> None:
+    """A page is part of the prompt's text and hash. A page that is not there is named."""
+    for page in (FOLDER / "parts").glob("*.md"):
+        text = page.read_text(encoding="utf-8").strip()
+        asking = [one for made in RECIPE.values() for asked in made.prompts.values() for one in asked if text in one.text]
+        assert len(asking) > 1, f"{page.name} is included by no two prompts"
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "one").mkdir()
+    asked = tmp_path / "one/ask.md"
+    asked.write_text("Write.\n{{> rules}}\nEnd.\n")
+    with pytest.raises(SettingsError, match="includes 'rules'"):
+        Prompt.load(asked)
+    (tmp_path / "parts/rules.md").write_text("Be brief.\n")
+    first = Prompt.load(asked)
+    assert first.text == "Write.\nBe brief.\nEnd.\n"
+    (tmp_path / "parts/rules.md").write_text("Be long.\n")
+    assert Prompt.load(asked).hash != first.hash
 
 
 def test_the_examples_tell_one_world() -> None:

@@ -10,10 +10,15 @@ from typing import Any, cast
 import pytest
 
 import offline as author
-from envmill.errors import Outage
+from envmill.errors import EnvMillError, Outage, Pending
+from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.models.gateway import ModelSession
+from envmill.models.prices import Prices
+from envmill.pipeline.estimate import Forecast, estimate
+from envmill.recipes import RECIPES
 from envmill.recipes.drafting.errands import BLOCK, BlockPlan, ErrandBlock
+from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
 from envmill.stages.errands import ErrandPlans
 from envmill.stages.places import ScenarioSlot, choose_polarity
@@ -35,6 +40,7 @@ class Planning:
     """A recipe that plans, and remembers what it was asked for."""
 
     fails: int = 0
+    error: EnvMillError = field(default_factory=lambda: Outage("nobody answers"))
     blocks: list[ErrandBlock] = field(default_factory=list[ErrandBlock])
 
     async def plan_errands(self, block: ErrandBlock, _: Any) -> BlockPlan:
@@ -42,7 +48,7 @@ class Planning:
         await asyncio.sleep(0.01)
         if self.fails:
             self.fails -= 1
-            raise Outage("nobody answers")
+            raise self.error
         lines = {
             place.number: ErrandLine(number=place.number, who="a neighbour", what=f"Wants thing {place.number}.", about=[f"{place.number}"])
             for place in block.places
@@ -79,10 +85,11 @@ async def test_nothing_is_planned_where_the_run_does_not_want_it() -> None:
     assert (off.brief.line, bare.brief.line, off.record, recipe.blocks) == (None, None, None, [])
 
 
-async def test_an_outage_ends_all_who_wait_for_the_plan_and_the_next_attempt_asks_again() -> None:
-    plans, recipe = ErrandPlans(), Planning(fails=1)
+@pytest.mark.parametrize("error", [Outage("nobody answers"), Pending("a batch is under way")], ids=["outage", "batch"])
+async def test_what_ends_the_question_ends_all_who_wait_and_the_next_attempt_asks_again(error: EnvMillError) -> None:
+    plans, recipe = ErrandPlans(), Planning(fails=1, error=error)
     ended = await asyncio.gather(*(find(plans, recipe, number) for number in range(BLOCK)), return_exceptions=True)
-    assert {type(one) for one in ended} == {Outage}
+    assert {type(one) for one in ended} == {type(error)}
     assert len(recipe.blocks) == 1
     assert (await find(plans, recipe, 0)).brief.line.number == 0
     assert len(recipe.blocks) == 2
@@ -169,3 +176,26 @@ def test_without_a_plan_the_same_scenarios_come_and_nobody_is_asked(planned: Set
     settings = walk_with(author.answer, tmp_path, plan=False)
     assert (read_lines(settings), list_plans(settings)) == ([], [])
     assert [one.id for one in Lake(settings.lake).read(Draft, "r1")] == [one.id for one in Lake(planned.lake).read(Draft, "r1")]
+
+
+def test_a_recording_plays_the_plan_back(planned: Settings) -> None:
+    """Strictly: every question is the same, though other places may ask for the plan first."""
+    folder = planned.home.parent
+    settings = walk_with(author.answer, folder, "r2", provider="replay", recording="r1")
+    assert read_lines(settings, "r2") == read_lines(planned)
+
+
+def test_an_estimate_foresees_a_plan_for_each_block(planned: Settings) -> None:
+    """As many as a finished run took, and with nothing known but its environments, one for each eight scenarios."""
+    note(Lake(planned.lake), "r1", "finished", [])
+    config = RunConfig(environments=3, scenarios=10, seed=5, mistakes=0.0)
+
+    def foresee(config: RunConfig) -> dict[str, Forecast]:
+        found = asyncio.run(estimate(Lake(planned.lake), config, RECIPES[config.recipe](read_themes()), Prices()))
+        return {one.prompt: one for one in found if one.step == "scenarios-generate"}
+
+    assert foresee(config)["errands"].calls == 6
+    assert foresee(config)["errands"].basis.startswith("1 finished run")
+    assert "errands" not in foresee(config.model_copy(update={"plan": False}))
+    awm = RunConfig(recipe="awm", environments=3, scenarios=10, seed=5)
+    assert "errands" not in foresee(awm), "its requirements are the lines"

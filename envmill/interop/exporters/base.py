@@ -40,6 +40,18 @@ class StepCount:
 
 
 @dataclass(frozen=True)
+class Band:
+    """Scenarios of which a policy passes so large a share of its attempts."""
+
+    policy: str
+    least: float
+    most: float
+
+    def describe(self) -> dict[str, Json]:
+        return {"policy": self.policy, "pass_rate": [self.least, self.most]}
+
+
+@dataclass(frozen=True)
 class ExportSet:
     """What may leave: everything in it has a known licence, and was asked for."""
 
@@ -55,11 +67,14 @@ class ExportSet:
 
     suspected: frozenset[str] = frozenset()
     """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
+    band: Band | None = None
+    """Pass rates that scenarios were selected by; None where they were not."""
 
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
-        """How many of some scenarios (of all, when none are named) are clean, and which are suspected."""
+        """How many of some scenarios (of all, when none are named) are clean, which are suspected, and by what they were selected."""
         ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
-        return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)}
+        selected = {"selected": self.band.describe()} if self.band else {}
+        return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)} | selected
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -38,7 +38,16 @@ def describe_tiers(tiers: Json) -> str:
         f"Tiers: {tiers['clean']} clean, {len(tiers['suspected'])} suspected. "
         "An item is suspected where a gate that reads language raised a suspicion about it or its environment, and no judge decided it. "
         "`provenance.json` lists these scenarios."
+        f"{_describe_band(tiers.get('selected'))}"
     )
+
+
+def _describe_band(selected: Json) -> str:
+    """By which pass rates the scenarios were selected; empty where they were not."""
+    if not selected:
+        return ""
+    least, most = selected["pass_rate"]
+    return f" Only scenarios were selected of which policy `{selected['policy']}` passed {least:.0%} to {most:.0%} of its attempts."
 
 
 @cache

@@ -1,0 +1,119 @@
+"""Plans of the embedded author, and of work that was recorded: who follows a line is never refused, who does without it is caught."""
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import offline as author
+from envmill.recipes.drafting.errands import BLOCK, ErrandBlock, find_left, sort_lines
+from envmill.recipes.drafting.themes import read_themes
+from envmill.stages.places import choose_polarity
+from schemas.chain import ChainStep
+from schemas.environment import Call
+from schemas.errand_plan import ErrandLine, ErrandPlace, ErrandsReply
+from schemas.prompts import ScenarioReply
+from schemas.run import RunConfig
+from schemas.tool_prompts import ChainReply
+from tests.real_authors.corpus import ROOT as CORPUS
+from tests.soak import count
+from tests.specimens import make_environment
+
+SEED = 11
+MIX = RunConfig().polarities
+IGNORED = 60
+WITHOUT = 777
+"""Sample of a scenario that is written without its line."""
+
+
+def read_places(number: int) -> list[ErrandPlace]:
+    return [ErrandPlace(number=place, polarity=choose_polarity(MIX, f"env_{number}", place)) for place in range(BLOCK)]
+
+
+def ask_brief(number: int) -> dict[str, Any]:
+    theme, text = read_themes()[number % len(read_themes())]
+    return {"theme": theme, "text": text, "number": number}
+
+
+def list_tools(brief: dict[str, Any]) -> list[dict[str, Any]]:
+    plan = json.loads(author.answer("blueprint", {"brief": brief}, SEED, 0, 0.0))
+    return [{"name": tool["name"], "description": "", "effect": tool["effect"]} for tool in plan["tools"]]
+
+
+def plan(brief: dict[str, Any], tools: list[dict[str, Any]], places: list[ErrandPlace]) -> list[ErrandLine]:
+    asked = {"brief": brief, "name": "", "rules": [], "tools": tools, "places": [one.model_dump() for one in places], "taken": []}
+    return ErrandsReply.model_validate_json(author.answer("errands", asked, SEED, 0, 0.0)).errands
+
+
+def write(brief: dict[str, Any], tools: list[dict[str, Any]], place: ErrandPlace, line: ErrandLine | None, sample: int) -> ScenarioReply:
+    asked = {"brief": brief, "name": "", "rules": [], "source": "", "number": place.number, "polarity": place.polarity, "taken": []}
+    told = {"tools": [tool | {"parameters": {}} for tool in tools], "errand": line.model_dump() if line else None}
+    return ScenarioReply.model_validate_json(author.answer("scenario", asked | told, SEED, sample, 0.0))
+
+
+def list_environments(wanted: int) -> list[int]:
+    return sorted(random.Random(os.environ.get("ENVMILL_SEED", "")).sample(range(len(read_themes())), wanted))
+
+
+@pytest.mark.soak(area="errands")
+def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caught() -> None:
+    """Of 300 scenarios 60 are written without their lines: every third under `achieve`. Under another polarity a domain often knows one
+    errand, and what is written without the line takes its very tools (docs/decisions/017)."""
+    honest = acting = ignored = caught = 0
+    for number in list_environments(count(2, len(read_themes()))):
+        brief = ask_brief(number)
+        tools, places = list_tools(brief), read_places(number)
+        effects = {tool["name"]: tool["effect"] for tool in tools}
+        for place, line in zip(places, plan(brief, tools, places), strict=True):
+            followed = write(brief, tools, place, line, 0)
+            assert (followed.left, find_left(line, followed, effects)) == ("", None), (brief, line)
+            honest += 1
+            acting += place.polarity == "achieve"
+            if place.polarity == "achieve" and acting % 3 == 0 and ignored < IGNORED:
+                strayed = write(brief, tools, place, None, WITHOUT)
+                ignored += 1
+                caught += strayed.polarity != "achieve" or find_left(line, strayed, effects) is not None
+    assert honest >= count(16, 300)
+    assert ignored >= count(2, IGNORED)
+    assert caught >= 0.95 * ignored, f"{caught} of {ignored}"
+
+
+@pytest.mark.parametrize("number", list_environments(2))
+def test_the_lines_it_writes_stand(number: int) -> None:
+    brief = ask_brief(number)
+    tools, places = list_tools(brief), read_places(number)
+    shed = make_environment()
+    (model, *_) = shed.tools
+    shed = shed.model_copy(update={"tools": [model.model_copy(update=tool) for tool in tools]})
+    lines = {line.number: line for line in plan(brief, tools, places)}
+    assert sort_lines(ErrandBlock(shed, tuple(places)), lines, {})[1] == {}
+
+
+def read_recorded() -> Iterator[tuple[str, ScenarioReply, set[str]]]:
+    """Scenarios that a real model wrote, and the tools that their paths or chains take."""
+    for path in sorted(CORPUS.glob("*/*/*.json")):
+        stem = path.stem.split(".")[0]
+        if stem in ("scenario", "walk"):
+            reply = ScenarioReply.model_validate_json(path.read_bytes())
+            yield f"{path.parent.name}/{path.stem}", reply, {call.name for call in reply.oracle}
+        elif stem in ("chain", "topology"):
+            chained = ChainReply.model_validate_json(path.read_bytes())
+            yield f"{path.parent.name}/{path.stem}", chained, {node.tool for node in chained.chain.nodes if isinstance(node, ChainStep)}
+
+
+def test_a_real_authors_work_keeps_to_lines_that_are_made_of_it() -> None:
+    """The path shows it alike, whether it was written as calls or as a chain. A tool counts as one that changes something if its name is no
+    lookup's."""
+    found = list(read_recorded())
+    assert len(found) >= 20
+    for name, reply, tools in found:
+        shunned = {pattern.name for pattern in reply.avoid}
+        effects = {tool: "query" if tool.startswith(("find", "list", "get", "show")) else "change" for tool in tools | shunned}
+        line = ErrandLine(number=0, who="", what="", tools=sorted(tools if reply.polarity in ("achieve", "answer") else tools | shunned))
+        played = reply.model_copy(update={"oracle": [Call(name=tool, arguments={}) for tool in tools]})
+        assert find_left(line, played, effects) is None, name
+        other = line.model_copy(update={"tools": [*line.tools, "unknown_change"]})
+        assert reply.polarity == "answer" or find_left(other, played, effects | {"unknown_change": "change"}), name
