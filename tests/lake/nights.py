@@ -82,9 +82,10 @@ def render(recipe: str, fresh: Lake, listed: Lake) -> str:
 _TEXT = """# Novelty over ten nights
 
 {nights} runs of recipe `{recipe}` in one lake, one after the other, with the embedded author: {environments} environments each,
-through the environments' lap, seeds {seed} to {last}. Scenarios change none of these numbers and were left out. The three columns on the right are the
-same nights with `--no-fresh`: themes as they are listed, earlier runs not counted. **These numbers are plumbing**: they show that the
-choice of seeds moves and that W10 sees what comes again. How varied a model's worlds are, they do not say.
+through the environments' lap, seeds {seed} to {last}. Scenarios change none of these numbers and were left out.
+The three columns on the right are the same nights with `--no-fresh`: themes as they are listed, earlier runs not counted.
+**These numbers are plumbing**: they show that the choice of seeds moves and that W10 sees what comes again. How varied a model's
+worlds are, they do not say.
 
 `python -m tests.lake.nights` makes this page.
 
