@@ -108,8 +108,6 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
         posed = _hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment)
-        if posed.draft and (fault := find_length_fault(place.environment.brief, posed.draft)):
-            return replace(posed, draft=None, complaints=(*posed.complaints, fault))
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
@@ -131,7 +129,9 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
 
 
 def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:
-    """What runs, refused where it left the errand that was planned for it."""
+    """What runs, refused where it left the errand that was planned for it, or is of another length than the brief asks for."""
+    if posed.draft is not None and (fault := find_length_fault(environment.brief, posed.draft)):
+        return replace(posed, draft=None, complaints=(fault,))
     if posed.draft is None or line is None:
         return posed
     left = find_left(line, posed.reply, {tool.name: tool.effect for tool in environment.tools})

@@ -64,7 +64,7 @@ async def pose_long(calls: int, sandbox: Sandbox) -> ScenarioCase:
     asked = spot.ask()
     asked["brief"]["calls"] = calls
     reply = ScenarioReply.model_validate_json(author.answer("scenario", asked, SEED, 0, 0.0))
-    built = await build(spot, reply, sandbox)
+    built = await build(spot, reply, sandbox, rehearse=False)
     assert isinstance(built, Scenario), built
     return ScenarioCase(built, make_environment(THEME, 0))
 
