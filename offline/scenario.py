@@ -7,16 +7,16 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import combinations
-from math import perm, prod
 from typing import Any, TypeAlias
 
 from envmill.errors import SettingsError
 from envmill.sandbox.results import refer_to
 from offline.crowd import settle_core, surround
 from offline.dice import make_dice
-from offline.domain import GONE, Domain, LedWish, Operation, OperationParameter, Row, State
+from offline.domain import GONE, Domain, LedWish, Operation, Row, State
 from offline.draw import sample_permitted
 from offline.long import gather_wishes
+from offline.luck import guess_luck
 from offline.user import instruct_user, introduce_user
 from offline.wording import WantedChange, can_say, follow, list_facts, name_goal, write_request
 from offline.world import DomainWorld
@@ -38,12 +38,8 @@ PATIENCE = 12
 """States in which a number of wishes is looked for before one less will do."""
 DRAWS = 6
 """Operations thought of per wish."""
-RANDOM_CALLS = 12
-"""As many as somebody makes who calls at random (`agents.attackers.random_valid`)."""
 LUCK = 1e-4
 """Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win one scenario in a hundred."""
-UNGUESSED = 20
-"""Values a free text or a date might have, at least."""
 FORKS = 6
 """Arguments tried that go on from an earlier wish."""
 _Cell: TypeAlias = tuple[str, str, str]
@@ -371,25 +367,6 @@ def _name_row(collection: str, row_id: str, start: DomainWorld) -> str:
         return follow(collection, row_id, [], start.domain, start.state)
     except KeyError:
         return ""
-
-
-def guess_luck(wishes: list[WantedChange], start: DomainWorld) -> float:
-    """How likely a dozen random calls hold these, harm done by the others aside."""
-    calls = len(start.domain.operations)
-    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(calls * _count_choices(each, start) for each in wishes)
-
-
-def _count_choices(wish: WantedChange, start: DomainWorld) -> float:
-    return prod(_count_values(each, start) for each in wish.operation.takes)
-
-
-def _count_values(parameter: OperationParameter, start: DomainWorld) -> float:
-    if parameter.row:
-        return len(start.state[parameter.row])
-    if parameter.between:
-        low, high = (float(start.domain.bound(each)) for each in parameter.between)
-        return max(1.0, (high - low) // parameter.step)
-    return len(parameter.one_of) or UNGUESSED
 
 
 def _all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
