@@ -10,15 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from envmill.errors import SettingsError
+from envmill.toolgraph.references import walk_nodes
 from offline import errands, linking, rewording, sketching, tabling
 from offline.blueprint import write_blueprint
-from offline.chaining import find_whole, spread_samples, write_chain
+from offline.chaining import find_whole, is_whole, list_touched, spread_samples, write_chain
 from offline.compose import compose_domain
 from offline.consent import lead
 from offline.dice import make_dice
 from offline.domain import Domain
 from offline.faults import ANYWHERE, FaultCase, PlantedFault, pick_fault, plant_kind, render_reply
 from offline.faults.repair import end_repair, find_full, find_variant
+from offline.following import follow, lead_along
 from offline.mining import judge_text, place_text
 from offline.opinions import answer_suspicion, judge_call, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
@@ -28,8 +30,8 @@ from offline.program import name_class, write_program
 from offline.renderings import RENDERINGS
 from offline.tests import write_tests
 from schemas.base import Contract, Json
-from schemas.chain import Chain, ChainStep
-from schemas.document_prompts import WalkInput
+from schemas.chain import Chain, ChainStep, Infeasible
+from schemas.document_prompts import WalkInput, WalkReply
 from schemas.prompts import (
     BlueprintInput,
     CheckerInput,
@@ -48,7 +50,7 @@ from schemas.reading import ReaderInput
 from schemas.ruling import RulingInput
 from schemas.seed import Brief
 from schemas.suspicion import SuspicionInput
-from schemas.tool_prompts import ChainReply
+from schemas.tool_prompts import ChainInput, ChainReply, SampledReply
 from schemas.typed_prompts import TopologyInput
 
 _APART = 1_000_000
@@ -86,7 +88,8 @@ def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, 
 
 def plant(prompt: str, kind: str, inputs: Json, seed: int, sample: int) -> PlantedFault | None:
     """A mistake of one kind, whatever chance says; none where this reply has no place for it."""
-    return plant_kind(prompt, kind, _open_case(prompt, inputs, seed, sample))
+    case = _open_case(prompt, inputs, seed, sample)
+    return None if _is_infeasible(case.reply) else plant_kind(prompt, kind, case)
 
 
 def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
@@ -120,13 +123,17 @@ def _find_brief(prompt: str, inputs: Json) -> Brief:
 
 
 def _find_fault(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, mistakes: float, talk: Sequence[str]) -> PlantedFault | None:
-    if not case.domain.changes:
-        return None  # documents of which no tool that writes could be written: nothing is left to spoil
+    if not case.domain.changes or _is_infeasible(case.reply):
+        return None  # documents of which no tool that writes could be written, or no scenario: nothing is left to spoil
     if talk:
         return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
     first = {name: value for name, value in inputs.items() if name not in _NO_CHANCE}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
     return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
+
+
+def _is_infeasible(reply: Contract) -> bool:
+    return isinstance(reply, SampledReply) and reply.infeasible is not None
 
 
 def _lean(prompt: str, seed: int) -> float:
@@ -192,32 +199,83 @@ def _write_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Sce
 
 
 def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
-    return write_chain(_answer_scenario(inputs, domain, seed, sample), domain)
+    told, asked = _cut_offer(inputs), ChainInput.model_validate(inputs)
+    if not asked.binding or asked.sampled is None:
+        return write_chain(_answer_scenario(told, domain, seed, sample), domain)
+    return _follow_chain(told, asked.sampled, domain, seed, sample)
 
 
 def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
-    walk = tuple(WalkInput.model_validate(inputs).walk)
-    told = {name: value for name, value in inputs.items() if name != "walk"}
+    told, asked = _cut_offer(inputs), WalkInput.model_validate(inputs)
     try:
-        return _answer_scenario(told, replace(domain, walk=walk), seed, sample)
+        if not asked.binding or asked.sampled is None:
+            walk = tuple(_list_tools(asked.sampled) if asked.sampled else ())
+            return _answer_scenario(told, replace(domain, walk=walk), seed, sample)
+        found = _find_following(told, asked.sampled, domain, seed, sample)
     except SettingsError as error:
         # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes as any does that achieves nothing.
         return ScenarioReply(initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[])
+    return found if isinstance(found, ScenarioReply) else WalkReply(initial_state={}, request="", oracle=[], infeasible=found)
 
 
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
-    asked = TopologyInput.model_validate(inputs)
-    sampled = asked.sampled
-    steps = [node.tool for node in sampled.nodes if isinstance(node, ChainStep)] if sampled else []
-    walk = lead(domain, steps, asked.number)
-    told = {name: value for name, value in inputs.items() if name != "sampled"}
+    told, asked = _cut_offer(inputs), TopologyInput.model_validate(inputs)
+    steps = _list_tools(asked.sampled) if asked.sampled else []
     try:
-        tried = (write_chain(_answer_scenario(told, replace(domain, walk=walk), seed, each), domain) for each in spread_samples(sample))
+        if asked.binding and asked.sampled is not None:
+            return _follow_chain(told, asked.sampled, domain, seed, sample, inputs["tools"])
+        led = replace(domain, walk=lead(domain, steps, asked.number))
+        tried = (write_chain(_answer_scenario(told, led, seed, each), domain) for each in spread_samples(sample))
         return find_whole(tried, inputs["tools"])
     except SettingsError as error:
-        nothing = Chain(sampler="author", nodes=[])
-        return ChainReply(initial_state={name: {} for name in domain.collections}, request=str(error), chain=nothing)
+        return _write_no_chain(str(error), domain)
+
+
+def _follow_chain(told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()) -> Contract:
+    """A chain of its own that contains the sampled one, and is of one piece where tools are given."""
+    found = _find_following(told, sampled, domain, seed, sample, tools)
+    if isinstance(found, ScenarioReply):
+        return write_chain(found, domain)
+    return _write_no_chain("", domain).model_copy(update={"infeasible": found})
+
+
+def _find_following(
+    told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()
+) -> ScenarioReply | Infeasible:
+    """The first of a few scenarios whose path contains the chain; else why the last one does not."""
+    led = lead_along(domain, sampled)
+    if isinstance(led, Infeasible):
+        return led
+    touched, found = list_touched(tools), None
+    for each in spread_samples(sample):
+        try:
+            found = follow(_answer_scenario(told, led, seed, each), sampled, led)
+        except SettingsError:
+            continue
+        if isinstance(found, ScenarioReply) and (not tools or is_whole(write_chain(found, led), touched)):
+            return found
+    return found if isinstance(found, Infeasible) else Infeasible(node=_list_steps(sampled)[-1].id, reason=_APART_WORDS)
+
+
+_APART_WORDS = "What the person wants has parts that nothing ties to each other."
+
+
+def _write_no_chain(words: str, domain: Domain) -> ChainReply:
+    return ChainReply(initial_state={name: {} for name in domain.collections}, request=words, chain=Chain(sampler="author", nodes=[]))
+
+
+def _cut_offer(inputs: Json) -> Json:
+    """What is told apart from the chain that is offered: the same place has the same state, whatever is offered."""
+    return {name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out")}
+
+
+def _list_steps(chain: Chain) -> list[ChainStep]:
+    return [one.node for one in walk_nodes(chain.nodes) if isinstance(one.node, ChainStep)]
+
+
+def _list_tools(chain: Chain) -> list[str]:
+    return [step.tool for step in _list_steps(chain)]
 
 
 def _answer_checks(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

@@ -21,13 +21,12 @@ _APART = 1000
 
 
 def write_chain(reply: ScenarioReply, domain: Domain) -> ChainReply:
-    """What comes after the first change is an expansion, where it brings a tool that was not used before."""
+    """The calls of a scenario, each argument with where it comes from."""
     weaver = _Weaver(domain, DomainWorld(domain, deepcopy(reply.initial_state), TODAY, "chain"))
     for call in reply.oracle:
         weaver.add(call)
     chain = Chain(sampler="author", nodes=weaver.nodes)
-    core = _find_core(weaver.nodes, domain) if reply.polarity == "achieve" else 0
-    return ChainReply.model_validate(reply.model_dump() | {"oracle": [], "chain": chain, "filling": weaver.filling, "core": core})
+    return ChainReply.model_validate(reply.model_dump() | {"oracle": [], "chain": chain, "filling": weaver.filling})
 
 
 def spread_samples(sample: int) -> range:
@@ -128,18 +127,6 @@ def _list_lists(reply: Json) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         rows = [item for item in held if is_object(item)] if is_array(held) else []
         if rows and is_array(held) and len(rows) == len(held):
             yield path, rows
-
-
-def _find_core(nodes: list[Node], domain: Domain) -> int:
-    """How many nodes there are up to the first change; 0 where what follows is no expansion that could be kept."""
-    steps = [(place, node) for place, node in enumerate(nodes) if isinstance(node, ChainStep)]
-    first = next((place for place, node in steps if domain.operations[node.tool].effect == "change"), len(nodes))
-    before = {node.tool for place, node in steps if place <= first}
-    after = [node for place, node in steps if place > first]
-    named = {one.node for node in nodes for one in _list_sources(node) if isinstance(one, FromNode)}
-    reads = [node.id for node in after if domain.operations[node.tool].effect == "query"]
-    kept = any(node.tool not in before for node in after) and named.issuperset(reads)
-    return first + 1 if kept else 0
 
 
 def _list_sources(node: Node) -> list[Source]:

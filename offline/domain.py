@@ -198,6 +198,18 @@ class Department:
 
 
 @dataclass(frozen=True)
+class LedWish:
+    """A change that a scenario's path must contain."""
+
+    __pydantic_config__ = STRICT
+    operation: str
+    ties: tuple[tuple[str, str, str], ...] = ()
+    """(argument, earlier change, path in its reply): where its values come from."""
+    optional: bool = False
+    """Whether a state that does not permit it will do."""
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain in full, or one variation of it."""
 
@@ -223,6 +235,8 @@ class Domain:
     """Where several domains were put together."""
     walk: tuple[str, ...] = ()
     """Operations that a scenario begins with, in this order, as far as its state permits them."""
+    led: tuple[LedWish, ...] = ()
+    """Changes that a scenario's path must contain, in this order."""
 
     @property
     def departments(self) -> tuple[Department, ...]:

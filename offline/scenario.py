@@ -4,7 +4,8 @@ populate ──► draw wishes on a running world ──► lookups before each 
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from itertools import combinations
 from math import perm, prod
 from typing import Any, TypeAlias
@@ -12,12 +13,12 @@ from typing import Any, TypeAlias
 from envmill.errors import SettingsError
 from offline.crowd import settle_core, surround
 from offline.dice import make_dice
-from offline.domain import GONE, Domain, Operation, OperationParameter, State
+from offline.domain import GONE, Domain, LedWish, Operation, OperationParameter, State
 from offline.draw import sample_permitted
 from offline.user import instruct_user
 from offline.wording import WantedChange, can_say, follow, list_facts, write_request
 from offline.world import DomainWorld
-from schemas.base import canonical_json
+from schemas.base import Json, canonical_json, is_object
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
@@ -25,6 +26,10 @@ LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
 """Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
 FEWEST_CALLS = 3
 TRIES = 200
+LED_TRIES = 30
+"""States in which changes that must be there are looked for."""
+LED_DRAWS = 12
+"""Wishes thought of for each of them."""
 PATIENCE = 12
 """States in which a number of wishes is looked for before one less will do."""
 DRAWS = 6
@@ -46,7 +51,12 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
         dice = make_dice("scenario", domain.theme, key, again)
         start = settle_core(domain, f"scenario/{key}/{again}")
         count = max(2, LADDER[number % len(LADDER)] - again // PATIENCE)
-        wishes = _sample_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
+        if domain.led and again == LED_TRIES:
+            break
+        if domain.led:
+            wishes = _sample_led(start, max(2, len(domain.led)), dice)
+        else:
+            wishes = _sample_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
         oracle = plan_calls(wishes, domain, start.state)
         if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
             whole = surround(start) if domain.rows else start
@@ -152,11 +162,55 @@ def _sample_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tu
     return []
 
 
-def _sample_wish(operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random) -> WantedChange | None:
+def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[WantedChange]:
+    """Wishes of which the first are those that must be there, each tied to earlier ones as it says; none where chance found none."""
+    world, wishes, replies = start.copy(), list[WantedChange](), dict[str, Any]()
+    for led in start.domain.led:
+        operation = start.domain.operations[led.operation]
+        for _ in range(LED_DRAWS):
+            known = _restrict(operation, led, start.state, replies)
+            wish = _sample_wish(operation, world, start, dice, known)
+            if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
+                replies[led.operation] = deepcopy(world.answer(wish.operation, wish.arguments))
+                wishes.append(wish)
+                break
+        else:
+            if not led.optional:
+                return []
+    sayable = [each for each in world.domain.changes if each.asks and each.tells]
+    for _ in range(DRAWS * max(count, 4)):
+        if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
+            return wishes
+        wish = _sample_wish(dice.choices(sayable, [each.weight for each in sayable])[0], world, start, dice)
+        if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
+            world.apply(wish.operation, wish.arguments)
+            wishes.append(wish)
+    return []
+
+
+def _restrict(operation: Operation, led: LedWish, state: State, replies: Mapping[str, Any]) -> State | None:
+    """The rows that an operation may name, where its values come from an earlier reply; None where nothing ties it."""
+    known = dict(state)
+    rows = {each.name: each.row for each in operation.takes if each.row}
+    for argument, giver, path in led.ties:
+        if argument in rows and giver in replies:
+            reply: Json = replies[giver]
+            value = reply.get(path) if is_object(reply) else None
+            known[rows[argument]] = {key: row for key, row in state[rows[argument]].items() if key == value}
+    return known if known != state else None
+
+
+def _sample_wish(
+    operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random, known: State | None = None
+) -> WantedChange | None:
     """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
 
-    Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another.
+    Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another. `known`:
+    the rows that may be named, where that is settled.
     """
+    if known is not None:
+        found = sample_permitted(operation, world, known, dice)
+        return WantedChange(operation, found) if found else None
     met = {name: {key: row for key, row in rows.items() if world.state[name][key] != row} for name, rows in start.state.items()}
     narrow = {name: rows or start.state[name] for name, rows in met.items()}
     if any(met[each.row] for each in operation.takes if each.row):

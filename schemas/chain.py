@@ -130,6 +130,35 @@ class Chain(Contract):
     """Preconditions that the initial state has to meet."""
 
 
+class Infeasible(Contract):
+    """Why no scenario can follow a sampled chain."""
+
+    node: str
+    """Id of the node that cannot be carried out."""
+    reason: str
+    """Why, in one sentence."""
+
+
+class Overlap(Contract):
+    """How much of a sampled chain a reference path contains, as its calls and replies show."""
+
+    sampler: str
+    """Sampler that drew the chain."""
+    nodes: int
+    """Steps of the sampled chain."""
+    nodes_found: int
+    """Steps that calls of the path carry out, in the chain's order."""
+    flows: int
+    """Arguments that the sampled chain takes from earlier replies."""
+    flows_found: int
+    """Arguments that the path takes from the same replies."""
+
+    @property
+    def share(self) -> float:
+        """Share of steps and arguments found."""
+        return (self.nodes_found + self.flows_found) / (self.nodes + self.flows) if self.nodes else 1.0
+
+
 class Pick(Contract):
     """Which one of many is chosen: the first whose value there is this."""
 

@@ -1,9 +1,10 @@
 """What the prompts of recipes over documents of tools are given and must answer, beside those of recipes over tables."""
 
 from schemas.base import Contract
-from schemas.prompts import ScenarioInput, ThemeReply
+from schemas.prompts import ThemeReply
 from schemas.proposal import Outline
 from schemas.table_prompts import InterfaceReply
+from schemas.tool_prompts import SampledInput, SampledReply
 
 
 class Source(Contract):
@@ -37,8 +38,9 @@ class SelectedReply(InterfaceReply):
     """Tool of the documents → why it is not written."""
 
 
-class WalkInput(ScenarioInput):
+class WalkInput(SampledInput):
     """Write one scenario around a walk."""
 
-    walk: list[str]
-    """Tools that follow each other, as the graph says; empty where there is no walk."""
+
+class WalkReply(SampledReply):
+    """A scenario along a walk, or why there is none."""

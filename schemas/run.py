@@ -72,6 +72,10 @@ class RunConfig(Contract):
     )
     """Mix of what success means, in shares: make a change, answer a question, refuse a request, escalate it, or ask back about it.
     Written like `achieve=6,refuse=2`."""
+    chains: Literal["contract", "free"] = Field(default="contract", title="Sampled chains")
+    """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
+    offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
+    that nobody checks."""
     plan: bool = Field(default=True, title="Plan scenarios together")
     """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
     Without it, each scenario's author knows nothing of the others."""

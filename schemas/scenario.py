@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
-from schemas.chain import Chain
+from schemas.chain import Chain, Overlap
 from schemas.environment import Call
 from schemas.origin import Origin
 
@@ -123,7 +123,7 @@ class Draft(Record):
     )
     late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants")
 
-    schema_version: int = 4
+    schema_version: int = 5
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -137,6 +137,8 @@ class Draft(Record):
     """Contract of the simulated user."""
     oracle: list[Call]
     """Reference path."""
+    overlap: Overlap | None = None
+    """Sampler of the chain that the author was offered, and how much of that chain the path contains; null where none was binding."""
     chain: Chain | None = None
     """The reference path with where each argument comes from, as the validator of chains passed it; null where a recipe makes none."""
     polarity: Polarity

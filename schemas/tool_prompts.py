@@ -2,10 +2,10 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from schemas.base import Contract, Json, leave_out
-from schemas.chain import Chain, Filling
+from schemas.base import Contract, Json, is_object, leave_out
+from schemas.chain import Chain, Filling, Infeasible
 from schemas.code import Code
 from schemas.database import Promise
 from schemas.environment import Call, Tool, ToolPlan
@@ -145,11 +145,41 @@ class DebugReply(Contract):
         return self
 
 
-class ChainInput(ScenarioInput):
+class SampledInput(ScenarioInput):
+    """Write one scenario along a chain of tools that was sampled."""
+
+    sampled: Chain | None = None
+    """The chain; null where the author chooses the path."""
+    binding: bool = False
+    """Whether the path must contain the chain. It was carried out in this environment then."""
+    carried_out: list[Call] = []
+    """The calls with which a binding chain was carried out, on other records."""
+
+
+class SampledReply(ScenarioReply):
+    """A scenario, or why none can follow the sampled chain."""
+
+    infeasible: Infeasible | None = None
+    """In place of a scenario: the node of a binding chain that no scenario can carry out, and why. Null otherwise."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_nothing(cls, given: Any) -> Any:
+        """An author that finds a chain infeasible writes nothing else."""
+        if not is_object(given) or not given.get("infeasible"):
+            return given
+        return {"initial_state": {}, "request": "", "oracle": [], **cls._nothing(), **given}
+
+    @classmethod
+    def _nothing(cls) -> dict[str, Json]:
+        return {}
+
+
+class ChainInput(SampledInput):
     """Write one scenario whose reference path is a program over the tools: data, with values that flow from call to call."""
 
 
-class ChainReply(ScenarioReply):
+class ChainReply(SampledReply):
     """A scenario with a chain. Its calls come from carrying the chain out."""
 
     oracle: list[Call] = []
@@ -158,5 +188,13 @@ class ChainReply(ScenarioReply):
     """What is done, and where each value comes from."""
     filling: Filling = Filling()
     """The values themselves, where the user or a record gives them."""
-    core: int = Field(default=0, ge=0)
-    """How many of the chain's first nodes it began with, before it was expanded; 0 where it was not."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_older(cls, given: Any) -> Any:
+        """Replies to earlier prompts counted the nodes that they began with; an expansion is asked for by itself now."""
+        return {name: value for name, value in given.items() if name != "core"} if is_object(given) else given
+
+    @classmethod
+    def _nothing(cls) -> dict[str, Json]:
+        return {"chain": {"sampler": "author", "nodes": []}}

@@ -80,9 +80,6 @@ class MetadataReply(SelectedReply):
 class TopologyInput(ChainInput):
     """Write one scenario along a chain that was sampled from the graph of tools."""
 
-    sampled: Chain | None = None
-    """The chain; nothing where the graph has none."""
-
 
 class RewordInput(Contract):
     """Word a request otherwise, so that it asks for the same and leaves more to whoever reads it."""

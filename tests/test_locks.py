@@ -35,6 +35,7 @@ class Writer:
     """A recipe with its versions ready, one after the other, the last of them again and again; it remembers what it was told is locked."""
 
     operators = ()
+    samplers = ()
     versions: Sequence[Any]
     told: list[list[str]] = field(default_factory=list[list[str]])
 

@@ -27,7 +27,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
         *("oracle_fails", "oracle_spoils", "oracle_strays", "oracle_does_not_last"),
     ),
     "oracle": (
-        *("bad_reply", "locked", "oracle_*", "chain_*", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
+        *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
         *("records_unlike", "reference_lost", "state_not_kept"),
         *("no_opening", "opening_tells", "opening_delegates", "user_contradicts", "user_lacks_fact"),
         *("check_not_idempotent", "flaky", "not_mended", "not_the_opposite", "same_place", "undeclared_change", "no_composition"),

@@ -160,13 +160,19 @@ def enter_verified(upstream: StepInputs) -> list[Subject[EnvironmentWithTests]]:
 
 
 def enter_places(upstream: StepInputs) -> list[Subject[ScenarioSlot]]:
-    required = {one.id: tuple(one.requirements) for one in upstream.made(Blueprint, "environments-generate")}
+    plans = {one.id: one for one in upstream.made(Blueprint, "environments-generate")}
+    environments = upstream.environments("environments-filter")
+    tests = {each.record.environment.id: each.record.tests for each in _with_tests(upstream, environments)}
 
     def list_places(environment: Environment) -> list[ScenarioSlot]:
-        places = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
-        return [ScenarioSlot(environment, number, places, required.get(environment.blueprint, ())) for number in range(places)]
+        count = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
+        plan = plans.get(environment.blueprint)
+        first = ScenarioSlot(environment, 0, count, tests=tests[environment.id])
+        if plan is not None:
+            first = replace(first, requirements=tuple(plan.requirements), rows=plan.rows)
+        return [replace(first, number=number) for number in range(count)]
 
-    places = [place for environment in upstream.environments("environments-filter") for place in list_places(environment)]
+    places = [place for environment in environments for place in list_places(environment)]
     return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]
 
 

@@ -161,7 +161,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", *_LOOP),
+        settings=("scenarios", "polarities", "plan", "reward", "chains", *_LOOP),
         prompts=(SUSPICION, READER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),

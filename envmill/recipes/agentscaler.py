@@ -5,7 +5,6 @@ outline ─► rules ─► schema ─► rows ─► tools, and what is left ou
 walk ─► state, request, reference path along it ─► EXECUTED on a private copy, replayed on a clean one
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 from envmill.errors import SettingsError
@@ -17,7 +16,8 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks, load_errands
+from envmill.recipes.drafting.offered import OfferedChain
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
     TablePlan,
     ask_code,
@@ -34,7 +34,9 @@ from envmill.recipes.tables import (
 from envmill.recipes.themes import pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
-from schemas.document_prompts import SelectedReply, WalkInput
+from envmill.toolgraph.offers import list_tools
+from schemas.chain import Chain, ChainStep, Node
+from schemas.document_prompts import SelectedReply, WalkInput, WalkReply
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply, ThemeReply
 from schemas.run import RecipeName
@@ -49,7 +51,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; known themes only stand for those of documents where an estimate is made."""
     requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
-    walk = Prompt.load(_FOLDER / "walk.md", WalkInput, ScenarioReply)
+    walk = Prompt.load(_FOLDER / "walk.md", WalkInput, WalkReply)
     errands, checks = load_errands(), load_checks()
     plan = TablePlan(
         require=partial(ask_requirements, requirements),
@@ -79,6 +81,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_tools),
         pose=partial(_ask_walk, walk),
+        samplers=("weighted",),
         write_checks=partial(ask_checks, checks),
         sift=sift,
     )
@@ -106,24 +109,23 @@ async def _ask_walk(
     repair: Repair,
     models: ModelSession,
     brief: ErrandBrief = UNPLANNED,
+    offered: OfferedChain | None = None,
 ) -> ScenarioReply:
-    """Walks in turn, so that each is the seed of some scenario before any comes again."""
-    walk = _find_walk(environment, number)
-    inputs = WalkInput.model_validate(describe_place(environment, number, polarity, brief).model_dump() | {"walk": walk})
-    return await models.ask(prompt, inputs, ScenarioReply, complaint=repair.render())
+    """Along the chain that is offered; without one, along a walk of the outline that nobody carried out."""
+    suggested = offered or _suggest_walk(environment, number)
+    inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, brief, suggested))
+    return await models.ask(prompt, inputs, WalkReply, complaint=repair.render())
+
+
+def _suggest_walk(environment: Environment, number: int) -> OfferedChain | None:
+    """Walks in turn, so that each is the seed of some scenario before any comes again; without the tools that were left out."""
+    outline, known = environment.brief.outline, {tool.name for tool in environment.tools}
+    walks = outline.walks if outline else []
+    names = [name for name in walks[number % len(walks)] if name in known] if walks else []
+    steps: list[Node] = [ChainStep(id=f"s{place}", tool=name) for place, name in enumerate(names, 1)]
+    return OfferedChain(Chain(sampler="walk", nodes=steps)) if steps else None
 
 
 async def _sample_tools(environment: Environment, number: int) -> list[str]:
-    return _find_walk(environment, number)
-
-
-def _find_walk(environment: Environment, number: int) -> list[str]:
-    outline = environment.brief.outline
-    walks = outline.walks if outline else []
-    return _keep_written(walks[number % len(walks)], environment) if walks else []
-
-
-def _keep_written(walk: Sequence[str], environment: Environment) -> list[str]:
-    """A walk without the tools that were left out."""
-    known = {tool.name for tool in environment.tools}
-    return [name for name in walk if name in known]
+    suggested = _suggest_walk(environment, number)
+    return list_tools(suggested.chain) if suggested else []

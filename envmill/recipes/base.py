@@ -15,6 +15,7 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, PlanErrands, plan_nothing
 from envmill.recipes.drafting.mending import Mended
+from envmill.recipes.drafting.offered import OfferedChain
 from schemas.base import Json
 from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment
@@ -78,7 +79,7 @@ class WriteTests(Protocol):
 
 
 class Pose(Protocol):
-    """Environment → the scenario of a number and a polarity, about the errand that was planned for it if one was."""
+    """Environment → the scenario of a number and a polarity, about the errand that was planned for it, along the chain that is offered."""
 
     def __call__(
         self,
@@ -88,6 +89,7 @@ class Pose(Protocol):
         repair: Repair,
         models: ModelSession,
         brief: ErrandBrief = UNPLANNED,
+        offered: OfferedChain | None = None,
         /,
     ) -> Awaitable[ScenarioReply]:
         """The scenario, not yet executed."""
@@ -177,6 +179,8 @@ class Recipe:
     """Block of scenarios → a line for each; none where the recipe knows their errands otherwise."""
     pose: Pose = _pose_nothing
     """Environment → the scenario of a number and a polarity, not yet executed."""
+    samplers: tuple[str, ...] = ()
+    """Samplers of the chains that authors of scenarios are offered, in turn; none where they choose their paths."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
     """Draft → a checklist as functions."""
     sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all

@@ -14,8 +14,9 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
+from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks, load_errands
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
     AddPart,
     TablePlan,
@@ -89,6 +90,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_tools),
         pose=partial(_ask_topology, topology),
+        samplers=("backward",),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -157,13 +159,15 @@ async def _ask_topology(
     repair: Repair,
     models: ModelSession,
     brief: ErrandBrief = UNPLANNED,
+    offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(environment)
-    told = describe_place(environment, number, polarity, brief).model_dump()
-    inputs = TopologyInput.model_validate(told | {"sampled": sample_for(environment, graph, number)})
+    if offered is None and (drawn := sample_for(environment, graph, number)):
+        offered = OfferedChain(drawn)
+    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if fault := find_chain_fault(graph, reply.chain, reply.polarity):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

@@ -21,8 +21,10 @@ from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
+from envmill.recipes.drafting.offered import OfferedChain
+from envmill.recipes.drafting.rewording import REWORD
 from envmill.recipes.drafting.summary import sum_up
-from envmill.recipes.scenarios import ask_checks, describe_place, load_checks, load_errands
+from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import ask_code, load_code, load_rows
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from envmill.runtime.program import SCHEMA
@@ -61,12 +63,13 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     return Recipe(
         name=NAME,
         tabled=True,
+        operators=("goal_expansion",),
         prompts={
             "environments-mine": (theme,),
             "environments-generate": (toolset, rows),
             "environments-build": (code, cases, debug),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (errands, chain),
+            "scenarios-generate": (errands, chain, REWORD),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
@@ -78,6 +81,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         debug=partial(_ask_debugger, debug),
         plan_errands=partial(plan_block, errands, None),
         pose=partial(_ask_chain, chain),
+        samplers=("program", "weighted", "merge", "backward"),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -187,9 +191,10 @@ async def _ask_chain(
     repair: Repair,
     models: ModelSession,
     brief: ErrandBrief = UNPLANNED,
+    offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_place(environment, number, polarity, brief).model_dump())
+    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, brief, offered))
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

@@ -5,6 +5,8 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief
+from envmill.recipes.drafting.offered import OfferedChain
+from schemas.base import Json
 from schemas.environment import Environment
 from schemas.errand_plan import ErrandsInput, ErrandsReply
 from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
@@ -44,6 +46,14 @@ def describe_place(environment: Environment, number: int, polarity: Polarity, br
     )
 
 
+def describe_offer(
+    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief, offered: OfferedChain | None
+) -> dict[str, Json]:
+    """The same, with the chain that the author is offered."""
+    told = describe_place(environment, number, polarity, brief).model_dump()
+    return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
+
+
 async def ask_scenario(
     prompt: Prompt,
     environment: Environment,
@@ -52,6 +62,7 @@ async def ask_scenario(
     repair: Repair,
     models: ModelSession,
     brief: ErrandBrief = UNPLANNED,
+    _offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
     return await models.ask(prompt, describe_place(environment, number, polarity, brief), ScenarioReply, complaint=repair.render())

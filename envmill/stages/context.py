@@ -14,6 +14,7 @@ from envmill.settings import Settings
 from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
 from envmill.stages.review import Locks
+from envmill.toolgraph.offers import OfferBook
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Record
 from schemas.choice import NO_PAST, Past
@@ -45,6 +46,8 @@ class RunContext:
     """What no repair may change; read anew at each step that repairs."""
     find_truth: FindTruth | None = None
     """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
+    offers: OfferBook = field(default_factory=OfferBook)
+    """Chains that authors may be offered, by environment: drawn once in this process."""
     calibrations: tuple[JudgeCalibration, ...] = ()
     """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
     past: Past = NO_PAST

@@ -18,7 +18,8 @@ from envmill.recipes.drafting.errands import find_left
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
-from envmill.stages.places import ScenarioSlot, choose_polarity
+from envmill.stages.offering import ChainOffering, give_in
+from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
 from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
 from envmill.toolgraph.topology import judge_chain
@@ -87,38 +88,42 @@ def _save(seed: Seed) -> tuple[Seed, ...]:
 async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
-    polarity = choose_polarity(context.config.polarities, place.environment.id, place.number)
     turns, kind = count(), kind_of(place.environment)
     planned = await context.plans.find(place, context.config, context.recipe, models)
+    offering = await ChainOffering.prepare(place, planned.brief, context)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
         if composed := await kind.compose_scenario(place.environment, place.number, context.config.run_seed, next(turns), context.sandbox):
             return await _pose(composed, place, context, models)
         try:
-            reply = await context.recipe.pose(place.environment, place.number, polarity, repair, asking, planned.brief)
+            reply, repair = await offering.ask(repair, asking)
         except BuildError as error:
             return refuse(_NOTHING, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+        if (hopeless := give_in(reply)) is not None:
+            return hopeless
         weakened, facts = guard.refuse(reply, repair), render_facts(reply.facts)
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = _hold_to_line(await execute(reply, place, context, asking), planned.brief.line, place.environment)
+        posed = _hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment)
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
-        rehearsed = await rehearse_draft(posed, place, context, models)
+        rehearsed = await rehearse_draft(posed, offering.slot, context, models)
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
         return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
 
-    versions = await strive(write, models, lambda: held.render())
+    versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     errand, told = planned.settle(best.reply.left if best is not None else "")
+    told += offering.list_findings()
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
     reworded, findings = await _reword(best.reply, best.draft, place, context, models)
     draft, larger = await _enlarge(reworded, best.draft, place, context, models)
+    draft = draft.model_copy(update={"overlap": best.draft.overlap})
     return Result((draft, *builds, *errand), (*told, *best.rehearsal.list_findings(), *findings, *larger))
 
 
@@ -152,10 +157,10 @@ async def _reword(
     async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
         return await ask_judge(found, posed, context, models)
 
-    async def judge(changed: ScenarioReply) -> ScenarioVersion:
+    async def judge(changed: ScenarioReply, expanded: ScenarioReply | None) -> ScenarioVersion:
         if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
             return refuse(changed, f"chain_{refused.code}", refused.words)
-        posed = await execute(changed, place, context, models)
+        posed = await execute(changed, place, context, models, expanded)
         if posed.draft is None:
             return posed
         fault = await judge_words(posed.draft, environment, means, ask_about)

@@ -1,11 +1,12 @@
 """Places: the scenarios yet to be thought up of an environment, and the polarity that each is asked for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from envmill.recipes.drafting.offered import OfferedChain
 from envmill.stages.review import name_place
-from schemas.base import digest
-from schemas.environment import Environment
+from schemas.base import Json, digest
+from schemas.environment import Environment, Test
 from schemas.scenario import Polarity
 
 
@@ -19,6 +20,12 @@ class ScenarioSlot:
     """How many the environment has; 0 where they are not planned together."""
     requirements: tuple[str, ...] = ()
     """What the environment was designed from, where its recipe asked for that."""
+    tests: tuple[Test, ...] = ()
+    """Stored tests of the environment: what sampled chains are carried out with."""
+    rows: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Rows of the environment's blueprint, where it has any."""
+    offered: OfferedChain | None = None
+    """Chain that the author was offered."""
 
     @property
     def id(self) -> str:

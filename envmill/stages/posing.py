@@ -14,6 +14,7 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import describe_prompt
 from envmill.recipes.drafting.contract import make_contract
 from envmill.recipes.drafting.finishing import finish, prepare
+from envmill.recipes.drafting.offered import complain_of_left
 from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold, list_words
 from envmill.recipes.drafting.tracing import trace
 from envmill.recipes.drafting.unfolding import unfold
@@ -44,6 +45,8 @@ class ScenarioVersion:
     complaints: tuple[Complaint, ...] = ()
     rehearsal: GateFindings = UNASKED
     """What the gates found, where it got as far as them."""
+    hopeless: bool = False
+    """Whether its author said that there is none."""
 
     @property
     def objection(self) -> tuple[str, str] | None:
@@ -82,23 +85,30 @@ def refuse(reply: ScenarioReply, code: str, words: str) -> ScenarioVersion:
     return ScenarioVersion(reply, None, (Complaint("oracle", code, words),))
 
 
-async def execute(reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
-    """Run the reference path on what the reply says the world is."""
+async def execute(
+    reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession, expanded: ScenarioReply | None = None
+) -> ScenarioVersion:
+    """Run the reference path on what the reply says the world is. `expanded`: the scenario that this one expands."""
     seed = context.config.run_seed
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
     try:
-        reply = await unfold(reply, place.environment, reset, context.sandbox)
+        reply = await unfold(reply, place.environment, reset, context.sandbox, expanded)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
-    if complaints := list_complaints(reply, begun, kept, seen):
+    complaints, match = list_complaints(reply, begun, kept, seen), None
+    if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):
+        match = place.offered.compare(reply.oracle, [read_reply(one) for one in seen[:-1]])
+        complaints = (*complaints, *complain_of_left(match))
+    if complaints:
         return ScenarioVersion(reply, None, complaints)
     try:
         chain = await _find_chain(reply, place.environment, seen)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    return ScenarioVersion(reply, _make_draft(place, reply, chain, seen[-1], seed, models))
+    draft = _make_draft(place, reply, chain, seen[-1], seed, models)
+    return ScenarioVersion(reply, draft.model_copy(update={"overlap": match.overlap}) if match else draft)
 
 
 async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequence[Observation]) -> Chain | None:

@@ -78,8 +78,8 @@ class _Walker:
             raise _stick("too_long", f"the chain makes more than {MOST} calls")
         arguments: dict[str, Json] = {}
         for path, source in step.arguments.items():
-            _put(arguments, path, self._find(source, f"{step.id}.{path}"))
-        self._wrap(step.tool, arguments)
+            put_argument(arguments, path, self._find(source, f"{step.id}.{path}"))
+        fit_lists(self.program, step.tool, arguments)
         call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
         begun, *seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, [*self.calls, call])])
         if begun.outcome != "ok":
@@ -95,16 +95,6 @@ class _Walker:
         self.observed = list(seen)
         self.known[step.id] = read_reply(seen[-1])
 
-    def _wrap(self, tool: str, arguments: dict[str, Json]) -> None:
-        """One value where the tool takes a list is a list of one."""
-        schemas: Mapping[str, Json] = {}
-        for one in self.program.tools:
-            if one.name == tool:
-                schemas = one.parameters.get("properties", {})
-        for name, value in arguments.items():
-            if find_type(schemas.get(name, {})) == "array" and not is_array(value):
-                arguments[name] = [value]
-
     async def _repeat(self, loop: Loop) -> None:
         items = self._find(loop.over, loop.id)
         if not is_array(items) or not items:
@@ -119,7 +109,7 @@ class _Walker:
         if isinstance(source, FromNode):
             return self._take(source.node, source.path)
         if isinstance(source, FromItem):
-            return self._take(source.loop, source.path.removeprefix(f"{self.over.get(source.loop, '')}."))
+            return self._take(source.loop, cut_item_path(source.path, self.over.get(source.loop, "")))
         if isinstance(source, FromRecord):
             return self._resolve(source)
         spelled = next((one for one in (place, f"{place}[]", place.removesuffix("[]")) if one in self.filling.said), "")
@@ -142,16 +132,7 @@ class _Walker:
     def _derive(self, reason: Reason) -> Json:
         if reason.rule == "choose":
             return self._choose(reason)
-        values = [self._find(source, reason.id) for source in reason.takes]
-        if reason.rule == "compose":
-            return " ".join(map(str, values))
-        flat = [one for value in values for one in (value if is_array(value) else [value])]
-        if reason.rule == "count":
-            return len(flat)
-        numbers = [one for one in flat if isinstance(one, int | float)]
-        if len(numbers) < len(flat) or not numbers:
-            raise _stick("no_number", f"{reason.id} is a {reason.rule} of what is no number")
-        return sum(numbers) if reason.rule == "total" else numbers[0] - sum(numbers[1:])
+        return compute(reason, [self._find(source, reason.id) for source in reason.takes])
 
     def _choose(self, reason: Reason) -> Json:
         source = reason.takes[0]
@@ -174,6 +155,35 @@ class _Walker:
         if not isinstance(left, int | float) or not isinstance(right, int | float):
             raise _stick("no_number", f"{branch.id} compares {left!r} with {right!r}")
         return left > right if branch.op == "above" else left < right
+
+
+def fit_lists(program: Program, tool: str, arguments: dict[str, Json]) -> None:
+    """One value where the tool takes a list becomes a list of one."""
+    schemas: Mapping[str, Json] = {}
+    for one in program.tools:
+        if one.name == tool:
+            schemas = one.parameters.get("properties", {})
+    for name, value in arguments.items():
+        if find_type(schemas.get(name, {})) == "array" and not is_array(value):
+            arguments[name] = [value]
+
+
+def compute(reason: Reason, values: Sequence[Json]) -> Json:
+    """What a reasoning node other than `choose` gives, of the values that it takes."""
+    if reason.rule == "compose":
+        return " ".join(map(str, values))
+    flat = [one for value in values for one in (value if is_array(value) else [value])]
+    if reason.rule == "count":
+        return len(flat)
+    numbers = [one for one in flat if isinstance(one, int | float)]
+    if len(numbers) < len(flat) or not numbers:
+        raise _stick("no_number", f"{reason.id} is a {reason.rule} of what is no number")
+    return sum(numbers) if reason.rule == "total" else numbers[0] - sum(numbers[1:])
+
+
+def cut_item_path(path: str, over: str) -> str:
+    """Where in the item that a loop is at; empty for the item itself."""
+    return "" if path == over else path.removeprefix(f"{over}.")
 
 
 def read_path(value: Json, path: str) -> Json:
@@ -199,7 +209,7 @@ def read_reply(seen: Observation) -> Json:
     return values[0] if len(values) == 1 else values
 
 
-def _put(arguments: dict[str, Json], path: str, value: Json) -> None:
+def put_argument(arguments: dict[str, Json], path: str, value: Json) -> None:
     """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list; one value is put into all."""
     head, _, rest = path.partition(".")
     name = head.removesuffix("[]")
@@ -210,9 +220,9 @@ def _put(arguments: dict[str, Json], path: str, value: Json) -> None:
         values = value if is_array(value) else [value] * max(1, len(rows))
         rows += [dict[str, Json]() for _ in range(len(values) - len(rows))]
         for row, one in zip(rows, values, strict=False):
-            _put(row, rest, one)
+            put_argument(row, rest, one)
     else:
-        _put(arguments.setdefault(name, {}), rest, value)
+        put_argument(arguments.setdefault(name, {}), rest, value)
 
 
 def _stick(reason: str, message: str) -> BuildError:

@@ -61,7 +61,7 @@ def recite_key(case: ChainCase, dice: random.Random) -> Spoilt | None:
     if not any(one.get("node") == chosen for one in _list_sources(reply)):
         reply["chain"]["nodes"] = [node for node in reply["chain"]["nodes"] if node["id"] != chosen]
         del reply["filling"]["picks"][chosen]
-    return Spoilt(reply | {"core": 0}, words=f"The user is to say {step['id']}.{path}, which only a lookup tells.")
+    return Spoilt(reply, words=f"The user is to say {step['id']}.{path}, which only a lookup tells.")
 
 
 def forget_step(case: ChainCase, dice: random.Random) -> Spoilt | None:
@@ -72,7 +72,7 @@ def forget_step(case: ChainCase, dice: random.Random) -> Spoilt | None:
     if not nodes:
         return None
     reply["chain"]["nodes"].remove(dice.choice(nodes))
-    return Spoilt(reply | {"core": 0}, words="A value from a node that is not there.")
+    return Spoilt(reply, words="A value from a node that is not there.")
 
 
 def call_unknown_tool(case: ChainCase, dice: random.Random) -> Spoilt:

@@ -1,5 +1,6 @@
 """The recorded work of a real model, replayed: what becomes of each item is what `today.json` says, and no better and no worse."""
 
+import random
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 
 from envmill.gates.f4 import find_repeats
+from envmill.recipes.drafting.offered import OfferedChain
 from envmill.sandbox import Sandbox
+from tests.real_authors.contracts import draw_parts, leave_out, play_path
 from tests.real_authors.corpus import Item, list_attempts, list_items
 from tests.real_authors.ends import judge_attempt, list_wrong_ends, play
 from tests.real_authors.making import Made
@@ -22,6 +25,8 @@ SHOWN = [*TABLES, *ERRANDS[: count(1, len(ERRANDS))]]
 """A machine takes half a minute and more: one under `make test`."""
 WANTED = ("kept", "kept until S16", "sent back")
 EXPECTED = read_expected()
+DRAWN = 8
+"""Chains drawn from each recorded path."""
 _MEASURED: dict[str, tuple[Outcome, Made]] = {}
 
 
@@ -49,6 +54,21 @@ async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> Non
     assert asdict(outcome) == read_today()[item.id], (
         f"update the list, if this is right: python -m tests.real_authors {item.id}, and `wrong` in expected.toml for what drops now"
     )
+
+
+@pytest.mark.parametrize("item", TABLES, ids=by_id)
+async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(jail: Sandbox, item: Item) -> None:
+    """Chains drawn from each recorded path: the path contains them, and without the calls of one of their tools it does not."""
+    _, made = await measure_once(item, jail)
+    chance, parts = random.Random(24), 0
+    assert made.environment is not None
+    for number, scenario in made.scenarios.items():
+        replies, chain = await play_path(scenario, made.environment, jail)
+        for part in draw_parts(chain, DRAWN, f"{item.id}/{number}"):
+            offered, parts = OfferedChain(part, True), parts + 1
+            assert offered.compare(scenario.oracle, replies).missing == ()
+            assert offered.compare(*leave_out(part, scenario.oracle, replies, chance)).missing != ()
+    assert parts == DRAWN * len(made.scenarios)
 
 
 def list_drops(item: str, today: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

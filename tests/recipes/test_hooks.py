@@ -170,7 +170,7 @@ async def call(recipe: Recipe, hook: str, noting: Noting) -> Any:
 
 
 def test_every_hook_is_called() -> None:
-    kept = {"name", "prompts", "operators", "tabled", "given"}
+    kept = {"name", "prompts", "operators", "samplers", "tabled", "given"}
     assert set(GIVES) == {one.name for one in fields(Recipe)} - kept
 
 

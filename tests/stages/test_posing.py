@@ -41,6 +41,7 @@ class Script:
     """A recipe that answers what it was told to, and remembers what it was asked for."""
 
     operators = ()
+    samplers = ()
     reply: ScenarioReply
     asked: str = ""
 

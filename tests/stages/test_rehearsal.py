@@ -100,6 +100,7 @@ class Poser:
     replies: list[ScenarioReply]
     told: list[str] = field(default_factory=list[str])
     operators = ()
+    samplers = ()
 
     async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
         self.told.append(repair.render())

@@ -52,6 +52,7 @@ class Writer:
     """A recipe that has its versions ready, and remembers what it was told of each."""
 
     operators = ()
+    samplers = ()
     versions: list[Sequence[tuple[str, str]] | None]
     told: list[str] = field(default_factory=list[str])
 

@@ -10,8 +10,9 @@ from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion
 from envmill.recipes.drafting.rechecking import PlayedChain, hold
 from envmill.sandbox import Program, Reset, Sandbox
-from envmill.toolgraph.chain_player import _put, enact, read_path  # pyright: ignore[reportPrivateUsage]
+from envmill.toolgraph.chain_player import enact, put_argument, read_path
 from schemas.chain import Branch, Chain, ChainStep, Filling, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Pick, Reason
+from schemas.scenario import Fact
 from tests.specimens import make_environment
 
 SOURCE = '''
@@ -170,7 +171,7 @@ async def test_a_list_argument_has_one_meaning_to_runner_and_validator(
 async def test_parts_of_listed_objects_are_put_together() -> None:
     arguments: dict[str, Any] = {}
     for path, value in (("lines[].product_id", ["p1", "p2"]), ("lines[].pieces", 3), ("note.text", "x")):
-        _put(arguments, path, value)
+        put_argument(arguments, path, value)
     assert arguments == {"lines": [{"product_id": "p1", "pieces": 3}, {"product_id": "p2", "pieces": 3}], "note": {"text": "x"}}
 
 
@@ -182,6 +183,9 @@ def test_a_path_through_lists_lays_them_flat() -> None:
 
 GROWN = [*SEED, TOTAL, DEBT]
 IDLE = [*SEED, ChainStep(id="s4", tool="set_debt", arguments={"member_id": FromNode(node="r1"), "debt": FromUser()})]
+MEMBERS = ChainStep(id="s4", tool="list_members")
+DEBTOR = Reason(id="r4", rule="choose", takes=[FromNode(node="s4", path="[].id")])
+OWES = ChainStep(id="s5", tool="list_loans", arguments={"member_id": FromNode(node="r4")})
 UNREAD = [*SEED[:3], LOAN, BACK, ChainStep(id="s4", tool="list_loans", arguments={"member_id": FromNode(node="r1")})]
 
 
@@ -192,7 +196,8 @@ UNREAD = [*SEED[:3], LOAN, BACK, ChainStep(id="s4", tool="list_loans", arguments
         (plot(GROWN, loans=STATE["loans"] | {"l9": STATE["loans"]["l1"] | {"id": "l9", "member_id": "m2"}}), ""),
         (plot(IDLE, FILLING.model_copy(update={"said": FILLING.said | {"s4.debt": 0}})), "idle"),
         (plot(UNREAD), "no_new_tool"),
-        (plot([*SEED, ChainStep(id="s4", tool="list_members")]), ""),
+        (plot([*SEED, ChainStep(id="s4", tool="list_members")]), "nothing_added"),
+        (plot([*SEED, MEMBERS, DEBTOR, OWES]), ""),
         (plot([*SEED[1:], TOTAL, DEBT]), "old_rewritten"),
         (plot(GROWN, loans={key: row | {"status": "back"} for key, row in STATE["loans"].items()}), "old_broken"),
         (plot(GROWN, members={key: row | {"name": "Mia"} for key, row in STATE["members"].items()}), "old_changed"),
@@ -207,3 +212,12 @@ async def test_an_expansion_is_kept_when_the_old_path_stays_right_and_the_new_on
     verdict = await judge_expansion(old, was, new, PROGRAM, jail)
     assert verdict.reason == reason, verdict.detail
     assert (verdict.enacted is None) is bool(reason)
+
+
+async def test_a_look_up_that_only_a_told_fact_needs_is_an_expansion(jail: Sandbox) -> None:
+    old, new = plot(SEED), plot([*SEED, MEMBERS])
+    was = await enact(old.chain, old.filling, PROGRAM, old.reset, jail)
+    for name, reason in (("Tom", ""), ("Zoe", "nothing_added")):
+        fact = Fact(name="who else is a member", kind="text", value=name)
+        verdict = await judge_expansion(old, was, new, PROGRAM, jail, [fact])
+        assert verdict.reason == reason, verdict.detail

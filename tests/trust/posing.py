@@ -53,6 +53,7 @@ class Script:
     """A recipe that answers what it is told to, and who is asked."""
 
     operators = ()
+    samplers = ()
     reply: ScenarioReply
     provider: str = "offline"
     model: str = "m"

@@ -68,13 +68,20 @@ FIRST = Repair()
 V = TypeVar("V", bound=Version)
 
 
+def _never(_: object) -> bool:
+    return False
+
+
 async def strive(
-    write: Callable[[V | None, Repair, ModelSession], Awaitable[V]], models: ModelSession, locked: Callable[[], Sequence[str]] = tuple
+    write: Callable[[V | None, Repair, ModelSession], Awaitable[V]],
+    models: ModelSession,
+    locked: Callable[[], Sequence[str]] = tuple,
+    ends: Callable[[V], bool] = _never,
 ) -> list[V | UnreadableVersion]:
     """All versions in order, the last of them one that holds, if any does. What cannot be read is not sent back.
 
     `write` gets the version before, what is wrong with it, and an account whose conversations go on from version to version.
-    `locked` lists what a reviewer locked of the versions so far.
+    `locked` lists what a reviewer locked of the versions so far. `ends` says of which version no other one is asked for.
     """
     versions: list[V | UnreadableVersion] = []
     before: V | None = None
@@ -86,6 +93,8 @@ async def strive(
         try:
             before = await write(before, repair, asking)
             versions.append(before)
+            if ends(before):
+                break
         except BadReply as error:
             versions.append(UnreadableVersion((Complaint("reply", "bad_reply", error.message),)))
             turn = max(turn, REPAIRS)

@@ -7,6 +7,7 @@ from duckdb import DuckDBPyConnection
 from envmill.lake.lake import Lake
 from envmill.lake.views.base import View
 from envmill.lake.views.bounds import BOUNDS
+from envmill.lake.views.chains import CHAINS
 from envmill.lake.views.conversations import CONVERSATIONS
 from envmill.lake.views.cost_per_kept import COST_PER_KEPT
 from envmill.lake.views.defects import DEFECTS
@@ -29,7 +30,7 @@ __all__ = ["VIEWS", "View", "open_views"]
 
 _ALL = (
     *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, COST_PER_KEPT),
-    *(SPENDING, VERSIONS, REPAIRS, SEALED, DEFECTS, TRAINABILITY, FAILURES, BOUNDS, TIERS, NOVELTY, RAREFACTION),
+    *(SPENDING, VERSIONS, REPAIRS, SEALED, DEFECTS, TRAINABILITY, FAILURES, BOUNDS, TIERS, CHAINS, NOVELTY, RAREFACTION),
 )
 VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 

@@ -3,19 +3,25 @@
 old chain, its calls ─┬─ is it there, node for node?            no: rewritten
 new chain, new rows  ─┼─ do the old calls answer and end alike?  no: broken, changed
                       ├─ can the new one be carried out?         no: why not
-                      └─ does each added change leave a mark?    no: idle            ─► None: kept
+                      ├─ does each added change leave a mark?    no: idle
+                      └─ is anything added that counts?          no: nothing_added   ─► None: kept
+
+A look-up is never judged by the end state, which it does not change. It counts where a later argument or a told fact comes from its reply.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
+from envmill.language.mentions import is_told
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.toolgraph.chain_player import Enacted, enact, read_reply
+from envmill.toolgraph.overlap import list_flows
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json, is_array, is_object
+from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.chain import Branch, Chain, ChainStep, Filling, Loop, Node
 from schemas.environment import Call
+from schemas.scenario import Fact
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,10 @@ class ExpandedChain:
     detail: str = ""
 
 
-async def judge_expansion(old: PlottedChain, was: Enacted, new: PlottedChain, program: Program, sandbox: Sandbox) -> ExpandedChain:
-    """`was` is what the old one came to on its own state."""
+async def judge_expansion(
+    old: PlottedChain, was: Enacted, new: PlottedChain, program: Program, sandbox: Sandbox, told: Sequence[Fact] = ()
+) -> ExpandedChain:
+    """`was` is what the old one came to on its own state; `told` are the facts that the user must be told at the new end."""
     effects = {tool.name: tool.effect for tool in program.tools}
     if fault := _compare(old.chain, new.chain):
         return ExpandedChain(None, *fault)
@@ -51,12 +59,25 @@ async def judge_expansion(old: PlottedChain, was: Enacted, new: PlottedChain, pr
         return ExpandedChain(None, f"expansion_{error.facts.get('reason', 'failed')}", error.message)
     if not _holds_in_order(was.calls, enacted.calls):
         return ExpandedChain(None, "old_changed", "the old calls do not come in the new path as they were")
-    for step in _list_added(old.chain, new.chain):
+    added = _list_added(old.chain, new.chain)
+    changes = [step for step in added if effects.get(step.tool) != "query"]
+    for step in changes:
         without = [call for call, by in zip(enacted.calls, enacted.steps, strict=True) if by != step.id]
-        # A look-up changes no end: whether it is needed is asked of what it lets the agent know and tell, once there is a scenario.
-        if effects.get(step.tool) != "query" and await _ends_alike(without, enacted.state, new.reset, program, sandbox):
+        if await _ends_alike(without, enacted.state, new.reset, program, sandbox):
             return ExpandedChain(None, "idle", f"without {step.id} ({step.tool}) everything ends the same")
+    if not changes and not _find_used(added, new.chain, enacted, told):
+        return ExpandedChain(None, "nothing_added", "only look-ups were added, and no later argument and no told fact comes from them")
     return ExpandedChain(enacted)
+
+
+def _find_used(added: Sequence[ChainStep], chain: Chain, enacted: Enacted, told: Sequence[Fact]) -> list[str]:
+    """Added look-ups from whose replies a later argument, or a fact that must be told, comes."""
+    ids = {step.id for step in added}
+    used = {giver for flow in list_flows(chain) for giver in flow.givers if giver in ids}
+    for step, reply in zip(enacted.steps, enacted.replies, strict=True):
+        if step in ids and any(is_told(fact.value, canonical_json(reply)) for fact in told):
+            used.add(step)
+    return sorted(used)
 
 
 def _compare(old: Chain, new: Chain) -> tuple[str, str] | None:

@@ -72,22 +72,43 @@ def find_keys(states: Sequence[Mapping[str, Json]]) -> dict[str, str]:
 
 def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], words: str) -> ToolSketch:
     """Inputs by what was put into them: a key of a table, or something that the user says."""
-    properties = dict[str, Json](sketch.inputs.get("properties", {}))
-    told = dict(sketch.told)
-    for name, schema in properties.items():
-        values = [call.arguments[name] for call in calls if name in call.arguments]
-        parts = [part for value in values for part in _list_parts(value)]
-        tables = {keys.get(part) if isinstance(part, str) else None for part in parts}
-        items: Json = schema.get("items")
-        is_list = is_object(items) and any(is_array(value) for value in values)
-        path = f"{name}[]" if is_list else name
-        is_said = bool(values) and all(mentions(words, part) for part in parts)
+    marker = _Marker(keys, words, dict(sketch.told))
+    inputs = marker.mark(sketch.inputs, [call.arguments for call in calls], "")
+    return sketch.model_copy(update={"inputs": inputs, "told": marker.told})
+
+
+@dataclass(frozen=True)
+class _Marker:
+    """Schemas of arguments, marked by the values that were put there."""
+
+    keys: Mapping[str, str]
+    words: str
+    told: dict[str, bool]
+    """Path → whether a user says it."""
+
+    def mark(self, schema: Json, values: Sequence[Json], path: str) -> Json:
+        properties, items = schema.get("properties"), schema.get("items")
+        if is_object(properties):
+            held = [value for value in values if is_object(value)]
+            marked = {
+                name: self.mark(part, [value[name] for value in held if name in value], f"{path}.{name}" if path else name)
+                for name, part in properties.items()
+            }
+            return schema | {"properties": marked}
+        if is_object(items) and any(is_array(value) for value in values):
+            parts = [one for value in values for one in (value if is_array(value) else [value])]
+            return schema | {"items": self.mark(items, parts, f"{path}[]")}
+        return self._mark_leaf(schema, [part for value in values for part in _list_parts(value)], path)
+
+    def _mark_leaf(self, schema: Json, parts: Sequence[Json], path: str) -> Json:
+        tables = {self.keys.get(part) if isinstance(part, str) else None for part in parts}
+        is_said = bool(parts) and all(mentions(self.words, part) for part in parts)
         if len(tables) == 1 and (table := tables.pop()):
-            properties[name] = schema | ({"items": {**items, KEY_OF: table}} if is_list else {KEY_OF: table})
-            told[path] = is_said
-        elif is_said:
-            told[path] = True
-    return sketch.model_copy(update={"inputs": sketch.inputs | {"properties": properties}, "told": told})
+            self.told[path] = is_said
+            return schema | {KEY_OF: table}
+        if is_said:
+            self.told[path] = True
+        return schema
 
 
 def mentions(words: str, value: Json) -> bool:

@@ -25,7 +25,7 @@ KEPT = 2
 """Operators that one request bears: after more of them nobody speaks like that."""
 METHODS: Mapping[Operator, str] = {
     "goal_expansion": "Ask for one thing more that the tools can do and that goes with the rest, after what is asked for already; the "
-    "reference path grows by what it takes.",
+    "reference path grows by what it takes. It uses a tool that the path did not use, and starts from what is there by then.",
     "compression": "Say it in fewer words: leave out what only introduces, thanks and explains, draw together what is done alike, and "
     "leave a step unsaid that a later one cannot do without.",
     "implicit_reference": "Do not name again what was named before, or name it by what it belongs to: `that loan`, "
@@ -72,8 +72,9 @@ class RewordingRound(Generic[J]):
 
 
 def pick_operators(operators: Sequence[Operator], number: int) -> tuple[Operator, ...]:
-    """All but one, another one each time, so that no two requests of an environment are reworded alike; their order stays."""
-    left_out = number % len(operators) if operators else 0
+    """All but one, another one each time, so that no two requests of an environment are reworded alike; their order stays. A single
+    operator is always tried."""
+    left_out = number % len(operators) if len(operators) > 1 else -1
     return tuple(one for place, one in enumerate(operators) if place != left_out)
 
 
@@ -90,10 +91,13 @@ async def reword(
     reply: ScenarioReply,
     operators: Sequence[Operator],
     ask: Callable[[Operator, ScenarioReply], Awaitable[RewordReply]],
-    judge: Callable[[ScenarioReply], Awaitable[J]],
+    judge: Callable[[ScenarioReply, ScenarioReply | None], Awaitable[J]],
     most: int = KEPT,
 ) -> list[RewordingRound[J]]:
-    """One turn for each operator that was tried, in their order; the last one that stands has the words."""
+    """One turn for each operator that was tried, in their order; the last one that stands has the words.
+
+    `judge` is given the scenario before as well where the new one expands it.
+    """
     turns, kept = list[RewordingRound[J]](), 0
     for operator in operators:
         if kept == most:
@@ -108,7 +112,7 @@ async def _try(
     operator: Operator,
     reply: ScenarioReply,
     ask: Callable[[Operator, ScenarioReply], Awaitable[RewordReply]],
-    judge: Callable[[ScenarioReply], Awaitable[J]],
+    judge: Callable[[ScenarioReply, ScenarioReply | None], Awaitable[J]],
 ) -> RewordingRound[J]:
     try:
         said = await ask(operator, reply)
@@ -117,7 +121,7 @@ async def _try(
     fault = _find_fault(operator, reply, said)
     if fault:
         return RewordingRound(operator, reply.request, said.request, *fault)
-    judged = await judge(_apply(reply, said))
+    judged = await judge(_apply(reply, said), reply if operator == "goal_expansion" else None)
     if judged.objection:
         return RewordingRound(operator, reply.request, said.request, *judged.objection)
     return RewordingRound(operator, reply.request, said.request, judged=judged)
@@ -150,9 +154,7 @@ def _apply(reply: ScenarioReply, said: RewordReply) -> ScenarioReply:
         grown: dict[str, Json] = {
             "chain": said.chain,
             "filling": said.filling or reply.filling,
-            "core": len(reply.chain.nodes),
             "oracle": [],
         }
         return reply.model_copy(update=told | grown)
-    # What was judged as an expansion once need not be so again.
-    return reply.model_copy(update=told | ({"core": 0} if isinstance(reply, ChainReply) else {}))
+    return reply.model_copy(update=told)

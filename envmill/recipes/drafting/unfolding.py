@@ -1,5 +1,7 @@
-"""Unfolding: a scenario that came with a chain gets its reference path from carrying the chain out, its expansion
-judged on the way, and is held to the one validator of chains."""
+"""Unfolding: a scenario that came with a chain gets its reference path from carrying the chain out, and is held to the one validator of
+chains. An expansion is compared with the chain that was kept before it, carried out on its own state."""
+
+from dataclasses import replace
 
 from envmill.errors import BuildError
 from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion
@@ -11,22 +13,27 @@ from schemas.prompts import ScenarioReply
 from schemas.tool_prompts import ChainReply
 
 
-async def unfold(reply: ScenarioReply, environment: Environment, reset: Reset, sandbox: Sandbox) -> ScenarioReply:
-    """The reply with its calls; as it was where they came with it. BuildError, with a `reason`, for a chain that cannot stand."""
+async def unfold(
+    reply: ScenarioReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ScenarioReply | None = None
+) -> ScenarioReply:
+    """The reply with its calls; as it was where they came with it. BuildError, with a `reason`, for a chain that cannot stand.
+
+    `old`: the scenario that this one expands.
+    """
     if not isinstance(reply, ChainReply):
         return reply
-    enacted = await _enact(reply, Program.of(environment), reset, sandbox)
+    enacted = await _enact(reply, Program.of(environment), reset, sandbox, old if isinstance(old, ChainReply) else None)
     await hold(reply.chain, environment, PlayedChain(enacted.calls, enacted.replies, (reset.state, enacted.state), list_words(reply)))
     return reply.model_copy(update={"oracle": enacted.calls})
 
 
-async def _enact(reply: ChainReply, program: Program, reset: Reset, sandbox: Sandbox) -> Enacted:
+async def _enact(reply: ChainReply, program: Program, reset: Reset, sandbox: Sandbox, old: ChainReply | None) -> Enacted:
     whole = PlottedChain(reply.chain, reply.filling, reset)
-    if not 0 < reply.core < len(reply.chain.nodes):
+    if old is None:
         return await enact(whole.chain, whole.filling, program, reset, sandbox)
-    seed = PlottedChain(reply.chain.model_copy(update={"nodes": reply.chain.nodes[: reply.core]}), reply.filling, reset)
-    was = await enact(seed.chain, seed.filling, program, reset, sandbox)
-    verdict = await judge_expansion(seed, was, whole, program, sandbox)
+    seed = PlottedChain(old.chain, old.filling, replace(reset, state=old.initial_state))
+    was = await enact(seed.chain, seed.filling, program, seed.reset, sandbox)
+    verdict = await judge_expansion(seed, was, whole, program, sandbox, reply.tell)
     if verdict.enacted is None:
         raise BuildError(f"The expansion is not kept: {verdict.detail}.", reason=verdict.reason)
     return verdict.enacted

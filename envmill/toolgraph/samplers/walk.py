@@ -52,6 +52,18 @@ def follow(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimi
     return "dead_end" if len(course.steps) < limits.least else course.finish(name)
 
 
+def retrace(graph: ToolGraph, tools: Sequence[str], chance: random.Random) -> Chain | str:
+    """A walk given by names, with where each argument comes from; tools that the graph lacks, or that cannot follow, are left out."""
+    course = Course(graph, chance)
+    for tool in (graph.index[name] for name in tools if name in graph.index):
+        course.add(tool, loose=True)
+    return "walk_lost" if len(course.steps) < _LEAST else course.finish("walk")
+
+
+_LEAST = 2
+"""Tools of a walk that is still one."""
+
+
 def _go_on(graph: ToolGraph, course: Course, at: int, pick: Pick) -> int | None:
     ahead = [one for one in graph.successors[at] if one not in course.steps]
     for _ in range(min(TRIES, len(ahead))):

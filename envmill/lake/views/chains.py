@@ -1,0 +1,63 @@
+"""`chains`: what became of sampled chains that authors of scenarios were offered."""
+
+from envmill.lake.views.base import View
+
+CHAINS = View(
+    name="chains",
+    sql="""
+        with offered as (
+            select a.run, a.recipe, a.parent, a.subject, a.outcome, a.reason, e.finding::json as finding
+            from attrition a left join gate_evidence e on e.run = a.run and e.id = a.evidence
+            where a.stage = 'generate' and regexp_full_match(a.gate, 'offer_[0-9]+')
+            qualify row_number() over (partition by a.run, a.subject, a.gate order by a.try_number desc) = 1),
+        said as (
+            select run, recipe, parent,
+                   case when outcome = 'kept' then 'stood' when reason = 'infeasible' then 'infeasible' else 'none' end as outcome,
+                   coalesce(finding ->> 'sampler', '') as sampler,
+                   case when reason = 'infeasible' then coalesce(finding ->> 'node', '') else '' end as node,
+                   case when reason = 'infeasible' then coalesce(finding ->> 'tool', '') else '' end as tool,
+                   case when reason = 'infeasible' then coalesce(finding ->> 'reason', '') else reason end as reason,
+                   1::bigint as times
+            from offered),
+        environment as (
+            select run, recipe, parent, any_value(finding -> 'not_offered') as refused from offered group by run, recipe, parent),
+        drawn as (
+            select run, recipe, parent, unnest(json_keys(refused)) as reason, refused from environment where refused is not null),
+        every as (
+            from said union all
+            select run, recipe, parent, 'not_offered', '', '', '', reason, (refused ->> reason)::bigint from drawn)
+        select run, recipe, outcome, sampler, node, tool, reason, sum(times)::bigint as times
+        from every group by run, recipe, outcome, sampler, node, tool, reason""",
+    about="""One row per run, recipe, outcome, sampler, node, tool and reason: sampled chains that were offered to authors of scenarios, and
+chains that were drawn and not offered since they could not be carried out.""",
+    columns={
+        "run": "Run id.",
+        "recipe": "Recipe.",
+        "outcome": "`stood`: the last chain that an author was offered. `infeasible`: the author said that no scenario can follow it. "
+        "`none`: a place for which there was no chain. `not_offered`: drawn, and not carried out.",
+        "sampler": "Sampler that drew the chain; empty where none was offered.",
+        "node": "Node that the author calls infeasible.",
+        "tool": "Tool of that node.",
+        "reason": "What the author says of it; else the reason code.",
+        "times": "Chains. `not_offered` counts them once for each environment.",
+    },
+    questions=(
+        (
+            "What do authors call infeasible?",
+            "select recipe, tool, reason, sum(times) as times from chains where outcome = 'infeasible' group by all order by times desc",
+        ),
+        (
+            "How many chains are offered, and what is lost before?",
+            "select recipe, outcome, reason, sum(times) as times from chains where node = '' group by all order by recipe, times desc",
+        ),
+        (
+            "How much of the chains do drafts contain?",
+            """with found as (
+    select run, overlap::json::struct(sampler varchar, nodes int, nodes_found int, flows int, flows_found int) as it
+    from drafts where overlap is not null)
+select run, it.sampler, count(*) as drafts, avg((it.nodes_found + it.flows_found) / (it.nodes + it.flows)) as share
+from found group by all order by all""",
+        ),
+    ),
+    order="run, recipe, outcome, times desc, sampler, node, tool, reason",
+)

@@ -1,0 +1,141 @@
+"""Offering: the author of a scenario is offered a sampled chain that was carried out, and another one where no scenario can follow it.
+
+environment's offers ─► chain ─► author ─┬─ a scenario
+          ▲                              └─ infeasible: which node, and why ─┐
+          └───────────── another chain, twice at most ───────────────────────┘
+"""
+
+from dataclasses import dataclass, field, replace
+
+from envmill.gates.base import Finding, keep, pass_by
+from envmill.kinds.authoring.repair import FIRST, Repair
+from envmill.models.gateway import ModelSession
+from envmill.recipes.drafting.errands import ErrandBrief
+from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
+from envmill.stages.context import RunContext
+from envmill.stages.places import ScenarioSlot, choose_polarity
+from envmill.stages.posing import ScenarioVersion
+from envmill.toolgraph.offers import ChainOffers, find_offers, list_tools
+from envmill.toolgraph.references import walk_nodes
+from schemas.base import Json
+from schemas.chain import ChainStep, Infeasible
+from schemas.prompts import ScenarioReply
+from schemas.scenario import Polarity
+from schemas.tool_prompts import SampledReply
+
+GATE = "offer"
+"""Under which the ledger has what was offered: `offer_1` and so on, a row for each chain."""
+MORE = 2
+"""Chains offered after the first, where the author finds one infeasible."""
+
+
+@dataclass
+class ChainOffering:
+    """What the author of one scenario is offered, and what came of it."""
+
+    place: ScenarioSlot
+    polarity: Polarity
+    brief: ErrandBrief
+    """What was planned for the place."""
+    context: RunContext
+    offers: ChainOffers | None = None
+    """None where nothing is offered."""
+    why: str = ""
+    """Why nothing is."""
+    turn: int = 0
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    @classmethod
+    async def prepare(cls, place: ScenarioSlot, brief: ErrandBrief, context: RunContext) -> "ChainOffering":
+        """Chains are drawn once for each environment."""
+        recipe, config = context.recipe, context.config
+        polarity = choose_polarity(config.polarities, place.environment.id, place.number)
+        if not recipe.samplers or config.chains == "free":
+            return cls(place, polarity, brief, context)
+        if polarity != "achieve":
+            # The path only reads there: a chain that changes something cannot be carried out.
+            return cls(place, polarity, brief, context, why="only_reads")
+        if not place.tests and not place.rows:
+            return cls(place, polarity, brief, context, why="no_start_state")
+
+        async def make() -> ChainOffers:
+            return await find_offers(place.environment, place.tests, place.rows, recipe.samplers, context.sandbox)
+
+        offers = await context.offers.find(place.environment.id, make)
+        return cls(place, polarity, brief, context, offers, "" if offers.chains else "none_carried_out")
+
+    @property
+    def slot(self) -> ScenarioSlot:
+        """The place with the chain that stands by now."""
+        drawn = self.offers.pick(self.place.number, self.turn) if self.offers else None
+        if drawn is None:
+            return self.place
+        return replace(self.place, offered=OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps)))
+
+    async def ask(self, repair: Repair, models: ModelSession) -> tuple[ScenarioReply, Repair]:
+        """The reply to the chain that stands, or to another one, which repairs nothing; infeasible where the author refuses them all."""
+        reply = await self._pose(repair, models)
+        while (said := find_infeasible(reply)) is not None and self.slot.offered is not None:
+            self.findings.append(self._describe_refusal(said))
+            if self.turn == MORE or self.offers is None or self.offers.pick(self.place.number, self.turn + 1) is None:
+                break
+            self.turn, repair = self.turn + 1, FIRST
+            reply = await self._pose(repair, models)
+        return reply, repair
+
+    async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
+        slot = self.slot
+        offered = () if slot.offered is None else (slot.offered,)
+        return await self.context.recipe.pose(slot.environment, slot.number, self.polarity, repair, models, self.told, *offered)
+
+    @property
+    def told(self) -> ErrandBrief:
+        """The errand as its author is told it: a chain that binds settles the tools."""
+        line = self.brief.line
+        if line is None or self.slot.offered is None:
+            return self.brief
+        return replace(self.brief, line=line.model_copy(update={"tools": []}))
+
+    def list_findings(self) -> tuple[Finding, ...]:
+        """A row for each chain that was offered, or one that says why none was."""
+        if self.why:
+            return (replace(pass_by(f"{GATE}_1", self.why, _SAID[self.why]), evidence=self._describe_draws()),)
+        slot = self.slot
+        if slot.offered is None or len(self.findings) > self.turn:
+            return tuple(self.findings)
+        return (*self.findings, keep(f"{GATE}_{self.turn + 1}", self._describe_chain(slot.offered) | self._describe_draws()))
+
+    def _describe_refusal(self, said: Infeasible) -> Finding:
+        offered = self.slot.offered
+        assert offered is not None
+        tools = {one.node.id: one.node.tool for one in walk_nodes(offered.chain.nodes) if isinstance(one.node, ChainStep)}
+        tool = tools.get(said.node, "")
+        detail = f"{said.node}{f' ({tool})' if tool else ''}: {said.reason}"
+        evidence = self._describe_chain(offered) | self._describe_draws() | {"node": said.node, "tool": tool, "reason": said.reason}
+        return replace(pass_by(f"{GATE}_{self.turn + 1}", INFEASIBLE, detail), evidence=evidence)
+
+    def _describe_chain(self, offered: OfferedChain) -> dict[str, Json]:
+        return {"sampler": offered.chain.sampler, "tools": list_tools(offered.chain)}
+
+    def _describe_draws(self) -> dict[str, Json]:
+        if self.offers is None:
+            return {}
+        return {"drawn": self.offers.drawn, "offered": len(self.offers.chains), "not_offered": dict(self.offers.refused)}
+
+
+def give_in(reply: ScenarioReply) -> ScenarioVersion | None:
+    """The version of an author that finds every chain infeasible: no other one is asked for."""
+    said = find_infeasible(reply)
+    return None if said is None else ScenarioVersion(reply, None, (complain_of_infeasible(said),), hopeless=True)
+
+
+def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
+    """What the author says that no scenario can carry out."""
+    return reply.infeasible if isinstance(reply, SampledReply) else None
+
+
+_SAID = {
+    "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
+    "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
+    "none_carried_out": "None of the chains that were drawn could be carried out: the author chooses the path.",
+}

@@ -1,0 +1,120 @@
+"""Offers: chains that samplers drew of an environment's graph and that were carried out, in the order in which authors are offered them.
+
+stored tests ─► graph ─► walks, samplers ─► the validator ─► rehearsed in the jail ─► offers; every chain that is not one is counted
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from envmill.sandbox import Program, Sandbox
+from envmill.toolgraph.drawing import sample_chains
+from envmill.toolgraph.experience import gather_experience, weave_experience
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.rehearsal import RehearsedChain, rehearse_chain
+from envmill.toolgraph.samplers import SAMPLERS
+from envmill.toolgraph.samplers.walk import retrace
+from envmill.toolgraph.validity import ChainLimits, find_faults
+from schemas.base import Json
+from schemas.chain import Chain, ChainStep
+from schemas.environment import Environment, Test
+
+CHAINS = 20
+"""Chains drawn by each sampler, at most."""
+ENOUGH = 6
+"""Chains that are offered in turn."""
+WALKS = 12
+"""Walks of an outline that are tried."""
+SIZES = ChainLimits(least=2, most=6)
+"""Steps of a chain that is offered: its author adds look-ups, and may expand it."""
+_WALKED = replace(SIZES, apart=True)
+"""Those of a walk that somebody named: nothing may flow between its tools."""
+
+
+@dataclass(frozen=True)
+class ChainOffers:
+    """What authors may be offered of one environment."""
+
+    chains: tuple[RehearsedChain, ...] = ()
+    drawn: int = 0
+    """Chains drawn."""
+    refused: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Reason → chains that are not offered."""
+
+    def pick(self, number: int, turn: int) -> RehearsedChain | None:
+        """The chain of the n-th scenario; of a later turn another one, None where there is no other."""
+        return self.chains[(number + turn) % len(self.chains)] if turn < len(self.chains) else None
+
+
+class OfferBook:
+    """Offers of each environment, drawn when they are first asked for; whoever asks meanwhile waits."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, ChainOffers] = {}
+        self._drawing: dict[tuple[str, asyncio.AbstractEventLoop], asyncio.Lock] = {}
+
+    async def find(self, name: str, make: Callable[[], Awaitable[ChainOffers]]) -> ChainOffers:
+        """Those of a name."""
+        async with self._drawing.setdefault((name, asyncio.get_running_loop()), asyncio.Lock()):
+            if name not in self._known:
+                self._known[name] = await make()
+        return self._known[name]
+
+
+async def find_offers(
+    environment: Environment,
+    tests: Sequence[Test],
+    rows: Mapping[str, Json],
+    samplers: Sequence[str],
+    sandbox: Sandbox,
+    *,
+    results: bool = False,
+) -> ChainOffers:
+    """The same for the same environment and tests, so that a scenario that is asked for again gets the same chain. `results`: chains
+    may go on with what only the path made, such as the id of a new record."""
+    experience = await gather_experience(environment, tests, rows, sandbox)
+    graph = await weave_experience(environment, experience)
+    program, refused, offered = Program.of(environment), Counter[str](), list[RehearsedChain]()
+    effects = {tool.name: tool.effect for tool in environment.tools}
+    for chain in _list_drawn(environment, graph, samplers, refused):
+        if len(offered) == ENOUGH:
+            break
+        if not any(effects.get(tool) == "change" for tool in list_tools(chain)):
+            refused["changes_nothing"] += 1
+            continue
+        tried = await rehearse_chain(chain, program, experience, sandbox, environment.id)
+        if isinstance(tried, tuple):
+            refused[tried[0]] += 1
+        elif tried.new and not results:
+            refused["needs_result"] += 1
+        else:
+            offered.append(tried)
+    return ChainOffers(tuple(offered), len(offered) + refused.total(), dict(refused.most_common()))
+
+
+def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]) -> Iterator[Chain]:
+    """Walks of the outline, then each sampler in turn; a chain that came already does not come again."""
+    seed, known = int(environment.id.rpartition("_")[2][:8], 16), set[tuple[str, ...]]()
+    outline = environment.brief.outline
+    walked = [_retrace(graph, walk, f"{seed} {walk}") for walk in (outline.walks[:WALKS] if outline else ())]
+    refused.update(one for one in walked if isinstance(one, str))
+    found = [[one for one in walked if isinstance(one, Chain)]]
+    found += [sample_chains(graph, SAMPLERS[name], CHAINS, seed, SIZES).chains for name in samplers]
+    for place in range(max(map(len, found), default=0)):
+        for chains in found:
+            if place < len(chains) and (tools := tuple(list_tools(chains[place]))) not in known:
+                known.add(tools)
+                yield chains[place]
+
+
+def _retrace(graph: ToolGraph, walk: Sequence[str], seed: str) -> Chain | str:
+    chain = retrace(graph, walk, random.Random(seed))
+    return chain if isinstance(chain, str) or not find_faults(graph, chain, _WALKED) else "walk_refused"
+
+
+def list_tools(chain: Chain) -> list[str]:
+    """Tools of its steps, in order."""
+    return [one.node.tool for one in walk_nodes(chain.nodes) if isinstance(one.node, ChainStep)]

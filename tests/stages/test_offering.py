@@ -1,0 +1,178 @@
+"""Chains offered as contracts: an author that leaves one is caught, one that keeps it never; what is infeasible leads to another chain."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from envmill.recipes.drafting.offered import OfferedChain
+from envmill.sandbox import Sandbox
+from envmill.stages.context import Result, RunContext, Subject
+from envmill.stages.generate import generate_draft
+from envmill.stages.offering import MORE
+from envmill.stages.places import ScenarioSlot
+from envmill.stages.posing import execute
+from envmill.toolgraph.offers import find_offers
+from schemas.environment import Build, Call
+from schemas.prompts import ScenarioReply
+from schemas.run import RunConfig
+from schemas.scenario import Draft
+from schemas.tool_prompts import SampledReply
+from tests.soak import count
+from tests.stages.test_posing import Nobody
+from tests.toolgraph.parcels import CUSTOMER, OTHER, STATE
+from tests.toolgraph.test_arguments import PLACE, TESTS
+
+SLOT = ScenarioSlot(PLACE, 0, tests=tuple(TESTS))
+Answer = Callable[[OfferedChain | None], dict[str, Any]]
+
+
+def keep_to(offered: OfferedChain | None) -> dict[str, Any]:
+    """An author that carries the chain out as it was carried out."""
+    return {"oracle": list(offered.calls) if offered else [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]}
+
+
+def refuse(offered: OfferedChain | None) -> dict[str, Any]:
+    return {"infeasible": {"node": "s2", "reason": "It is Sunday."}} if offered else keep_to(None)
+
+
+@dataclass
+class Script:
+    """A recipe whose author answers by what it is offered."""
+
+    answer: Answer
+    samplers: tuple[str, ...] = ("weighted", "backward")
+    operators = ()
+    offered: list[OfferedChain | None] = field(default_factory=list[OfferedChain | None])
+
+    async def pose(
+        self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any, offered: OfferedChain | None = None
+    ) -> ScenarioReply:
+        self.offered.append(offered)
+        told = {"initial_state": STATE, "request": "Pack Ada Okafor's orders.", "polarity": polarity}
+        return SampledReply.model_validate({"oracle": [], **told, **self.answer(offered)})
+
+
+def make_context(sandbox: Sandbox, script: Script, **config: Any) -> RunContext:
+    nothing: Any = None
+    settled = RunConfig.model_validate({"seed": 3, "rehearse": False, "polarities": {"achieve": 1}, **config})
+    return RunContext("r", settled, nothing, cast(Any, script), nothing, sandbox)
+
+
+async def generate(sandbox: Sandbox, script: Script, slot: ScenarioSlot = SLOT, **config: Any) -> Result:
+    return await generate_draft(Subject("x", "y", "t", slot), make_context(sandbox, script, **config), cast(Any, Nobody()))
+
+
+def list_offers(result: Result) -> list[tuple[str, str, str]]:
+    return [(one.gate, one.outcome, one.reason) for one in result.findings if one.gate.startswith("offer")]
+
+
+async def test_a_chain_that_is_kept_to_is_recorded_with_its_sampler(sandbox: Sandbox) -> None:
+    script = Script(keep_to)
+    result = await generate(sandbox, script)
+    (draft,) = (one for one in result.records if isinstance(one, Draft))
+    assert draft.overlap is not None
+    assert (draft.overlap.share, draft.overlap.sampler in script.samplers) == (1.0, True)
+    assert list_offers(result) == [("offer_1", "kept", "")]
+    (offered,) = script.offered
+    assert offered is not None
+    assert offered.binding
+
+
+async def test_a_chain_that_is_left_is_sent_back_with_what_is_missing(sandbox: Sandbox) -> None:
+    script = Script(lambda _: {"oracle": [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]})
+    result = await generate(sandbox, script)
+    builds = [one for one in result.records if isinstance(one, Build)]
+    assert len(builds) == 4
+    assert all("node s" in one.failure and "infeasible" in one.failure for one in builds)
+    assert result.stopped_by is not None
+    assert (result.stopped_by.gate, result.stopped_by.reason) == ("oracle", "chain_left")
+
+
+async def test_another_chain_is_offered_where_one_is_infeasible(sandbox: Sandbox) -> None:
+    script = Script(lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered))
+    result = await generate(sandbox, script)
+    assert list_offers(result) == [("offer_1", "not_applicable", "infeasible"), ("offer_2", "kept", "")]
+    first, second = script.offered
+    assert first is not None
+    assert second is not None
+    assert first.chain != second.chain
+    (finding, *_) = (one for one in result.findings if one.reason == "infeasible")
+    assert (finding.evidence["node"], finding.evidence["reason"]) == ("s2", "It is Sunday.")
+    assert "It is Sunday." in finding.detail
+
+
+async def test_who_finds_every_chain_infeasible_ends_with_the_history(sandbox: Sandbox) -> None:
+    script = Script(refuse)
+    result = await generate(sandbox, script)
+    assert len(script.offered) == MORE + 1
+    assert list_offers(result) == [(f"offer_{turn}", "not_applicable", "infeasible") for turn in range(1, MORE + 2)]
+    assert not [one for one in result.records if isinstance(one, Draft)]
+    assert [one.failure for one in result.records if isinstance(one, Build)] == [
+        "the author says that node s2 cannot be carried out: It is Sunday."
+    ]
+    assert result.stopped_by is not None
+    assert result.stopped_by.reason == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("slot", "config", "reason"),
+    [
+        pytest.param(SLOT, {"polarities": {"refuse": 1}}, "only_reads", id="nothing is changed"),
+        pytest.param(ScenarioSlot(PLACE, 0), {}, "no_start_state", id="nothing to try chains on"),
+        pytest.param(ScenarioSlot(PLACE, 0, tests=(TESTS[0],)), {}, "none_carried_out", id="nothing that can be carried out"),
+    ],
+)
+async def test_where_no_chain_is_offered_a_row_says_why(sandbox: Sandbox, slot: ScenarioSlot, config: dict[str, Any], reason: str) -> None:
+    script = Script(keep_to)
+    poor = ScenarioSlot(slot.environment, 0, tests=tuple(test.model_copy(update={"initial_state": {}}) for test in slot.tests))
+    result = await generate(sandbox, script, poor if reason == "none_carried_out" else slot, **config)
+    assert list_offers(result) == [("offer_1", "not_applicable", reason)]
+    assert script.offered[0] is None
+
+
+async def test_free_chains_bind_nobody_and_leave_no_row(sandbox: Sandbox) -> None:
+    script = Script(keep_to)
+    result = await generate(sandbox, script, chains="free")
+    assert (list_offers(result), script.offered) == ([], [None])
+    (draft,) = (one for one in result.records if isinstance(one, Draft))
+    assert draft.overlap is None
+
+
+def leave_chain(offered: OfferedChain, chance: random.Random) -> list[Call]:
+    """The path without a call of the chain, with two of them swapped, or with a value that comes from elsewhere."""
+    calls = list(offered.calls)
+    place = chance.randrange(len(calls))
+    kind = chance.choice(("left_out", "swapped", "elsewhere"))
+    if kind == "swapped" and place:
+        calls[place - 1], calls[place] = calls[place], calls[place - 1]
+    elif kind == "elsewhere" and (moved := _take_elsewhere(calls[-1])) != calls[-1]:
+        calls[-1] = moved
+    else:
+        del calls[place]
+    return calls
+
+
+def _take_elsewhere(call: Call) -> Call:
+    others = {"customer_id": OTHER, "order_id": "ord_51c0ffee", "order_ids": ["ord_51c0ffee"]}
+    changed = {name: others[name] for name, value in call.arguments.items() if name in others and value != others[name]}
+    return call.model_copy(update={"arguments": call.arguments | changed})
+
+
+async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(sandbox: Sandbox) -> None:
+    offers = await find_offers(PLACE, TESTS, {}, ("weighted", "backward", "program"), sandbox)
+    cases, chance, caught, refused = count(300, 300), random.Random(24), 0, 0
+    for number in range(cases):
+        drawn = offers.chains[number % len(offers.chains)]
+        offered = OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
+        leaves = number % 5 == 0
+        oracle = leave_chain(offered, chance) if leaves else [Call(name="list_orders", arguments={"customer_id": CUSTOMER}), *drawn.calls]
+        reply = ScenarioReply(initial_state=STATE, request="Pack them.", oracle=oracle)
+        slot = ScenarioSlot(PLACE, number, offered=offered)
+        posed = await execute(reply, slot, make_context(sandbox, Script(keep_to)), cast(Any, Nobody()))
+        left = posed.draft is None
+        caught += leaves and left
+        refused += not leaves and left
+    assert (refused, caught >= 57 * cases // 300) == (0, True), caught
