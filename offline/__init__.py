@@ -60,7 +60,7 @@ _TRIES, _FURTHER = 12, 1_000 * _APART
 
 _PLANNED = ("errand", "taken")
 """What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
-_NO_CHANCE = ("policy", *_PLANNED)
+_NO_CHANCE = ("policy", "results", *_PLANNED)
 """The same of a first version; the policy document came from here."""
 
 __all__ = ["answer", "plant", "planted", "twin"]
@@ -194,7 +194,7 @@ def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Sc
 def _write_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     asked = ScenarioInput.model_validate(inputs)
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
-    reply = write_polar(domain, asked.polarity, key, asked.number)
+    reply = write_polar(domain, asked.polarity, key, asked.number, results=asked.results)
     return reply.model_copy(update={"initial_state": RENDERINGS[domain.kind].settle(domain, reply.initial_state)})
 
 

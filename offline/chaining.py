@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from envmill.sandbox.results import link, settle_one
 from offline.domain import TODAY, Domain, Operation
 from offline.world import DomainWorld
 from schemas.base import Json, is_array, is_object
@@ -23,7 +24,7 @@ _APART = 1000
 def write_chain(reply: ScenarioReply, domain: Domain) -> ChainReply:
     """The calls of a scenario, each argument with where it comes from."""
     weaver = _Weaver(domain, DomainWorld(domain, deepcopy(reply.initial_state), TODAY, "chain"))
-    for call in reply.oracle:
+    for call in link(reply.oracle, [])[0]:
         weaver.add(call)
     chain = Chain(sampler="author", nodes=weaver.nodes)
     return ChainReply.model_validate(reply.model_dump() | {"oracle": [], "chain": chain, "filling": weaver.filling})
@@ -69,14 +70,20 @@ class _Weaver:
         self.filling = Filling()
         self._seen: list[tuple[str, Any]] = []
         self._chosen: dict[Any, Source] = {}
+        self._results: dict[int, Any] = {}
 
     def add(self, call: Call) -> None:
-        operation = self._domain.operations[call.name]
+        operation, made = self._domain.operations[call.name], settle_one(call, self._results)[0]
         name = f"s{len(self._seen) + 1}"
         rows = {each.name: each.row for each in operation.takes if each.row}
-        arguments = {path: self._find(f"{name}.{path}", value, rows.get(path, "")) for path, value in call.arguments.items()}
+        used = {use.into[1:]: FromNode(node=f"s{use.call}", path=use.path[1:].replace("/", ".")) for use in call.uses}
+        arguments = {
+            path: used.get(path) or self._find(f"{name}.{path}", value, rows.get(path, "")) for path, value in made.arguments.items()
+        }
         self.nodes.append(ChainStep(id=name, tool=call.name, arguments=arguments))
-        self._seen.append((name, self._answer(operation, call)))
+        answer = self._answer(operation, made)
+        self._seen.append((name, answer))
+        self._results[call.label] = answer
 
     def _answer(self, operation: Operation, call: Call) -> Any:
         if self._world.allows(operation, call.arguments):

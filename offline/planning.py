@@ -36,7 +36,9 @@ def write_errands(write: Write, inputs: Json, domain: Domain, seed: int, sample:
 def _write_line(
     write: Write, asked: ErrandsInput, place: ErrandPlace, domain: Domain, seed: int, sample: int, effects: Mapping[str, str]
 ) -> ErrandLine:  # fmt: skip
-    told = ScenarioInput(brief=asked.brief, name="", rules=[], tools=[], source="", number=place.number, polarity=place.polarity)
+    told = ScenarioInput(
+        brief=asked.brief, name="", rules=[], tools=[], source="", number=place.number, polarity=place.polarity, results=asked.results
+    )
     try:
         reply = write(told.model_dump(mode="json"), domain, seed, sample)
     except SettingsError as error:

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 
+from envmill.runtime.results import is_reference
 from offline.article import name_one
 from offline.chaining import is_whole, list_touched, write_chain
 from offline.dice import make_dice
@@ -74,7 +75,9 @@ def answer_reword(inputs: Json, domain: Domain, seed: int, sample: int) -> Contr
     wishes = [WantedChange(operation, arguments) for operation, arguments in changes if operation.effect == "change"]
     dice = make_dice("reword", asked.operator, asked.request, seed, sample)
     case = RewordingCase(asked, domain, wishes, dice)
-    return OPERATORS[asked.operator](case) if wishes and asked.polarity == "achieve" else case.same
+    # A wish about a record that the path makes can be told from its words alone, not from the path.
+    linked = any(is_reference(value) for wish in wishes for value in wish.arguments.values())
+    return OPERATORS[asked.operator](case) if wishes and asked.polarity == "achieve" and not linked else case.same
 
 
 def expand_goal(case: RewordingCase) -> RewordReply:

@@ -4,19 +4,20 @@ populate ──► draw wishes on a running world ──► lookups before each 
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import combinations
 from math import perm, prod
 from typing import Any, TypeAlias
 
 from envmill.errors import SettingsError
+from envmill.sandbox.results import refer_to
 from offline.crowd import settle_core, surround
 from offline.dice import make_dice
-from offline.domain import GONE, Domain, LedWish, Operation, OperationParameter, State
+from offline.domain import GONE, Domain, LedWish, Operation, OperationParameter, Row, State
 from offline.draw import sample_permitted
-from offline.user import instruct_user
-from offline.wording import WantedChange, can_say, follow, list_facts, write_request
+from offline.user import instruct_user, introduce_user
+from offline.wording import WantedChange, can_say, follow, list_facts, name_goal, write_request
 from offline.world import DomainWorld
 from schemas.base import Json, canonical_json, is_object
 from schemas.environment import Call
@@ -45,8 +46,16 @@ FORKS = 6
 _Cell: TypeAlias = tuple[str, str, str]
 
 
-def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
-    """The scenario of this key; other keys give other ones. The number says how hard it is, not which one."""
+LINKED = 0.3
+"""Share of scenarios that use a record they make, where results may be used and the domain has operations for it."""
+
+
+def write_scenario(domain: Domain, key: str, number: int = 0, *, results: bool = False) -> ScenarioReply:
+    """The scenario of this key; other keys give other ones. The number says how hard it is, not which one. Where results may be used,
+    some scenarios go on with a record that they make."""
+    free = results and not domain.led and not domain.walk
+    if free and make_dice("results", domain.theme, key).random() < LINKED and (linked := write_linked(domain, key)):
+        return linked
     for again in range(TRIES):
         dice = make_dice("scenario", domain.theme, key, again)
         start = settle_core(domain, f"scenario/{key}/{again}")
@@ -64,6 +73,80 @@ def write_scenario(domain: Domain, key: str, number: int = 0) -> ScenarioReply:
                 continue
             return _write_reply(wishes, oracle, whole.state, start, dice)
     raise SettingsError(f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows.")
+
+
+def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
+    """A scenario whose second wish is about the record that its first one makes; None where chance found none."""
+    for again in range(PATIENCE):
+        dice, start = make_dice("linked", domain.theme, key, again), settle_core(domain, f"linked/{key}/{again}")
+        for first, made, told in _sample_makings(start, dice):
+            world = start.copy()
+            world.apply(first.operation, first.arguments)
+            second = _sample_use(made, world, told, dice)
+            if second is None or not _is_clear(second, [first], told) or _overrules(second, [first], start):
+                continue
+            wishes = [first, second]
+            if not _all_leave_a_mark(wishes, start):
+                continue
+            oracle = _refer(plan_calls(wishes, domain, told.state), made, told, start)
+            whole = surround(start) if domain.rows else start
+            if len(oracle) < FEWEST_CALLS or (whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start)):
+                continue
+            reply = ScenarioReply(
+                initial_state=whole.state,
+                request=write_request(wishes, domain, told.state, dice),
+                oracle=oracle,
+                facts=list_facts(wishes, domain, told.state),
+                goals=[name_goal(wish, domain, told.state) for wish in wishes],
+            )
+            return introduce_user(reply)
+    return None
+
+
+def _sample_makings(start: DomainWorld, dice: random.Random) -> Iterator[tuple[WantedChange, tuple[str, str], DomainWorld]]:
+    """Wishes that make one record and answer with it: the wish, collection and id of the record, and the start with the record as made."""
+    makers = [each for each in start.domain.changes if each.asks and each.tells and any("new(" in step.do for step in each.then)]
+    dice.shuffle(makers)
+    for maker in makers:
+        wish = _sample_wish(maker, start, start, dice)
+        if wish is None or not _is_clear(wish, [], start):
+            continue
+        world = start.copy()
+        answer = world.answer(maker, wish.arguments)
+        made = [(name, row_id) for name, rows in world.state.items() for row_id in rows if row_id not in start.state[name]]
+        if len(made) == 1 and isinstance(answer, dict) and made[0][1] in answer.values():
+            told = start.copy()
+            told.state[made[0][0]][made[0][1]] = dict(world.state[made[0][0]][made[0][1]])
+            yield wish, made[0], told
+
+
+def _sample_use(made: tuple[str, str], world: DomainWorld, told: DomainWorld, dice: random.Random) -> WantedChange | None:
+    """A wish about the record that was made."""
+    collection, row_id = made
+    known = {**told.state, collection: {row_id: world.state[collection][row_id]}}
+    users = [each for each in world.domain.changes if each.asks and each.tells and any(one.row == collection for one in each.takes)]
+    dice.shuffle(users)
+    for user in users:
+        if permitted := sample_permitted(user, world, known, dice):
+            return WantedChange(user, permitted)
+    return None
+
+
+def _refer(calls: list[Call], made: tuple[str, str], told: DomainWorld, start: DomainWorld) -> list[Call]:
+    """The calls without the lookup of the record that is made, and with a reference wherever they name it."""
+    collection, row_id = made
+    needless = _plan_lookup(collection, told.state[collection][row_id], told.domain)
+    world, kept, replies = start.copy(), list[Call](), list[Json]()
+    for call in calls:
+        if call != needless or row_id not in world.state[collection]:
+            kept.append(call)
+            replies.append(deepcopy(world.answer(start.domain.operations[call.name], call.arguments)))
+    return refer_to({row_id}, kept, replies)
+
+
+def _plan_lookup(collection: str, row: Row, domain: Domain) -> Call:
+    lookup = domain.collections[collection].lookup
+    return Call(name=lookup.call, arguments={argument: row[attribute] for argument, attribute in lookup.using.items()})
 
 
 def _write_reply(wishes: list[WantedChange], oracle: list[Call], state: State, start: DomainWorld, dice: random.Random) -> ScenarioReply:
@@ -136,7 +219,7 @@ def _add_lookups(collection: str, row_id: str, domain: Domain, state: State, cal
     for parameter in domain.operations[lookup.call].takes:
         if parameter.row:
             _add_lookups(parameter.row, row[lookup.using[parameter.name]], domain, state, calls)
-    call = Call(name=lookup.call, arguments={argument: row[attribute] for argument, attribute in lookup.using.items()})
+    call = _plan_lookup(collection, row, domain)
     if call not in calls:
         calls.append(call)
 

@@ -4,6 +4,7 @@ from copy import deepcopy
 
 from envmill.gates.exploring.equivalence import is_same_end
 from envmill.recipes.drafting.themes import read_themes
+from envmill.sandbox.results import settle_one
 from envmill.verifiers.bounds import Truth
 from offline.compose import compose_domain
 from offline.domain import TODAY, Domain
@@ -25,14 +26,15 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
     if not _is_of(scenario.initial_state, domain):
         return "the model of the domain was composed with the run's seed, and this is another"
     world = DomainWorld(domain, deepcopy(scenario.initial_state), TODAY, "truth")
-    changes = {operation.name: operation for operation in domain.changes}
-    for call in scenario.oracle:
-        if call.name not in domain.operations:
+    results: dict[int, Json] = {}
+    for stored in scenario.oracle:
+        operation, call = domain.operations.get(stored.name), settle_one(stored, results)[0]
+        if operation is None:
             return f"the model of the domain has no operation {call.name}"
-        if operation := changes.get(call.name):
+        if operation.effect == "change" or stored.label:
             if set(call.arguments) != {each.name for each in operation.takes} or not world.allows(operation, call.arguments):
                 return f"the model of the domain refuses {call.name} on the reference path"
-            world.apply(operation, call.arguments)
+            results[stored.label] = deepcopy(world.answer(operation, call.arguments))
     # Of tables by their policies: a column of real numbers gives back 0 as 0.0.
     return lambda final: is_same_end(scenario.initial_state, world.state, final, environment.tables)
 

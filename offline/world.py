@@ -6,10 +6,12 @@ It interprets the model, never the rendered program, so what it says is a second
 import ast
 import operator
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from envmill.sandbox.results import settle_one
 from offline.dice import make_dice
 from offline.domain import TODAY, Arguments, Collection, Domain, Operation, OperationParameter, Row, State, WriteStep
 from offline.formula import new_row, parse_expression, parse_statement
@@ -207,10 +209,12 @@ class DomainWorld:
 def play_oracle(domain: Domain, initial: State, oracle: list[Call], days: int, key: str) -> State:
     """The end of a reference path on the domain model, some days later and with ids of its own."""
     world = DomainWorld(domain, initial, TODAY + timedelta(days=days), key).copy()
+    results: dict[int, Any] = {}
     for call in oracle:
         operation = domain.operations[call.name]
-        if operation.effect == "change":
-            world.apply(operation, call.arguments)
+        if operation.effect == "change" or call.label:
+            answer = world.answer(operation, settle_one(call, results)[0].arguments)
+            results[call.label] = deepcopy(answer)
     return world.state
 
 

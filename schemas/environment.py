@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
 from schemas.database import Policy, Promise, Table, Touch
@@ -141,8 +141,29 @@ class Environment(Record):
     """Provenance."""
 
 
+class ResultUse(Contract):
+    """An argument of a reference path that is filled with the result of an earlier call of it."""
+
+    into: str
+    """JSON pointer into the arguments."""
+    call: int
+    """Label of the earlier call."""
+    path: str
+    """JSON pointer into its reply."""
+    was: Json
+    """Value when the path was recorded. The use counts only while the argument holds this."""
+
+
+def _hide_links(schema: dict[str, Any]) -> None:
+    """An author writes references into the arguments, and is shown no more than these."""
+    for name in ("label", "uses"):
+        schema["properties"].pop(name)
+
+
 class Call(Contract):
     """One tool call, as asked for."""
+
+    model_config = ConfigDict(json_schema_extra=_hide_links)
 
     name: str
     """Tool name."""
@@ -150,6 +171,14 @@ class Call(Contract):
     """Arguments object."""
     actor: str = "agent"
     """Who calls."""
+    label: int = 0
+    """Number of the call in its reference path, from 1, where a later call uses its result. Left out where none does."""
+    uses: list[ResultUse] = []
+    """Arguments that results of earlier calls fill. Left out where none is."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "label", "uses")
 
 
 class Test(Record):

@@ -55,6 +55,8 @@ class ErrandsInput(Contract):
     """Scenarios that lines are wanted for."""
     taken: list[str] = []
     """Lines of earlier scenarios of this environment."""
+    results: bool = False
+    """Whether a path may use a record that it makes."""
 
 
 class ErrandsReply(Contract):

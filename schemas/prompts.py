@@ -159,6 +159,8 @@ class ScenarioInput(Contract):
     """Which scenario of this environment."""
     polarity: Polarity = "achieve"
     """What success must mean here."""
+    results: bool = False
+    """Whether arguments of the path may be results of earlier calls."""
     errand: ErrandLine | None = None
     """What it is to be about, as it was planned with the environment's other scenarios."""
     taken: list[str] = []

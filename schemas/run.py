@@ -177,6 +177,9 @@ class RunConfig(Contract):
     """Most output tokens of a model per rollout, reasoning included. Empty leaves the model's own limit."""
     search: int = Field(default=400, ge=0, le=100_000, title="Sequences of the search attacker")
     """Number of call sequences that the search attacker of gate S13 tries on each scenario. 2,000 finds more, where time allows."""
+    results: bool = Field(default=True, title="Results may be used")
+    """Let an argument of a reference path be the result of an earlier call, such as the id of a record that the path makes. Without it,
+    prompts ask for fixed values only and references are not read."""
     rehearse: bool = Field(default=True, title="Gates in the repair loop")
     """Run the gates while items are written, and send their findings back to the author. Without it, the gates run in verify only, and
     drop."""

@@ -22,6 +22,7 @@ from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.language.words import split_words
 from envmill.sandbox import Observation
 from schemas.base import Json, is_array, is_object
+from schemas.environment import Call
 from schemas.ledger import ReasonClass
 
 GATE = "S8"
@@ -152,7 +153,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     found, rows, stored = list[Argument](), list[Json](), list(list_leaves(trial.ending.final)) if trial.ending else []
     for place, call in enumerate(scenario.oracle):
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
-        for name, value in list_plain(call.arguments):
+        found += [Argument(place, call.name, name, value, "seen") for name, value in list_plain(call.arguments) if is_result(value, call)]
+        for name, value in (one for one in list_plain(call.arguments) if not is_result(one[1], call)):
             top = name.split(".")[0]
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
             about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
@@ -178,6 +180,11 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             seen.take(parts)
             seen.read(trial.replies[place].message)
     return found
+
+
+def is_result(value: Json, call: Call) -> bool:
+    """Whether the value is the result of an earlier call, in whose reply it stands."""
+    return any(value in list(list_leaves(use.was)) for use in call.uses)
 
 
 _NO_DEFAULT = object()

@@ -10,9 +10,10 @@ from schemas.run import RecipeName, RunConfig
 
 
 class Make(Protocol):
-    """Makes a recipe over the themes it may use; programs of more tools than `whole` are written in parts."""
+    """Makes a recipe over the themes it may use; programs of more tools than `whole` are written in parts, and `results` lets reference
+    paths use results of earlier calls."""
 
-    def __call__(self, themes: Themes, whole: int = WHOLE, /) -> Recipe:
+    def __call__(self, themes: Themes, whole: int = WHOLE, results: bool = True, /) -> Recipe:
         """One for a run."""
         ...
 

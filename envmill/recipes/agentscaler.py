@@ -47,7 +47,7 @@ NAME: RecipeName = "agentscaler"
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe; known themes only stand for those of documents where an estimate is made."""
     requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
@@ -79,8 +79,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        plan_errands=partial(plan_block, errands, _sample_tools),
-        pose=partial(_ask_walk, walk),
+        plan_errands=partial(plan_block, errands, _sample_tools, results=results),
+        pose=partial(_ask_walk, walk, results),
         samplers=("weighted",),
         write_checks=partial(ask_checks, checks),
         sift=sift,
@@ -103,6 +103,7 @@ async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models
 
 async def _ask_walk(
     prompt: Prompt,
+    results: bool,
     environment: Environment,
     number: int,
     polarity: Polarity,
@@ -113,7 +114,7 @@ async def _ask_walk(
 ) -> ScenarioReply:
     """Along the chain that is offered; without one, along a walk of the outline that nobody carried out."""
     suggested = offered or _suggest_walk(environment, number)
-    inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, brief, suggested))
+    inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, brief, suggested, results=results))
     return await models.ask(prompt, inputs, WalkReply, complaint=repair.render())
 
 

@@ -53,7 +53,7 @@ USER_SIDE = 4
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
     theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
     requirements, schema, errands = load_requirements(), load_schema(), load_errands()
@@ -88,8 +88,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        plan_errands=partial(plan_block, errands, _sample_tools),
-        pose=partial(_ask_topology, topology),
+        plan_errands=partial(plan_block, errands, _sample_tools, results=results),
+        pose=partial(_ask_topology, topology, results),
         samplers=("backward",),
         write_checks=partial(ask_checks, checks),
     )
@@ -153,6 +153,7 @@ async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models:
 
 async def _ask_topology(
     prompt: Prompt,
+    results: bool,
     environment: Environment,
     number: int,
     polarity: Polarity,
@@ -165,7 +166,7 @@ async def _ask_topology(
     graph = await weave_environment(environment)
     if offered is None and (drawn := sample_for(environment, graph, number)):
         offered = OfferedChain(drawn)
-    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered))
+    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered, results=results))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
     if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
         raise BuildError(fault.words, reason=fault.code)

@@ -53,7 +53,7 @@ _FOLDER = PROMPTS / NAME
 _STILL_RED = "Your last verdict was carried out, and tests of this tool still do not end as they say. Judge those that are red now."
 
 
-def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
     theme, rows, code, errands, checks = load_theme(), load_rows(), load_code(), load_errands(), load_checks()
     toolset = Prompt.load(_FOLDER / "toolset.md", ToolsetInput, ToolsetReply)
@@ -79,8 +79,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
-        plan_errands=partial(plan_block, errands, None),
-        pose=partial(_ask_chain, chain),
+        plan_errands=partial(plan_block, errands, None, results=results),
+        pose=partial(_ask_chain, chain, results),
         samplers=("program", "weighted", "merge", "backward"),
         write_checks=partial(ask_checks, checks),
     )
@@ -185,6 +185,7 @@ async def _ask_debugger(
 
 async def _ask_chain(
     prompt: Prompt,
+    results: bool,
     environment: Environment,
     number: int,
     polarity: Polarity,
@@ -194,7 +195,7 @@ async def _ask_chain(
     offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, brief, offered))
+    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, brief, offered, results=results))
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

@@ -30,7 +30,9 @@ def read_source(environment: Environment) -> str:
     return "\n".join(environment.files.values())
 
 
-def describe_place(environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief = UNPLANNED) -> ScenarioInput:
+def describe_place(
+    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief = UNPLANNED, *, results: bool = True
+) -> ScenarioInput:
     """What the author of a scenario is told."""
     return ScenarioInput(
         brief=environment.brief,
@@ -41,21 +43,23 @@ def describe_place(environment: Environment, number: int, polarity: Polarity, br
         policy=environment.policy_document,
         number=number,
         polarity=polarity,
+        results=results,
         errand=brief.line,
         taken=list(brief.neighbours),
     )
 
 
 def describe_offer(
-    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief, offered: OfferedChain | None
+    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief, offered: OfferedChain | None, *, results: bool = True
 ) -> dict[str, Json]:
     """The same, with the chain that the author is offered."""
-    told = describe_place(environment, number, polarity, brief).model_dump()
+    told = describe_place(environment, number, polarity, brief, results=results).model_dump()
     return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
 
 
 async def ask_scenario(
     prompt: Prompt,
+    results: bool,
     environment: Environment,
     number: int,
     polarity: Polarity,
@@ -65,7 +69,9 @@ async def ask_scenario(
     _offered: OfferedChain | None = None,
 ) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await models.ask(prompt, describe_place(environment, number, polarity, brief), ScenarioReply, complaint=repair.render())
+    return await models.ask(
+        prompt, describe_place(environment, number, polarity, brief, results=results), ScenarioReply, complaint=repair.render()
+    )
 
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:

@@ -109,7 +109,12 @@ class Invoke:
     """The call."""
 
     def message(self) -> dict[str, Json]:
-        return {"op": "call", "name": self.call.name, "arguments": self.call.arguments, "actor": self.call.actor}
+        """Label and uses are for the driver alone: it fills the arguments in, and the program's process is never told of either."""
+        call = self.call
+        linked: dict[str, Json] = {"label": call.label} if call.label else {}
+        if call.uses:
+            linked["uses"] = [use.model_dump() for use in call.uses]
+        return {"op": "call", "name": call.name, "arguments": call.arguments, "actor": call.actor, **linked}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from envmill.errors import BuildError
 from envmill.gates.base import ScenarioCase
 from envmill.kinds.authoring.complaint import Complaint, render
+from envmill.kinds.endings import list_keys
 from envmill.kinds.start import CLOCK
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import describe_prompt
@@ -18,8 +19,9 @@ from envmill.recipes.drafting.offered import complain_of_left
 from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold, list_words
 from envmill.recipes.drafting.tracing import trace
 from envmill.recipes.drafting.unfolding import unfold
-from envmill.recipes.drafting.walked import list_complaints
+from envmill.recipes.drafting.walked import list_bad_references, list_complaints
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset
+from envmill.sandbox.results import link, record, refer_to, settle
 from envmill.stages.context import RunContext
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
@@ -27,7 +29,7 @@ from envmill.toolgraph.chain_player import read_reply
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.chain import Chain
-from schemas.environment import Environment, Fault
+from schemas.environment import Call, Environment, Fault
 from schemas.origin import Origin
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft
@@ -96,22 +98,30 @@ async def execute(
         reply = await unfold(reply, place.environment, reset, context.sandbox, expanded)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, reply.oracle), Look()])
-    complaints, match = list_complaints(reply, begun, kept, seen), None
+    linked, bad = link(reply.oracle, place.environment.tools) if context.config.results else (reply.oracle, ())
+    if bad:
+        return ScenarioVersion(reply, None, list_bad_references(reply, bad))
+    begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, linked), Look()])
+    complaints, match = list_complaints(reply, begun, kept, seen, results=context.config.results), None
     if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):
-        match = place.offered.compare(reply.oracle, [read_reply(one) for one in seen[:-1]])
+        match = place.offered.compare(settle(linked, seen[:-1]), [read_reply(one) for one in seen[:-1]])
         complaints = (*complaints, *complain_of_left(match))
     if complaints:
         return ScenarioVersion(reply, None, complaints)
+    if context.config.results and isinstance(reply, ChainReply):
+        # The chain says where values come from; its calls hold what this session gave.
+        replies, made = [read_reply(one) for one in seen[:-1]], list_keys(seen[-1].state) - list_keys(reply.initial_state)
+        linked, _ = link(refer_to(made - set(map(str, reply.filling.said.values())), reply.oracle, replies), place.environment.tools)
+    path = record(linked, seen[:-1])
     try:
-        chain = await _find_chain(reply, place.environment, seen)
+        chain = await _find_chain(reply, path, place.environment, seen)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    draft = _make_draft(place, reply, chain, seen[-1], seed, models)
+    draft = _make_draft(place, reply, path, chain, seen[-1], seed, models)
     return ScenarioVersion(reply, draft.model_copy(update={"overlap": match.overlap}) if match else draft)
 
 
-async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequence[Observation]) -> Chain | None:
+async def _find_chain(reply: ScenarioReply, path: Sequence[Call], environment: Environment, seen: Sequence[Observation]) -> Chain | None:
     """The chain that was carried out; of a path along a walk, the one that its calls come to, if the validator passes it."""
     if isinstance(reply, ChainReply):
         return reply.chain
@@ -119,12 +129,14 @@ async def _find_chain(reply: ScenarioReply, environment: Environment, seen: Sequ
         return None
     replies, words = [read_reply(one) for one in seen[:-1]], list_words(reply)
     states = (reply.initial_state, seen[-1].state or {})
-    chain = trace(reply.oracle, replies, find_keys(states), words, "walk")
-    await hold(chain, environment, PlayedChain(reply.oracle, replies, states, words))
+    chain = trace(path, replies, find_keys(states), words, "walk")
+    await hold(chain, environment, PlayedChain(path, replies, states, words))
     return chain
 
 
-def _make_draft(place: ScenarioSlot, reply: ScenarioReply, chain: Chain | None, end: Observation, seed: int, models: ModelSession) -> Draft:
+def _make_draft(
+    place: ScenarioSlot, reply: ScenarioReply, path: list[Call], chain: Chain | None, end: Observation, seed: int, models: ModelSession
+) -> Draft:
     environment = place.environment
     asked = {"provider": models.provider, "model": models.model} | describe_prompt(models.last_asked)
     origin = environment.origin.model_copy(update=asked)
@@ -134,7 +146,7 @@ def _make_draft(place: ScenarioSlot, reply: ScenarioReply, chain: Chain | None, 
         initial_state=reply.initial_state,
         request=reply.request,
         user=make_contract(reply),
-        oracle=reply.oracle,
+        oracle=path,
         chain=chain,
         polarity=reply.polarity,
         say=reply.say,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from envmill.errors import BuildError
 from envmill.language.numbers import read_number
 from envmill.language.told import list_leaves
-from envmill.verifiers.derive import asks_for_something
+from envmill.verifiers.derive import asks_for_something, meet_keys
 from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.facts import check_fact, communicates, is_given
 from envmill.verifiers.knowledge import KnownWords, derive_knowledge
@@ -60,7 +60,8 @@ def compose_verifier(
     draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun, *, masks: bool = False
 ) -> ComposedVerifier:
     """BuildError where nothing would be proved. `masks` leaves out of required reads the arguments that do not matter."""
-    base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes)
+    met = meet_keys(run.deeds, elsewhere.deeds)
+    base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes, met)
     asked, draft = draft.tell, draft.model_copy(update={"tell": count_witnesses(draft, environment)})
     refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
     if draft.polarity in ("refuse", "escalate") and any(fact.name not in refused for fact in draft.tell):

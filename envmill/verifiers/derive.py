@@ -5,21 +5,29 @@ row under a generated key               ──► present: one row like it, what
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
 
 from envmill.errors import BuildError
+from envmill.runtime.results import list_pointers
+from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.judge import classify
 from envmill.verifiers.pattern import is_specific, make_pattern
 from schemas.base import Json, is_object
 from schemas.scenario import Change, Check, Verifier
 
+Met: TypeAlias = Mapping[str, str]
+"""Key that a call was answered in one run → what the same call was answered in the other, at the same place."""
+NOTHING_MET: Met = MappingProxyType({})
 
-def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change]) -> Verifier:
+
+def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET) -> Verifier:
     """Checks for one oracle; BuildError when its two runs cannot be laid beside each other."""
     twins = {(*change.path, change.op): change for change in elsewhere}
     pairs = [(change, twins[*change.path, change.op]) for change in changes if (*change.path, change.op) in twins]
     known = {(*change.path, change.op) for change, _ in pairs}
     strangers = pair_rows([change for change in changes if (*change.path, change.op) not in known],
-                           [change for change in elsewhere if (*change.path, change.op) not in known])  # fmt: skip
+                           [change for change in elsewhere if (*change.path, change.op) not in known], met)  # fmt: skip
     rows = {(one.path[-1], other.path[-1]): number for number, (one, other) in enumerate(strangers)}
     present = [_expect_row(number, one, other, rows) for number, (one, other) in enumerate(strangers, 1)]
     checks = [_expect_value(one, other, rows) for one, other in pairs]
@@ -32,20 +40,32 @@ def asks_for_something(verifier: Verifier) -> bool:
     return any(goal.op == "absent" or is_specific(goal.value) for goal in verifier.goals)
 
 
-def pair_rows(ours: Sequence[Change], theirs: Sequence[Change]) -> list[tuple[Change, Change]]:
-    """New rows of both runs, each beside the most alike of the other run."""
+def pair_rows(ours: Sequence[Change], theirs: Sequence[Change], met: Met = NOTHING_MET) -> list[tuple[Change, Change]]:
+    """New rows of both runs, each beside the most alike of the other run. Of rows that are alike, the one that the same call answered."""
     pairs: list[tuple[Change, Change]] = []
     left = list(theirs)
     for change in ours:
         alike = [other for other in left if other.op == change.op == "add" and other.path[:-1] == change.path[:-1]]
         if not alike:
             raise BuildError(f"The oracle changes {'.'.join(change.path)} in one run only: its path depends on chance.")
-        twin = max(alike, key=lambda other: _count_agreement(change.after, other.after))
+        twin = max(alike, key=lambda other: (_count_agreement(change.after, other.after), met.get(change.path[-1]) == other.path[-1]))
         left.remove(twin)
         pairs.append((change, twin))
     if left:
         raise BuildError(f"The oracle changes {'.'.join(left[0].path)} in one run only: its path depends on chance.")
     return pairs
+
+
+def meet_keys(deeds: Sequence[CompletedCall], elsewhere: Sequence[CompletedCall]) -> Met:
+    """Texts of the replies of two runs of one path, by the first place where they stand; those that are the same say nothing."""
+    met: dict[str, str] = {}
+    for one, other in zip(deeds, elsewhere, strict=False):
+        theirs = dict(list_pointers(list(other.parts)))
+        for pointer, value in list_pointers(list(one.parts)):
+            twin = theirs.get(pointer)
+            if isinstance(value, str | int) and isinstance(twin, str | int) and value != twin:
+                met.setdefault(str(value), str(twin))
+    return met
 
 
 def _count_agreement(one: Json, other: Json) -> int:

@@ -45,7 +45,8 @@ def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallP
         tool = tools.get(call.name)
         if tool is not None and tool.effect == "change":
             pattern = mask_call(call, tool)
-            free = set(list_free(tool, environment, scenario.verifier))
+            # What a result fills has another value in every session.
+            free = {*list_free(tool, environment, scenario.verifier), *(use.into.split("/")[1] for use in call.uses)}
             yield pattern.model_copy(update={"arguments": {name: one for name, one in pattern.arguments.items() if name not in free}})
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
-from envmill.verifiers.derive import derive_verifier, pair_rows
+from envmill.verifiers.derive import NOTHING_MET, Met, derive_verifier, pair_rows
 from envmill.verifiers.judge import classify
 from envmill.verifiers.pattern import EXEMPT, NEAR, ROW, TEXT, is_near, is_same_text, make_pattern
 from schemas.base import Json, is_object
@@ -22,12 +22,16 @@ Pair = tuple[Change, Change]
 """A change, and the same one in the oracle's other run."""
 
 
-def derive_end(tables: Sequence[Table], initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change]) -> Verifier:
+def derive_end(
+    tables: Sequence[Table], initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET
+) -> Verifier:
     """Goals, guards and frame: typed where the tables are known, by chance alone where state is JSON."""
-    return derive_typed(tables, initial, changes, elsewhere) if tables else derive_verifier(initial, changes, elsewhere)
+    return derive_typed(tables, initial, changes, elsewhere, met) if tables else derive_verifier(initial, changes, elsewhere, met)
 
 
-def derive_typed(tables: Sequence[Table], initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change]) -> Verifier:
+def derive_typed(
+    tables: Sequence[Table], initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET
+) -> Verifier:
     """Checks for one oracle that ran twice; BuildError when its runs cannot be laid beside each other."""
     layout = Layout.of(tables)
     for change in (*changes, *elsewhere):
@@ -35,8 +39,8 @@ def derive_typed(tables: Sequence[Table], initial: Json, changes: Sequence[Chang
     twins = {(*change.path, change.op): change for change in elsewhere}
     direct = [(change, twins[*change.path, change.op]) for change in changes if (*change.path, change.op) in twins]
     known = {(*change.path, change.op) for change, _ in direct}
-    left = ([change for change in run if (*change.path, change.op) not in known] for run in (changes, elsewhere))
-    pairs = [*direct, *pair_rows(*left)]
+    ours, theirs = ([change for change in run if (*change.path, change.op) not in known] for run in (changes, elsewhere))
+    pairs = [*direct, *pair_rows(ours, theirs, met)]
     fresh = [pair for pair in pairs if pair[0].op == "add" and layout.is_loose(pair[0].path[0])]
     news = NewRows.of(fresh)
     present = [_expect_new(layout, number, pair, news) for number, pair in enumerate(fresh)]

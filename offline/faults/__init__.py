@@ -35,7 +35,8 @@ from offline.faults import (
     theming,
     users,
 )
-from offline.faults.base import FaultCase, Plant, PlantBlueprint, PlantedFault, PlantProgram, PlantScenario, PlantTests, PlantText, Spoilt
+from offline.faults.base import FaultCase, Plant, PlantBlueprint, PlantedFault, PlantProgram, PlantScenario, PlantTests, PlantText
+from offline.faults.results import ON_RESULTS, uses_results
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
 from schemas.ruling import RulingReply
@@ -372,7 +373,7 @@ ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
 
 def pick_fault(prompt: str, case: FaultCase[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> PlantedFault | None:
     """The mistake that chance decides on; none only if no kind finds a place."""
-    names = sorted({*ANYWHERE, *KINDS.get(ALIKE.get(prompt, prompt), {})} - without)
+    names = sorted({*ANYWHERE, *(ON_RESULTS if uses_results(case) else KINDS.get(ALIKE.get(prompt, prompt), {}))} - without)
     dice.shuffle(names)
     return next((fault for name in names if (fault := plant_kind(prompt, name, case))), None)
 
@@ -384,8 +385,8 @@ def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | N
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)
         return PlantedFault(kind, spoilt, clean, words=(ANYWHERE[kind].__doc__ or "").strip())
-    planted: Spoilt | None = KINDS[ALIKE.get(prompt, prompt)][kind](case, dice)
-    if planted is None:
+    plant = (ON_RESULTS if uses_results(case) else KINDS[ALIKE.get(prompt, prompt)]).get(kind)
+    if plant is None or (planted := plant(case, dice)) is None:
         return None
     return PlantedFault(kind, _write(planted.reply), clean, planted.pairs, planted.words)
 

@@ -41,7 +41,7 @@ def _changes(reply: ScenarioReply, domain: Domain) -> bool:
     return play_oracle(domain, reply.initial_state, reply.oracle, 0, "twin") != reply.initial_state
 
 
-def write_polar(domain: Domain, polarity: Polarity, key: str, number: int = 0) -> ScenarioReply:
+def write_polar(domain: Domain, polarity: Polarity, key: str, number: int = 0, *, results: bool = False) -> ScenarioReply:
     """A scenario of this polarity. Where the domain gives no occasion for it, one of doing: the reply says what it is."""
     twins = make_twins(domain, polarity, key) if polarity != "achieve" else None
-    return twins.negative if twins else write_scenario(domain, key, number)
+    return twins.negative if twins else write_scenario(domain, key, number, results=results)

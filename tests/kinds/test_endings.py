@@ -16,7 +16,7 @@ async def test_the_call_that_is_refused_is_named(sandbox: Sandbox) -> None:
     bees = make_bees()
     told = await play_twice(make_draft(bees, [LEND, SHARE]), bees, sandbox)
     assert isinstance(told, str)
-    assert told.startswith("the reference path does not run: call 1, share_honey(")
+    assert told.startswith("the reference path does not run: call 2, share_honey(")
     assert "not_enough_honey" in told
 
 
@@ -31,5 +31,5 @@ async def test_a_call_that_fits_one_run_alone_is_named_with_the_reason(sandbox: 
     monkeypatch.setattr(endings, "start_elsewhere", start_without_farah)
     told = await play_twice(draft, bees, sandbox)
     assert isinstance(told, str)
-    assert told.startswith("the reference path does not run again under another seed and clock, where new records have other ids: call 3,")
+    assert told.startswith("the reference path does not run again under another seed and clock, where new records have other ids: call 4,")
     assert "rejection" in told

@@ -12,6 +12,7 @@ import orjson
 from envmill.gates.base import GateContext
 from envmill.kinds.trial import Words
 from envmill.sandbox import Invoke, Look, Observation, Reset, Step
+from schemas.base import Json
 from schemas.environment import Call
 
 _STEPS = 400
@@ -43,12 +44,16 @@ def pick(attempts: "Sequence[Attempt]", means: GateContext) -> "list[Attempt]":
 
 def find_key(attempt: Attempt) -> bytes:
     """Equal for attempts that make the same calls from the same start."""
-    calls = [[call.name, call.arguments, call.actor] for call in attempt.calls]
+    calls = [[call.name, call.arguments, call.actor, *_link(call)] for call in attempt.calls]
     start = attempt.reset and [attempt.reset.clock, attempt.reset.seed, attempt.reset.state]
     try:
         return orjson.dumps([calls, start])
     except TypeError:
         return repr([calls, start]).encode()
+
+
+def _link(call: Call) -> list[Json]:
+    return [call.label, [use.model_dump() for use in call.uses]] if call.label or call.uses else []
 
 
 def chain_up(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:

@@ -18,6 +18,7 @@ from envmill.gates.exploring.attempts import Attempt, chain_up, cut, find_key, p
 from envmill.kinds.start import start
 from envmill.kinds.trial import Trial, find_breakdown, make_error
 from envmill.sandbox import Observation, Program, Reset
+from envmill.sandbox.results import settle
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import render_state
 from envmill.verifiers.ending import CompletedCall, Ending
@@ -158,7 +159,8 @@ class Trials:
         if fault := find_breakdown(seen):
             return Trial(seen, None, make_error(fault))
         words = attempt.said(seen[1:-1]) if callable(attempt.said) else attempt.said
-        deeds = [CompletedCall.of(call, reply) for call, reply in zip(attempt.calls, seen[1:-1], strict=True)]
+        made = settle(attempt.calls, seen[1:-1])
+        deeds = [CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
         ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None)
         if attempt.brief and (found := glance(self.scenario.verifier, ending)):

@@ -95,14 +95,16 @@ async def take_requirements(block: ErrandBlock, _: ModelSession) -> BlockPlan:
     return BlockPlan(lines, {number: Complaint(SOURCE, NO_LINE, words) for number in numbers if number not in known}, "requirement")
 
 
-async def plan_block(prompt: Prompt, sample: SampleTools | None, block: ErrandBlock, models: ModelSession) -> BlockPlan:
+async def plan_block(
+    prompt: Prompt, sample: SampleTools | None, block: ErrandBlock, models: ModelSession, *, results: bool = False
+) -> BlockPlan:
     """Asked for in one call; what is wrong with single lines is told, and only these are asked for again."""
     if sample is not None:
         suggested = [await sample(block.environment, place.number) for place in block.places]
         told = zip(block.places, suggested, strict=True)
         # What is offered and binds comes before what a recipe suggests.
         block = replace(block, places=tuple(place.model_copy(update={"tools": place.tools or [*tools]}) for place, tools in told))
-    inputs, kept, complaint = _describe_block(block), dict[int, ErrandLine](), ""
+    inputs, kept, complaint = _describe_block(block, results), dict[int, ErrandLine](), ""
     refused: dict[int, Complaint] = {}
     for _ in range(1 + REDRAWS):
         try:
@@ -118,7 +120,7 @@ async def plan_block(prompt: Prompt, sample: SampleTools | None, block: ErrandBl
     return BlockPlan(kept, refused)
 
 
-def _describe_block(block: ErrandBlock) -> ErrandsInput:
+def _describe_block(block: ErrandBlock, results: bool) -> ErrandsInput:
     environment = block.environment
     return ErrandsInput(
         brief=environment.brief,
@@ -128,6 +130,7 @@ def _describe_block(block: ErrandBlock) -> ErrandsInput:
         tools=[ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in environment.tools],
         places=list(block.places),
         taken=[one.render() for one in block.taken],
+        results=results,
     )
 
 

@@ -1,12 +1,14 @@
 """A seat: one logical session in the driver. Its process may die or be exchanged; every construction finds a good one."""
 
 import time
+from typing import Any
 
-from envmill.runtime.jail.operations import CONSTRUCTIVE, SOILED
+from envmill.runtime.jail.operations import CONSTRUCTIVE, EMPTY, SOILED
 from envmill.runtime.jail.process import JailedProcess, ProcessDied
 from envmill.runtime.jail.reset_policy import EPISODES, EpisodeLog, agree, has_failed, in_place
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Message
+from envmill.runtime.results import NO_RESULT, fill, read_reply
 
 LOST = "session_lost"
 OVER = "plan_over"
@@ -24,11 +26,17 @@ class SessionSlot:
         self._in_place = in_place
         self._inmate: JailedProcess | None = None
         self._tape = EpisodeLog(fresh=False)
+        self._results: dict[int, Any] = {}
+        """Label of a call → its reply, since the session began."""
 
     def play(self, steps: list[Message], until: float) -> list[Message]:
         """One observation per step, whatever happens. `until` bounds the whole plan on the monotonic clock."""
         if self._template.fault:
             return [failure("build", self._template.fault) for _ in steps]
+        if any("label" in step or "uses" in step for step in steps):
+            return self._play_linked(steps, until)
+        if self._results and any(step["op"] in CONSTRUCTIVE for step in steps):
+            self._results = {}
         if len(steps) == 1:
             quick = self._inmate and steps[0]["op"] == "call" and time.monotonic() <= until
             return self._play_here(steps, until) if quick else self._play_segment(steps, until)
@@ -42,6 +50,25 @@ class SessionSlot:
         if self._inmate:
             self._template.give_back(self._inmate, self._tape if self._in_place else None)
             self._inmate = None
+
+    def _play_linked(self, steps: list[Message], until: float) -> list[Message]:
+        """Step by step, since arguments are filled from replies that came before. A call that lacks one is refused here, and not made."""
+        observations: list[Message] = []
+        for step in steps:
+            if step["op"] in CONSTRUCTIVE:
+                self._results = {}
+            plain = {name: value for name, value in step.items() if name not in ("label", "uses")}
+            if uses := step.get("uses"):
+                plain["arguments"], lacking = fill(step["arguments"], uses, self._results)
+                if lacking:
+                    state_hash = observations[-1]["state_hash"] if observations else ""
+                    observations.append({**EMPTY, "outcome": "rejection", "code": NO_RESULT, "message": lacking, "state_hash": state_hash})
+                    continue
+            (seen,) = self._play_segment([plain], until)
+            if (label := step.get("label")) and seen["outcome"] == "ok":
+                self._results[label] = read_reply(seen["parts"])
+            observations.append(seen)
+        return observations
 
     def _play_segment(self, steps: list[Message], until: float) -> list[Message]:
         if time.monotonic() > until:

@@ -35,7 +35,7 @@ CONFIG = RunConfig(
 PLACES = {"museum": ("visitors", "postcards", "guides"), "depot": ("parcels", "pallets", "crates", "drivers")}
 
 
-def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
+def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
     """A recipe that thinks of places where things are counted. No other hook of a recipe is called for this kind."""
     return Recipe(name=NAME, pick_seeds=_pick_places, think_up=_think_up)
 
