@@ -58,8 +58,14 @@ def lead_along(domain: Domain, sampled: Chain) -> Domain | Infeasible:
                 for flow in flows
                 if flow.step == step.id and isinstance(flow.source, FromNode) and flow.source.node in tools
             ]
+            if new := [giver for _, giver, path in ties if path == "id" and _makes_row(domain.operations[giver])]:
+                return Infeasible(node=step.id, reason=f"Nobody would ask for {step.tool} of what {new[0]} makes.")
             led.append(LedWish(step.tool, tuple(ties)))
     return replace(domain, led=tuple(led))
+
+
+def _makes_row(operation: Operation) -> bool:
+    return any("new(" in step.do for step in operation.then)
 
 
 def _is_pick(node: Node) -> bool:

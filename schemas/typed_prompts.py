@@ -8,7 +8,7 @@ from schemas.base import Contract, Json
 from schemas.chain import Chain, Filling
 from schemas.document_prompts import SelectedReply
 from schemas.environment import Call, Tool, ToolPlan
-from schemas.scenario import Polarity
+from schemas.scenario import CallPattern, Polarity
 from schemas.seed import Brief
 from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
@@ -102,6 +102,8 @@ class RewordInput(Contract):
     initial_state: dict[str, Json]
     oracle: list[Call]
     """The reference path: what the words ask for."""
+    avoid: list[CallPattern] = []
+    """Calls that must not be made, by a longer path neither."""
     chain: Chain | None = None
     """The same as a chain, where there is one."""
     filling: Filling | None = None
@@ -120,3 +122,5 @@ class RewordReply(Contract):
     """Of an expanded goal: the longer chain, in which the old nodes stand first, as they were; nothing otherwise."""
     filling: Filling | None = None
     """Its values, the old ones among them."""
+    variants: dict[str, list[str]] = {}
+    """Text that an added call writes and the request dictates → other wordings that are as good."""

@@ -59,7 +59,8 @@ class ChainOffering:
             return cls(place, polarity, brief, context, why="no_start_state")
 
         async def make() -> ChainOffers:
-            return await find_offers(place.environment, place.tests, place.rows, recipe.samplers, context.sandbox)
+            known = place.environment, place.tests, place.rows
+            return await find_offers(*known, recipe.samplers, context.sandbox, results=config.results)
 
         offers = await context.offers.find(place.environment.id, make)
         return cls(place, polarity, brief, context, offers, "" if offers.chains else "none_carried_out")

@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.rechecking import PlayedChain, hold
+from envmill.recipes.drafting.weakening import find_weakening
 from envmill.sandbox import Invoke, Program, Reset, Sandbox
+from envmill.sandbox.results import link, settle
 from envmill.toolgraph.chain_player import enact, read_reply
 from envmill.toolgraph.overlap import list_flows, match_chain
-from schemas.chain import Chain, Filling, Infeasible, Reason
+from schemas.chain import Chain, Filling, FromNode, Infeasible, Reason
 from schemas.environment import Call
+from schemas.tool_prompts import ChainReply
 from tests.toolgraph.parcels import STATE
 from tests.toolgraph.test_arguments import PLACE
 
@@ -35,17 +39,37 @@ async def test_the_chain_of_a_prompt_is_carried_out(name: str, jail: Sandbox) ->
     await hold(chain, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
     assert match_chain(chain, done.calls, done.replies).missing == ()
     assert any(isinstance(value, list) for call in done.calls for value in call.arguments.values()), "a list argument"
+    assert any(flow.givers == ("s3",) for flow in list_flows(chain)), "a record that the path makes is used"
     assert any(isinstance(node, Reason) and node.rule == "choose" for node in chain.nodes)
+
+
+async def test_a_value_that_is_only_told_is_no_fault_of_a_chain_that_was_carried_out(jail: Sandbox) -> None:
+    """A count for the last words is used by no call. A thought of nothing stays a fault, and dropping the count weakens nothing."""
+    example = read_example(CHAINS[0])
+    chain, filling = Chain.model_validate(example["chain"]), Filling.model_validate(example["filling"])
+    listed = next(source for node in chain.nodes if isinstance(node, Reason) for source in node.takes if isinstance(source, FromNode))
+    counted = chain.model_copy(update={"nodes": [*chain.nodes, Reason(id="told", rule="count", takes=[listed])]})
+    done = await enact(counted, filling, Program.of(PLACE), RESET, jail)
+    words = " ".join(str(value) for value in [*filling.said.values(), *(pick.equals for pick in filling.picks.values())])
+    await hold(counted, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
+    unfed = chain.model_copy(update={"nodes": [*chain.nodes, Reason(id="told", rule="total", takes=[])]})
+    with pytest.raises(BuildError, match="unfed"):
+        await hold(unfed, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
+    longer, shorter = (ChainReply(initial_state={}, request="", oracle=[], chain=one, filling=filling) for one in (counted, chain))
+    assert find_weakening(longer, shorter, ()) == []
+    fewer = chain.model_copy(update={"nodes": chain.nodes[:1]})
+    assert find_weakening(longer, shorter.model_copy(update={"chain": fewer}), ()) != []
 
 
 async def test_the_path_of_the_walk_prompt_contains_its_chain(jail: Sandbox) -> None:
     example = read_example("agentscaler/walk.md")
     chain, calls = Chain.model_validate(example["sampled"]), [Call.model_validate(call) for call in example["oracle"]]
-    _, *seen = await jail.play(Program.of(PLACE), [RESET, *map(Invoke, calls)])
-    assert {one.outcome for one in seen} == {"ok"}
-    match = match_chain(chain, calls, [read_reply(one) for one in seen])
+    linked, bad = link(calls, PLACE.tools)
+    _, *seen = await jail.play(Program.of(PLACE), [RESET, *map(Invoke, linked)])
+    assert (bad, {one.outcome for one in seen}) == ([], {"ok"})
+    match = match_chain(chain, settle(linked, seen), [read_reply(one) for one in seen])
     assert match.missing == ()
-    assert len(list_flows(chain)) >= 2
+    assert [flow.argument for flow in list_flows(chain) if "s3" in flow.givers] == ["parcel_id"]
 
 
 @pytest.mark.parametrize("name", [*CHAINS, "agentscaler/walk.md"])

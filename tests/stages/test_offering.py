@@ -25,6 +25,10 @@ from tests.stages.test_posing import Nobody
 from tests.toolgraph.parcels import CUSTOMER, OTHER, STATE
 from tests.toolgraph.test_arguments import PLACE, TESTS
 
+FULL = STATE | {"parcels": {"par_old": {"id": "par_old", "customer_id": CUSTOMER, "service": "express"}}}
+FILL = Call(name="fill_parcel", arguments={"parcel_id": "par_old", "order_ids": ["ord_77aa01c2"]})
+MAKING_TESTS = [test.model_copy(update={"initial_state": FULL}) for test in TESTS]
+MAKING_TESTS += [TESTS[0].model_copy(update={"name": "fill", "initial_state": FULL, "call": FILL})]
 SLOT = ScenarioSlot(PLACE, 0, tests=tuple(TESTS))
 Answer = Callable[[OfferedChain | None], dict[str, Any]]
 
@@ -139,6 +143,23 @@ async def test_free_chains_bind_nobody_and_leave_no_row(sandbox: Sandbox) -> Non
     assert (list_offers(result), script.offered) == ([], [None])
     (draft,) = (one for one in result.records if isinstance(one, Draft))
     assert draft.overlap is None
+
+
+async def test_a_chain_that_uses_what_it_makes_is_offered_where_results_may_be_used(sandbox: Sandbox) -> None:
+    """The path must use the result: a record that was there before is not the one that the chain makes."""
+    without = await find_offers(PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox)
+    offers = await find_offers(PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox, results=True)
+    uses = [one for one in offers.chains if one.new]
+    assert uses
+    assert (without.refused["needs_result"] >= 1, [one for one in without.chains if one.new]) == (True, [])
+    drawn = uses[0]
+    offered = OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
+    replies = list(drawn.replies)
+    assert offered.compare(drawn.calls, replies).missing == ()
+    place = next(place for place, step in enumerate(drawn.steps) if step in drawn.new)
+    other = [call.model_copy(update={"arguments": call.arguments | {"parcel_id": "par_old"}}) for call in drawn.calls]
+    (part, *_) = offered.compare([*drawn.calls[:place], other[place], *drawn.calls[place + 1 :]], replies).missing
+    assert (part.node, part.index) == (drawn.steps[place], place + 1)
 
 
 def leave_chain(offered: OfferedChain, chance: random.Random) -> list[Call]:

@@ -51,12 +51,9 @@ chains that were drawn and not offered since they could not be carried out.""",
             "select recipe, outcome, reason, sum(times) as times from chains where node = '' group by all order by recipe, times desc",
         ),
         (
-            "How much of the chains do drafts contain?",
-            """with found as (
-    select run, overlap::json::struct(sampler varchar, nodes int, nodes_found int, flows int, flows_found int) as it
-    from drafts where overlap is not null)
-select run, it.sampler, count(*) as drafts, avg((it.nodes_found + it.flows_found) / (it.nodes + it.flows)) as share
-from found group by all order by all""",
+            "What share of the offered chains stood?",
+            """select recipe, sampler, sum(times) as offered, sum(times) filter (outcome = 'stood') / sum(times) as stood
+from chains where sampler <> '' group by all order by all""",
         ),
     ),
     order="run, recipe, outcome, times desc, sampler, node, tool, reason",

@@ -20,7 +20,7 @@ from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator, RewordInput, RewordReply
 
 REWORD = Prompt.load(Path(__file__).parent / "prompts" / "reword.md", RewordInput, RewordReply)
-_TOLD = {"polarity", "request", "opening", "facts", "hidden", "goals", "initial_state", "oracle"}
+_TOLD = {"polarity", "request", "opening", "facts", "hidden", "goals", "initial_state", "oracle", "avoid"}
 KEPT = 2
 """Operators that one request bears: after more of them nobody speaks like that."""
 METHODS: Mapping[Operator, str] = {
@@ -155,6 +155,7 @@ def _apply(reply: ScenarioReply, said: RewordReply) -> ScenarioReply:
             "chain": said.chain,
             "filling": said.filling or reply.filling,
             "oracle": [],
+            "variants": reply.variants | said.variants,
         }
         return reply.model_copy(update=told | grown)
     return reply.model_copy(update=told)

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from envmill.kinds.authoring.complaint import Complaint
+from envmill.toolgraph.references import walk_nodes
 from schemas.base import Contract, Json, is_array, is_object
+from schemas.chain import ChainStep
 from schemas.environment import Blueprint
 from schemas.prompts import ScenarioReply, TestsReply
 from schemas.tool_prompts import ChainReply
@@ -50,9 +52,10 @@ def _count(version: Contract) -> dict[str, int]:
 
 
 def _count_scenario(reply: ScenarioReply) -> dict[str, int]:
-    path = reply.chain.nodes if isinstance(reply, ChainReply) else reply.oracle
+    walked = walk_nodes(reply.chain.nodes) if isinstance(reply, ChainReply) else ()
+    steps = sum(isinstance(one.node, ChainStep) for one in walked)
     return {
-        "calls of the reference path": len(path),
+        "calls of the reference path": steps or len(reply.oracle),
         "facts to tell": len(reply.tell),
         "goals": len(reply.goals),
         "hidden facts": len(reply.hidden),

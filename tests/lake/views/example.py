@@ -102,7 +102,24 @@ def _pose(lake: Lake, passed: dict[str, Any]) -> None:
         _hold(never, NEVER.id, S8="kept", S9="kept", S15="not_applicable"),
     ]
     looped = [_row("loop", one.subject, evidence=one.id) for one in held]
-    _publish(lake, FIRST, "scenarios-generate", [*builds, *held], [*looped, *(_exit(one, **passed) for one in (easy, hard, never))])
+    offers, offered = _offer(easy, hard)
+    exits = [_exit(one, **passed) for one in (easy, hard, never)]
+    _publish(lake, FIRST, "scenarios-generate", [*builds, *held, *offers], [*looped, *offered, *exits])
+
+
+def _offer(easy: str, hard: str) -> tuple[list[Evidence], list[Attrition]]:
+    """One chain stands at once; of another place the author finds the first one infeasible."""
+    drawn: dict[str, Any] = {"tools": ["list_tools", "lend"], "drawn": 5, "offered": 3, "not_offered": {"refused": 2}}
+    said = {"node": "s2", "tool": "lend", "reason": "No tool is free."}
+    stands = [Evidence(gate="offer", subject=one, finding=drawn | {"sampler": "backward"}) for one in (easy, hard)]
+    infeasible = Evidence(gate="offer", subject=hard, finding=drawn | {"sampler": "weighted"} | said)
+    told: dict[str, Any] = {"outcome": "not_applicable", "reason": "infeasible", "detail": "s2 (lend): No tool is free."}
+    rows = [
+        _row("offer_1", easy, evidence=stands[0].id, parent=SHED.id),
+        _row("offer_1", hard, evidence=infeasible.id, parent=SHED.id, **told),
+        _row("offer_2", hard, evidence=stands[1].id, parent=SHED.id),
+    ]
+    return [*stands, infeasible], rows
 
 
 def _hold(subject: str, content: str, **gates: str) -> Evidence:
