@@ -33,7 +33,7 @@ def compose_domain(brief: Brief, seed: int) -> Domain:
     else:
         domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
     domain = hand_over(domain, brief.number, seed) if brief.user_side else domain
-    return replace(domain, doubles=brief.distractors) if brief.distractors else domain
+    return replace(domain, doubles=brief.distractors or 0, calls=brief.calls or 0) if brief.distractors or brief.calls else domain
 
 
 @lru_cache(maxsize=256)

@@ -48,14 +48,14 @@ def settle_core(domain: Domain, key: str) -> DomainWorld:
     """The part of a state that a request is about: all of it, unless many rows are wanted."""
     core = add_doubles(populate(domain, key), domain.doubles)
     if domain.rows:
-        core.state = stamp(core, dict(_list_names(core, _list_marks(_make_dice(core), 0))), None, set())
+        core.state = stamp(core, dict(_list_names(core, list_marks(_make_dice(core), 0))), None, set())
     return core
 
 
 def surround(core: DomainWorld) -> DomainWorld:
     """The core among as many rows as the domain wants; nothing refers from one population to another."""
     dice, whole = _make_dice(core), core.copy()
-    marks, taken = _list_marks(dice, WORDS // 2), {row_id for rows in core.state.values() for row_id in rows}
+    marks, taken = list_marks(dice, WORDS // 2), {row_id for rows in core.state.values() for row_id in rows}
     bases = [populate(core.domain, f"{core.key}/{each}") for each in range(POPULATIONS)]
     left = core.domain.rows - _count(core.state)
     while left >= max(_count(each.state) for each in bases):
@@ -65,6 +65,13 @@ def surround(core: DomainWorld) -> DomainWorld:
         left -= _pour(_stamp(newcomers, marks, dice, taken), whole.state, left)
     _check_size(whole)
     return whole
+
+
+def rename_core(core: DomainWorld, marks: Iterator[tuple[str, str]], taken: set[str]) -> DomainWorld:
+    """The same population under ids and unique names that no other one has."""
+    renamed = core.copy()
+    renamed.state = stamp(core, dict(_list_names(core, marks)), _make_dice(core), taken)
+    return renamed
 
 
 def _make_dice(core: DomainWorld) -> random.Random:
@@ -96,7 +103,7 @@ def _count(state: State) -> int:
     return sum(len(rows) for rows in state.values())
 
 
-def _list_marks(dice: random.Random, skipped: int) -> Iterator[tuple[str, str]]:
+def list_marks(dice: random.Random, skipped: int) -> Iterator[tuple[str, str]]:
     """A coined word and a number of fixed length, never the same twice."""
     first = dice.randrange(WORDS)
     for place in range(skipped, WORDS):

@@ -227,6 +227,8 @@ class Domain:
     operations: dict[str, Operation]
     rows: int = 0
     """How many rows a scenario's state should hold; 0 leaves it to the collections."""
+    calls: int = 0
+    """How many calls the reference path of a scenario should have; 0 leaves it to its wishes."""
     doubles: int = 0
     """How many near misses stand beside every row of a scenario's state."""
     kind: Kind = "stateful"

@@ -7,15 +7,16 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import combinations
-from math import perm, prod
 from typing import Any, TypeAlias
 
 from envmill.errors import SettingsError
 from envmill.sandbox.results import refer_to
 from offline.crowd import settle_core, surround
 from offline.dice import make_dice
-from offline.domain import GONE, Domain, LedWish, Operation, OperationParameter, Row, State
+from offline.domain import GONE, Domain, LedWish, Operation, Row, State
 from offline.draw import sample_permitted
+from offline.long import gather_wishes
+from offline.luck import guess_luck
 from offline.user import instruct_user, introduce_user
 from offline.wording import WantedChange, can_say, follow, list_facts, name_goal, write_request
 from offline.world import DomainWorld
@@ -26,6 +27,8 @@ from schemas.prompts import ScenarioReply
 LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
 """Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
 FEWEST_CALLS = 3
+LONGEST_OF_ONE = 12
+"""Calls that the wishes of one population come to; a path that should be longer goes through several."""
 TRIES = 200
 LED_TRIES = 30
 """States in which changes that must be there are looked for."""
@@ -35,12 +38,8 @@ PATIENCE = 12
 """States in which a number of wishes is looked for before one less will do."""
 DRAWS = 6
 """Operations thought of per wish."""
-RANDOM_CALLS = 12
-"""As many as somebody makes who calls at random (`agents.attackers.random_valid`)."""
 LUCK = 1e-4
 """Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win one scenario in a hundred."""
-UNGUESSED = 20
-"""Values a free text or a date might have, at least."""
 FORKS = 6
 """Arguments tried that go on from an earlier wish."""
 _Cell: TypeAlias = tuple[str, str, str]
@@ -53,6 +52,8 @@ LINKED = 0.3
 def write_scenario(domain: Domain, key: str, number: int = 0, *, results: bool = False) -> ScenarioReply:
     """The scenario of this key; other keys give other ones. The number says how hard it is, not which one. Where results may be used,
     some scenarios go on with a record that they make."""
+    if domain.calls > LONGEST_OF_ONE:
+        return _write_long(domain, key, number)
     free = results and not domain.led and not domain.walk
     if free and make_dice("results", domain.theme, key).random() < LINKED and (linked := write_linked(domain, key)):
         return linked
@@ -73,6 +74,19 @@ def write_scenario(domain: Domain, key: str, number: int = 0, *, results: bool =
                 continue
             return _write_reply(wishes, oracle, whole.state, start, dice)
     raise SettingsError(f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows.")
+
+
+def _write_long(domain: Domain, key: str, number: int) -> ScenarioReply:
+    """Errands over several populations: none of them is about a row of another one's."""
+    dice = make_dice("long", domain.theme, key)
+
+    def sample(part: DomainWorld, place: int) -> list[WantedChange]:
+        count = max(2, LADDER[(number + place) % len(LADDER)])
+        wishes = _sample_wishes(part, count, dice, domain.walk if place == 0 else ())
+        return wishes if wishes and _all_leave_a_mark(wishes, part) else []
+
+    start, wishes, oracle = gather_wishes(domain, key, sample, lambda wanted, world: plan_calls(wanted, domain, world.state))
+    return _write_reply(wishes, oracle, start.state, start, dice)
 
 
 def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
@@ -353,25 +367,6 @@ def _name_row(collection: str, row_id: str, start: DomainWorld) -> str:
         return follow(collection, row_id, [], start.domain, start.state)
     except KeyError:
         return ""
-
-
-def guess_luck(wishes: list[WantedChange], start: DomainWorld) -> float:
-    """How likely a dozen random calls hold these, harm done by the others aside."""
-    calls = len(start.domain.operations)
-    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(calls * _count_choices(each, start) for each in wishes)
-
-
-def _count_choices(wish: WantedChange, start: DomainWorld) -> float:
-    return prod(_count_values(each, start) for each in wish.operation.takes)
-
-
-def _count_values(parameter: OperationParameter, start: DomainWorld) -> float:
-    if parameter.row:
-        return len(start.state[parameter.row])
-    if parameter.between:
-        low, high = (float(start.domain.bound(each)) for each in parameter.between)
-        return max(1.0, (high - low) // parameter.step)
-    return len(parameter.one_of) or UNGUESSED
 
 
 def _all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:

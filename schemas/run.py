@@ -110,6 +110,9 @@ class RunConfig(Contract):
     a few tools at a time. 0 writes every program in parts."""
     rows: int | None = Field(default=None, ge=100, le=100_000, title="Rows per scenario")
     """Number of records in the state of every scenario. Empty leaves it to the author."""
+    calls: int | None = Field(default=None, ge=3, le=150, title="Calls per reference path")
+    """Number of calls of every reference path to achieve something, within a quarter more or less. The simulated rollouts need as many
+    `steps`. Empty leaves it to the author, who makes 3 to 25."""
     distractors: int | None = Field(default=None, ge=1, le=5, title="Distractors per record")
     """Number of near misses per record that a scenario is about. A near miss differs only in a name, a number or its owner. Empty
     leaves it to the author."""

@@ -25,6 +25,8 @@ class Brief(Contract):
     """How many collections of records it should have."""
     rows: int | None = None
     """How many records the state of a scenario should hold."""
+    calls: int | None = None
+    """How many calls the reference path of a scenario should have."""
     distractors: int | None = None
     """How many near misses should stand beside each record that a scenario is about."""
     outline: Outline | None = None
@@ -36,7 +38,7 @@ class Brief(Contract):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows", "distractors", "outline", "user_side", "cell")
+        return leave_out(write(self), "tools", "collections", "rows", "calls", "distractors", "outline", "user_side", "cell")
 
 
 class Seed(Record):

@@ -31,7 +31,12 @@ RECIPES: Mapping[RecipeName, Make] = {
 
 
 def check_recipe(config: RunConfig) -> None:
-    """SettingsError where the recipe cannot do what the run is asked for."""
+    """SettingsError where the recipe cannot do what the run is asked for, or its rollouts cannot."""
+    if config.calls and config.steps < config.calls + config.calls // 4:
+        raise SettingsError(
+            f"Reference paths of {config.calls} calls do not fit rollouts of {config.steps} steps: "
+            f"set `steps` to {config.calls + config.calls // 2} or more, or `calls` to {config.steps * 4 // 5} or fewer."
+        )
     if config.enlarge and not RECIPES[config.recipe]([]).tabled:
         able = ", ".join(name for name, make in RECIPES.items() if make([]).tabled)
         raise SettingsError(

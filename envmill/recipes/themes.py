@@ -13,7 +13,7 @@ from schemas.prompts import ThemeInput, ThemeReply
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Brief, Seed
 
-_SIZES = {"tools", "collections", "rows", "distractors"}
+_SIZES = {"tools", "collections", "rows", "calls", "distractors"}
 
 
 def load_theme() -> Prompt:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from envmill.findings import Finding, pass_by
 from envmill.models.gateway import ModelSession
-from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.errands import (
     BLOCK,
     SOURCE,
@@ -53,16 +52,16 @@ class ErrandPlans:
     _plans: dict[_Key, BlockPlan] = field(default_factory=dict[_Key, BlockPlan])
     _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(default_factory=dict[_Key, "asyncio.Task[BlockPlan]"])
 
-    async def find(self, place: ScenarioSlot, config: RunConfig, recipe: Recipe, models: ModelSession) -> PlacedErrand:
+    async def find(self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession) -> PlacedErrand:
         """The place's line. Whoever comes first asks for the plan, and pays for it; the others wait."""
         if not config.plan or place.number >= place.places:
             return PlacedErrand()
         taken = list[TakenLine]()
         for number in range(place.number // BLOCK):
-            plan = await self._find_block(place, number, taken, config, recipe.plan_errands, models)
+            plan = await self._find_block(place, number, taken, config, plan_errands, models)
             taken += _list_taken(plan, place.environment, config)
         number = place.number // BLOCK
-        plan = await self._find_block(place, number, taken, config, recipe.plan_errands, models)
+        plan = await self._find_block(place, number, taken, config, plan_errands, models)
         return _place(plan, place, choose_polarity(config.polarities, place.environment.id, place.number), config)
 
     async def _find_block(

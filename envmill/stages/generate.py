@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 
 from envmill.errors import BuildError
@@ -15,10 +16,11 @@ from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
 from envmill.recipes.drafting.errands import find_left
+from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
-from envmill.stages.offering import ChainOffering, give_in
+from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
 from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
@@ -89,7 +91,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
     turns, kind = count(), kind_of(place.environment)
-    planned = await context.plans.find(place, context.config, context.recipe, models)
+    planned = await context.plans.find(place, context.config, partial(plan_offered, place, context), models)
     offering = await ChainOffering.prepare(place, planned.brief, context)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
@@ -128,7 +130,9 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
 
 
 def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:
-    """What runs, refused where it left the errand that was planned for it."""
+    """What runs, refused where it left the errand that was planned for it, or is of another length than the brief asks for."""
+    if posed.draft is not None and (fault := find_length_fault(environment.brief, posed.draft)):
+        return replace(posed, draft=None, complaints=(fault,))
     if posed.draft is None or line is None:
         return posed
     left = find_left(line, posed.reply, {tool.name: tool.effect for tool in environment.tools})

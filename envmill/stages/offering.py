@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from envmill.gates.base import Finding, keep, pass_by
 from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.models.gateway import ModelSession
-from envmill.recipes.drafting.errands import ErrandBrief
+from envmill.recipes.drafting.errands import UNPLANNED, BlockPlan, ErrandBlock, ErrandBrief
 from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
 from envmill.stages.context import RunContext
 from envmill.stages.places import ScenarioSlot, choose_polarity
@@ -122,6 +122,15 @@ class ChainOffering:
         if self.offers is None:
             return {}
         return {"drawn": self.offers.drawn, "offered": len(self.offers.chains), "not_offered": dict(self.offers.refused)}
+
+
+async def plan_offered(place: ScenarioSlot, context: RunContext, block: ErrandBlock, models: ModelSession) -> BlockPlan:
+    """The recipe's plan of a block, told which chains its places will be offered first."""
+    offerings = [await ChainOffering.prepare(replace(place, number=one.number), UNPLANNED, context) for one in block.places]
+    chains = [offering.slot.offered for offering in offerings]
+    told = zip(block.places, chains, strict=True)
+    places = tuple(one.model_copy(update={"tools": list_tools(found.chain) if found else []}) for one, found in told)
+    return await context.recipe.plan_errands(replace(block, places=places), models)
 
 
 def give_in(reply: ScenarioReply) -> ScenarioVersion | None:

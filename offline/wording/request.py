@@ -17,6 +17,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 VOICED, OPENED, REASONED, CLOSED = 0.45, 0.8, 0.3, 0.65
 """Shares of requests with the domain's own opening, with any opening, with a reason, with a closing."""
 TRIES = 6
+LETTERS = 26
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class _Writer:
         for _ in range(TRIES):
             text = self.register.sample(word, self.dice)
             if "{n}" not in text or self.count > 1:
-                yield [_frame(capitalise(text.replace("{n}", NUMBERS[self.count])))]
+                yield [_frame(capitalise(text.replace("{n}", _count_in_words(self.count))))]
                 return
 
 
@@ -146,8 +147,14 @@ def _mend_end(pieces: Pieces, sort: Literal["ask", "tell"]) -> Pieces:
     return [each for each in pieces if sort == "ask" or each.sort == "tell"]
 
 
+def _count_in_words(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
 def _count_on(bullet: str, number: int) -> str:
-    return bullet.replace("1", str(1 + number)).replace("a)", f"{chr(ord('a') + number)})")
+    """After z come numbers."""
+    letter = chr(ord("a") + number) if number < LETTERS else str(1 + number)
+    return bullet.replace("1", str(1 + number)).replace("a)", f"{letter})")
 
 
 def _join(lines: list[Pieces], between: str) -> Pieces:

@@ -73,6 +73,10 @@ def ask_about(member: str, value: int, state: Any = ROWS, **changes: Any) -> Sce
     return make_scenario(BARN, **told | {"polarity": "answer", "verifier": verifier} | changes)
 
 
+MANY = {**ROWS, "tools": ROWS["tools"] | {f"T{number}": {"name": f"tool {number}", "free": True} for number in range(3, 40)}}
+"""A state of many records, with one of them altered, and with half of them others."""
+ALTERED = {**MANY, "members": {"M1": {"name": "Ada Bell"}, "M2": {"name": "Bo"}}}
+HALVED = {**MANY, "tools": {key: row | {"name": row["name"] + " II" * (int(key[1:]) % 2)} for key, row in MANY["tools"].items()}}
 OTHER = {**ROWS, "members": {**ROWS["members"], "M3": {"name": "Cy"}}}
 ERRANDS: dict[str, tuple[Scenario, Scenario, str]] = {
     "in other words": (lend("T1", "M1"), lend("T1", "M1", OTHER, "Ada waits for the drill."), "same_errand"),
@@ -87,6 +91,8 @@ ERRANDS: dict[str, tuple[Scenario, Scenario, str]] = {
     "another question about the same": (ask_about("M1", 2), ask_about("M1", 3, OTHER), ""),
     "the same question about another": (ask_about("M1", 2), ask_about("M2", 2, OTHER), ""),
     "the same state": (lend("T1", "M1"), lend("T2", "M2"), "same_state"),
+    "nearly the same state, under other ids": (lend("T1", "M1", MANY), lend("xT2", "xM2", rename(ALTERED, "x")), "same_state"),
+    "half of the same state": (lend("T1", "M1", MANY), lend("T2", "M2", HALVED), ""),
     "the same state elsewhere": (lend("T1", "M1"), lend("T2", "M2", home=SHED), ""),
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from envmill.gates.f4 import find_repeats
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.sandbox import Sandbox
 from tests.real_authors.contracts import draw_parts, leave_out, play_path
@@ -37,6 +38,14 @@ async def measure_once(item: Item, jail: Sandbox) -> tuple[Outcome, Made]:
 
 def by_id(item: Item) -> str:
     return item.id
+
+
+@pytest.mark.parametrize("item", TABLES, ids=by_id)
+async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(jail: Sandbox, item: Item) -> None:
+    """Nobody planned them together: what F4 asks of a plan is no more than honest work keeps."""
+    _, made = await measure_once(item, jail)
+    findings = find_repeats(list(made.scenarios.values()), planned=True)
+    assert {name: one.reason for name, one in findings.items() if one.outcome != "kept"} == {}
 
 
 @pytest.mark.parametrize("item", SHOWN, ids=by_id)

@@ -73,6 +73,7 @@ async def _walk(recipe: RecipeName, settings: Settings, seed: int) -> Settings:
         attempts=2,
         search=count(20, 400),
         seed=seed,
+        fresh=False,
         mistakes=count(0, 1) * 0.2,
         exporters=("bundle",),
     )

@@ -63,7 +63,7 @@ class Account:
 
 async def find(plans: ErrandPlans, recipe: Planning, number: int, config: RunConfig = CONFIG, places: int = 20) -> Any:
     slot = ScenarioSlot(SHED, number, places)
-    return await plans.find(slot, config, cast(Any, recipe), cast(ModelSession, Account()))
+    return await plans.find(slot, config, recipe.plan_errands, cast(ModelSession, Account()))
 
 
 async def test_places_of_a_block_are_planned_once_and_know_their_neighbours() -> None:

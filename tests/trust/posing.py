@@ -95,10 +95,10 @@ def make_environment(theme: str, number: int) -> Environment:
     )
 
 
-async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox) -> Scenario | str:
+async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox, **settings: Any) -> Scenario | str:
     """The scenario, or `reason: words` of the step that stopped it."""
     environment, script = make_environment(spot.theme, spot.number), cast(Any, Script(reply))
-    context = RunContext("r", RunConfig(seed=SEED), cast(Any, None), script, cast(Any, None), sandbox)
+    context = RunContext("r", RunConfig.model_validate({"seed": SEED} | settings), cast(Any, None), script, cast(Any, None), sandbox)
     generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, script)
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:

@@ -100,13 +100,15 @@ async def plan_block(
 ) -> BlockPlan:
     """Asked for in one call; what is wrong with single lines is told, and only these are asked for again."""
     if sample is not None:
-        places = [place.model_copy(update={"tools": [*await sample(block.environment, place.number)]}) for place in block.places]
-        block = replace(block, places=tuple(places))
-    inputs, kept, told = _describe_block(block, results), dict[int, ErrandLine](), ""
+        suggested = [await sample(block.environment, place.number) for place in block.places]
+        told = zip(block.places, suggested, strict=True)
+        # What is offered and binds comes before what a recipe suggests.
+        block = replace(block, places=tuple(place.model_copy(update={"tools": place.tools or [*tools]}) for place, tools in told))
+    inputs, kept, complaint = _describe_block(block, results), dict[int, ErrandLine](), ""
     refused: dict[int, Complaint] = {}
     for _ in range(1 + REDRAWS):
         try:
-            reply = await models.ask(prompt, inputs, ErrandsReply, complaint=told)
+            reply = await models.ask(prompt, inputs, ErrandsReply, complaint=complaint)
         except BadReply as error:
             lacking = [place.number for place in block.places if place.number not in kept]
             return BlockPlan(kept, {one: refused.get(one, Complaint(SOURCE, BAD_REPLY, error.message)) for one in lacking})
@@ -114,7 +116,7 @@ async def plan_block(
         kept, refused = sort_lines(block, drawn, kept)
         if not refused:
             break
-        told = _ask_again(refused)
+        complaint = _ask_again(refused)
     return BlockPlan(kept, refused)
 
 

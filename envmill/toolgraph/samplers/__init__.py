@@ -4,10 +4,9 @@ from envmill.toolgraph.samplers.backward import BackwardSampler
 from envmill.toolgraph.samplers.base import Sampler
 from envmill.toolgraph.samplers.merge import MergeSampler
 from envmill.toolgraph.samplers.program import ProgramSampler
-from envmill.toolgraph.samplers.walk import WalkSampler, WeightedSampler
+from envmill.toolgraph.samplers.walk import WeightedSampler
 
 SAMPLERS: dict[str, Sampler] = {
-    "walk": WalkSampler(),
     "weighted": WeightedSampler(),
     "backward": BackwardSampler(),
     "merge": MergeSampler(),

@@ -1,7 +1,7 @@
-"""Samplers `walk` and `weighted`: from a tool to one that can take what it gives; uniformly, or by how much it rests on it."""
+"""Sampler `weighted`: from a tool to one that can take what it gives, by how much it rests on it; and walks that are given by names."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
@@ -10,20 +10,6 @@ from schemas.chain import Chain
 
 TRIES = 6
 """Next tools tried at one place before the walk ends there."""
-
-Pick = Callable[[ToolGraph, int, Sequence[int], random.Random], int]
-
-
-class WalkSampler:
-    """Starts at any tool that can be called with nothing done before."""
-
-    name = "walk"
-
-    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
-        starts = graph.starts
-        if not starts:
-            return "no_start"
-        return follow(self.name, graph, chance, limits, chance.choice(starts), _pick_any)
 
 
 class WeightedSampler:
@@ -35,17 +21,17 @@ class WeightedSampler:
         starts = graph.sources or graph.starts
         if not starts:
             return "no_start"
-        return follow(self.name, graph, chance, limits, chance.choice(starts), _pick_heavy)
+        return follow(self.name, graph, chance, limits, chance.choice(starts))
 
 
-def follow(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, start: int, pick: Pick) -> Chain | str:
+def follow(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, start: int) -> Chain | str:
     """Walk on until the length drawn, or until nothing can follow."""
     course = Course(graph, chance)
     if fault := course.add(start):
         return fault
     length, at = chance.randint(limits.least, limits.most), start
     while len(course.steps) < length:
-        then = _go_on(graph, course, at, pick)
+        then = _go_on(graph, course, at)
         if then is None:
             break
         at = then
@@ -64,18 +50,14 @@ _LEAST = 2
 """Tools of a walk that is still one."""
 
 
-def _go_on(graph: ToolGraph, course: Course, at: int, pick: Pick) -> int | None:
+def _go_on(graph: ToolGraph, course: Course, at: int) -> int | None:
     ahead = [one for one in graph.successors[at] if one not in course.steps]
     for _ in range(min(TRIES, len(ahead))):
-        then = pick(graph, at, ahead, course.chance)
+        then = _pick_heavy(graph, at, ahead, course.chance)
         if not course.add(then):
             return then
         ahead.remove(then)
     return None
-
-
-def _pick_any(graph: ToolGraph, at: int, ahead: Sequence[int], chance: random.Random) -> int:  # noqa: ARG001  the uniform case
-    return chance.choice(ahead)
 
 
 def _pick_heavy(graph: ToolGraph, at: int, ahead: Sequence[int], chance: random.Random) -> int:
