@@ -174,7 +174,10 @@ class _Search:
         if not world.allows(operation, call.arguments):
             return None
         world = world if operation.effect == "query" else world.copy()
-        answer = deepcopy(world.answer(operation, call.arguments))
+        try:
+            answer = deepcopy(world.answer(operation, call.arguments))
+        except ValueError:
+            return None  # what some reports give is beyond the language of formulas
         return _Path((*path.calls, call), (*path.replies, answer), path.own, path.at, world)
 
     def _list_calls(self, step: ChainStep, path: _Path) -> Iterator[Call]:
