@@ -130,6 +130,8 @@ class DomainWorld:
                 return self.value(body if self.value(test, scope) else other, scope)
             case ast.Tuple(elts=items):
                 return tuple(self.value(each, scope) for each in items)
+            case ast.Dict(keys=names, values=values):
+                return {self.value(name, scope): self.value(each, scope) for name, each in zip(names, values, strict=True) if name}
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self._call(name, arguments, scope)
             case _:

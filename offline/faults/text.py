@@ -57,7 +57,21 @@ def quote_singly(text: str, dice: random.Random) -> str:  # noqa: ARG001
 
 REQUIRED = frozenset(
     {"name", "summary", "collections", "rules", "tools", "source", "class_name", "initial_state", "tests", "request", "oracle"}
-    | {"checks", "calls", "opinion", "reason", "stateful", "specific", "names", "requirements", "ddl", "rows", "relations", "readings"}
+    | {
+        "errands",
+        "checks",
+        "calls",
+        "opinion",
+        "reason",
+        "stateful",
+        "specific",
+        "names",
+        "requirements",
+        "ddl",
+        "rows",
+        "relations",
+        "readings",
+    }
 )
 """Fields no reply may lack."""
 
