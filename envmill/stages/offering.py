@@ -78,7 +78,7 @@ class ChainOffering:
         reply = await self._pose(repair, models)
         while (said := find_infeasible(reply)) is not None and self.slot.offered is not None:
             self.findings.append(self._describe_refusal(said))
-            if self.turn == MORE or self.offers is None or self.offers.pick(self.place.number, self.turn + 1) is None:
+            if self.turn == MORE:
                 break
             self.turn, repair = self.turn + 1, FIRST
             reply = await self._pose(repair, models)
@@ -102,6 +102,8 @@ class ChainOffering:
         if self.why:
             return (replace(pass_by(f"{GATE}_1", self.why, _SAID[self.why]), evidence=self._describe_draws()),)
         slot = self.slot
+        if slot.offered is None and self.offers is not None:
+            return (*self.findings, pass_by(f"{GATE}_{self.turn + 1}", "none_left", _SAID["none_left"]))
         if slot.offered is None or len(self.findings) > self.turn:
             return tuple(self.findings)
         return (*self.findings, keep(f"{GATE}_{self.turn + 1}", self._describe_chain(slot.offered) | self._describe_draws()))
@@ -147,5 +149,6 @@ def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
 _SAID = {
     "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
     "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
+    "none_left": "No other chain was carried out: the author chooses the path.",
     "none_carried_out": "None of the chains that were drawn could be carried out: the author chooses the path.",
 }

@@ -11,13 +11,14 @@ from envmill.errors import SettingsError
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Request
 from envmill.models.gateway import Gateway
+from envmill.models.prompt import Prompt
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import ROOT
 from flows.cli import main
 from flows.cli.prompt import collect_prompts
 
-TEXT = (ROOT / "envmill/recipes/prompts/shared/scenario.md").read_text()
+TEXT = Prompt.load(ROOT / "envmill/recipes/prompts/shared/scenario.md").text
 
 
 def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
+from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.rechecking import PlayedChain, hold
 from envmill.recipes.drafting.weakening import find_weakening
@@ -26,7 +27,7 @@ RESET = Reset(STATE, CLOCK, 0)
 
 
 def read_example(name: str) -> dict[str, Any]:
-    (block,) = re.findall(r"```json\n(.*?)\n```", (PROMPTS / name).read_text(encoding="utf-8"), re.DOTALL)
+    (block,) = re.findall(r"```json\n(.*?)\n```", Prompt.load(PROMPTS / name).text, re.DOTALL)
     return json.loads(block)
 
 
@@ -74,5 +75,5 @@ async def test_the_path_of_the_walk_prompt_contains_its_chain(jail: Sandbox) -> 
 
 @pytest.mark.parametrize("name", [*CHAINS, "agentscaler/walk.md"])
 def test_the_prompt_shows_how_to_say_that_a_chain_is_infeasible(name: str) -> None:
-    (shown,) = re.findall(r'`\{"infeasible": (\{.*?\})\}`', (PROMPTS / name).read_text(encoding="utf-8"))
+    (shown,) = re.findall(r'`\{"infeasible": (\{.*?\})\}`', Prompt.load(PROMPTS / name).text)
     assert Infeasible.model_validate_json(shown).node

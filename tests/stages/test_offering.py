@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -14,7 +14,7 @@ from envmill.stages.generate import generate_draft
 from envmill.stages.offering import MORE
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import execute
-from envmill.toolgraph.offers import find_offers
+from envmill.toolgraph.offers import ChainOffers, find_offers
 from schemas.environment import Build, Call
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
@@ -119,6 +119,20 @@ async def test_who_finds_every_chain_infeasible_ends_with_the_history(sandbox: S
     ]
     assert result.stopped_by is not None
     assert result.stopped_by.reason == "infeasible"
+
+
+async def test_where_no_other_chain_is_left_the_author_chooses(sandbox: Sandbox) -> None:
+    script = Script(refuse)
+    context = make_context(sandbox, script)
+    offers = await find_offers(PLACE, TESTS, {}, script.samplers, sandbox)
+
+    async def make() -> ChainOffers:
+        return replace(offers, chains=offers.chains[:1])
+
+    await context.offers.find(PLACE.id, make)
+    result = await generate_draft(Subject("x", "y", "t", SLOT), context, cast(Any, Nobody()))
+    assert list_offers(result) == [("offer_1", "not_applicable", "infeasible"), ("offer_2", "not_applicable", "none_left")]
+    assert [one.overlap for one in result.records if isinstance(one, Draft)] == [None]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from envmill.errors import BadReply
 from envmill.models.gateway import ModelSession
+from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.errands import (
     BLOCK,
@@ -200,7 +201,7 @@ async def test_the_prompts_own_example_stands() -> None:
 def test_every_scenario_prompt_has_its_line_at_the_end() -> None:
     """What is constant comes first, so that a provider's prompt cache holds it for all scenarios of an environment."""
     for name in ("shared/scenario", "scaleenv/chain", "agentscaler/walk", "envfactory/topology"):
-        text = Path(PROMPTS / f"{name}.md").read_text(encoding="utf-8")
+        text = Prompt.load(PROMPTS / f"{name}.md").text
         end = text.index("## This scenario")
         assert all(text.index(slot) > end for slot in ("{{number}}", "{{polarity}}", "{{errand}}", "{{taken}}")), name
         assert "each number wants another" not in text
