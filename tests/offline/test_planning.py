@@ -61,7 +61,7 @@ def list_environments(wanted: int) -> list[int]:
 @pytest.mark.soak(area="errands")
 def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caught() -> None:
     """Of 300 scenarios 60 are written without their lines: every third under `achieve`. Under another polarity a domain often knows one
-    errand, and what is written without the line takes its very tools (docs/decisions/017)."""
+    errand, and what is written without the line takes its very tools (docs/decisions/015)."""
     honest = acting = ignored = caught = 0
     for number in list_environments(count(2, len(read_themes()))):
         brief = ask_brief(number)
