@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
-from envmill.sandbox import Invoke, Program, Reset, Sandbox, Session
+from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox, Session
 from envmill.toolgraph.chain_player import compute, cut_item_path, fit_lists, put_argument, read_path, read_reply
 from envmill.toolgraph.experience import Experience
 from envmill.toolgraph.overlap import list_flows
@@ -106,7 +106,22 @@ class _Attempt:
         await self._walk(chain.nodes)
         if undone := [step.id for step in steps if step.id not in self.steps]:
             raise _Stuck("not_reached", f"no call of {undone[0]} was made")
+        if idle := await self._find_idle_change():
+            raise _Stuck("idle_change", f"{idle} changes nothing that the others do not change")
         return RehearsedChain(chain, tuple(self.calls), tuple(self.replies), tuple(self.steps), tuple(dict.fromkeys(self.new)))
+
+    async def _find_idle_change(self) -> str:
+        """A step that changes, without which everything goes through and ends the same: no request asks for it."""
+        end = await self._play(self.calls)
+        for place, step in enumerate(self.steps):
+            if self._changes.get(step) and await self._play([*self.calls[:place], *self.calls[place + 1 :]]) == end:
+                return step
+        return ""
+
+    async def _play(self, calls: Sequence[Call]) -> Json:
+        """The end state; None where a call does not go through."""
+        seen = [await self.session.step(one) for one in (Reset(self.state, CLOCK, 0), *map(Invoke, calls), Look())]
+        return seen[-1].state if all(one.outcome == "ok" for one in seen) else None
 
     async def _walk(self, nodes: Sequence[Node]) -> None:
         for node in nodes:

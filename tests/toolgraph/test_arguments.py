@@ -132,3 +132,15 @@ async def test_what_is_offered_was_carried_out_and_the_rest_is_counted(jail: San
     fewer = await find_offers(broken, TESTS, {}, ("weighted", "backward"), jail)
     assert not [one for one in fewer.chains if "pack_orders" in {call.name for call in one.calls}]
     assert fewer.refused["refused"] > offers.refused.get("refused", 0)
+
+
+async def test_a_chain_with_a_change_that_leaves_no_mark_is_not_offered(jail: Sandbox) -> None:
+    """Packing is accepted and changes nothing: no request asks for it. Without the fault such a chain is offered."""
+    idle = PLACE.model_copy(
+        update={"files": {"program.py": SOURCE.replace("self.orders[order_id].update(packed=True, service=service)", "pass")}}
+    )
+    offers, fewer = [await find_offers(one, TESTS, {}, ("weighted", "backward"), jail) for one in (PLACE, idle)]
+    packing = [[one for one in found.chains if "pack_orders" in {call.name for call in one.calls}] for found in (offers, fewer)]
+    assert packing[0]
+    assert packing[1] == []
+    assert fewer.refused["idle_change"] > offers.refused.get("idle_change", 0)
