@@ -99,7 +99,8 @@ async def test_another_chain_is_offered_where_one_is_infeasible(sandbox: Sandbox
     script = Script(lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered))
     result = await generate(sandbox, script)
     assert list_offers(result) == [("offer_1", "not_applicable", "infeasible"), ("offer_2", "kept", "")]
-    first, second = script.offered
+    first, second, *again = script.offered
+    assert all(one == second for one in again), "a repair is offered the chain that it repairs"
     assert first is not None
     assert second is not None
     assert first.chain != second.chain
