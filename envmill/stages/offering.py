@@ -2,7 +2,7 @@
 
 environment's offers ─► chain ─► author ─┬─ a scenario
           ▲                              └─ infeasible: which node, and why ─┐
-          └───────────── another chain, twice at most ───────────────────────┘
+          └──── another chain, twice at most; then none: the author chooses ─┘
 """
 
 from dataclasses import dataclass, field, replace
@@ -68,18 +68,17 @@ class ChainOffering:
     @property
     def slot(self) -> ScenarioSlot:
         """The place with the chain that stands by now."""
-        drawn = self.offers.pick(self.place.number, self.turn) if self.offers else None
+        drawn = self.offers.pick(self.place.number, self.turn) if self.offers and self.turn <= MORE else None
         if drawn is None:
             return self.place
         return replace(self.place, offered=OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps)))
 
     async def ask(self, repair: Repair, models: ModelSession) -> tuple[ScenarioReply, Repair]:
-        """The reply to the chain that stands, or to another one, which repairs nothing; infeasible where the author refuses them all."""
+        """The reply to the chain that stands, or to another one, which repairs nothing. An author that refuses them all is asked without
+        a chain: chains that make no sense are no reason to lose a scenario."""
         reply = await self._pose(repair, models)
         while (said := find_infeasible(reply)) is not None and self.slot.offered is not None:
             self.findings.append(self._describe_refusal(said))
-            if self.turn == MORE:
-                break
             self.turn, repair = self.turn + 1, FIRST
             reply = await self._pose(repair, models)
         return reply, repair
@@ -103,7 +102,8 @@ class ChainOffering:
             return (replace(pass_by(f"{GATE}_1", self.why, _SAID[self.why]), evidence=self._describe_draws()),)
         slot = self.slot
         if slot.offered is None and self.offers is not None:
-            return (*self.findings, pass_by(f"{GATE}_{self.turn + 1}", "none_left", _SAID["none_left"]))
+            reason = "none_left" if self.turn <= MORE else "all_infeasible"
+            return (*self.findings, pass_by(f"{GATE}_{self.turn + 1}", reason, _SAID[reason]))
         if slot.offered is None or len(self.findings) > self.turn:
             return tuple(self.findings)
         return (*self.findings, keep(f"{GATE}_{self.turn + 1}", self._describe_chain(slot.offered) | self._describe_draws()))
@@ -149,6 +149,7 @@ def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
 _SAID = {
     "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
     "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
+    "all_infeasible": "The author found every chain infeasible that was offered, and chooses the path.",
     "none_left": "No other chain was carried out: the author chooses the path.",
     "none_carried_out": "None of the chains that were drawn could be carried out: the author chooses the path.",
 }

@@ -109,11 +109,23 @@ async def test_another_chain_is_offered_where_one_is_infeasible(sandbox: Sandbox
     assert "It is Sunday." in finding.detail
 
 
-async def test_who_finds_every_chain_infeasible_ends_with_the_history(sandbox: Sandbox) -> None:
+REFUSED = [(f"offer_{turn}", "not_applicable", "infeasible") for turn in range(1, MORE + 2)]
+LAST = (f"offer_{MORE + 2}", "not_applicable", "all_infeasible")
+
+
+async def test_who_finds_every_chain_infeasible_chooses_the_path(sandbox: Sandbox) -> None:
     script = Script(refuse)
     result = await generate(sandbox, script)
-    assert len(script.offered) == MORE + 1
-    assert list_offers(result) == [(f"offer_{turn}", "not_applicable", "infeasible") for turn in range(1, MORE + 2)]
+    assert [one is None for one in script.offered[: MORE + 2]] == [*[False] * (MORE + 1), True]
+    assert list_offers(result) == [*REFUSED, LAST]
+    assert [one.overlap for one in result.records if isinstance(one, Draft)] == [None]
+
+
+async def test_who_finds_the_free_choice_infeasible_too_ends_with_the_history(sandbox: Sandbox) -> None:
+    script = Script(lambda _: {"infeasible": {"node": "s2", "reason": "It is Sunday."}})
+    result = await generate(sandbox, script)
+    assert len(script.offered) == MORE + 2
+    assert list_offers(result) == [*REFUSED, LAST]
     assert not [one for one in result.records if isinstance(one, Draft)]
     assert [one.failure for one in result.records if isinstance(one, Build)] == [
         "the author says that node s2 cannot be carried out: It is Sunday."
