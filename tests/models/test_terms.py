@@ -153,7 +153,7 @@ async def test_an_estimate_tells_what_the_same_run_takes_again(settings: Setting
     with priced(settings, tmp_path / "p.toml") as own:
         dear = await estimate(lake, twice, recipe, Prices.load(own.prices))
     assert [one.calls for one in dear] == [2 * one.calls for one in (*same, planned)]
-    assert all(one.cost == pytest.approx((one.tokens_in + 2 * (one.tokens_out or 0)) / 1e6) for one in dear)
+    assert all(one.cost == pytest.approx((one.tokens_in + 2 * (one.tokens_out or 0)) / 1e6) for one in dear[:-1])
     assert {one.cost for one in await estimate(lake, twice, recipe, Prices())} == {None}
 
 
