@@ -11,6 +11,7 @@ from typing import Any
 
 from envmill.errors import BuildError
 from envmill.language.mentions import is_told
+from envmill.sandbox.results import refer_to
 from envmill.toolgraph.overlap import Flow, list_flows, list_values, match_chain
 from envmill.toolgraph.references import walk_nodes
 from offline.domain import TODAY, Domain, LedWish, Operation, OperationParameter
@@ -106,7 +107,11 @@ class _Search:
 
     def find(self) -> list[Call] | None:
         found = self._extend(0, _Path((), (), 0, {}, self._start))
-        return list(self._shorten(found)) if found is not None else None
+        if found is None:
+            return None
+        calls, replies = self._shorten(found)
+        made = {row for name, rows in found.world.state.items() for row in rows if row not in self._start.state[name]}
+        return refer_to(made, calls, replies)  # what the path makes has another id in every session
 
     def _extend(self, place: int, path: _Path) -> _Path | None:
         if place > self._furthest and place < len(self._steps):
@@ -191,7 +196,7 @@ class _Search:
             return self._list_given(source, path)
         if parameter.row:
             seen = {value for reply in path.replies for value in _list_texts(reply)}
-            return [row for row in path.world.state[parameter.row] if row in seen]
+            return [row for row in self._start.state[parameter.row] if row in seen and row in path.world.state[parameter.row]]
         if parameter.one_of:
             return list(parameter.one_of)
         if not parameter.find:
@@ -202,8 +207,8 @@ class _Search:
     def _is_complete(self, calls: Sequence[Call], replies: Sequence[Any]) -> bool:
         return not match_chain(self._chain, calls, replies).missing
 
-    def _shorten(self, path: _Path) -> tuple[Call, ...]:
-        """Without look-ups that were made before and nothing has changed since."""
+    def _shorten(self, path: _Path) -> tuple[list[Call], list[Any]]:
+        """Calls and replies without look-ups that were made before and nothing has changed since."""
         calls, replies = list(path.calls), list(path.replies)
         for place in reversed(range(len(calls))):
             again = [one for one in range(len(calls)) if one != place and calls[one] == calls[place]]
@@ -212,7 +217,7 @@ class _Search:
             fewer, told = calls[:place] + calls[place + 1 :], replies[:place] + replies[place + 1 :]
             if self._is_complete(fewer, told) and again[0] < place:
                 calls, replies = fewer, told
-        return tuple(calls)
+        return calls, replies
 
 
 def _changes_between(calls: Sequence[Call], first: int, last: int, operations: Mapping[str, Operation]) -> bool:

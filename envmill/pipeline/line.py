@@ -104,7 +104,7 @@ def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], contex
 
 
 def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
-    return find_repeats([subject.record.record for subject in subjects], planned=context.config.plan)
+    return find_repeats([subject.record.record for subject in subjects], planned=context.config.plan and context.recipe.plans)
 
 
 def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:

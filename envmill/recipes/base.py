@@ -185,3 +185,8 @@ class Recipe:
     """Draft → a checklist as functions."""
     sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all
     """Rollouts of the teacher → those that trajectories are chosen from, and a finding for each step that sifted them."""
+
+    @property
+    def plans(self) -> bool:
+        """Whether its scenarios are planned together; what a kind composes, and errands of machines, are not."""
+        return self.plan_errands is not plan_nothing

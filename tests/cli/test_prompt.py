@@ -88,7 +88,7 @@ def test_an_example_is_exactly_what_a_provider_is_sent(
 def test_a_wire_shows_the_whole_body(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wire: str, place: str) -> None:
     body = json.loads(say(monkeypatch, capsys, "blueprint", "--example", "--wire", wire))
     assert body["model"] == "MODEL"
-    assert "# Think up one tool environment" in json.dumps(body[place])
+    assert "# Design a tool environment" in json.dumps(body[place])
 
 
 @pytest.mark.parametrize(

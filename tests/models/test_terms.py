@@ -142,7 +142,8 @@ async def test_an_estimate_tells_what_the_same_run_takes_again(settings: Setting
     note(lake, "r1", "finished", [])
     took = fetch(lake, "select step, prompt, count(*), sum(characters)::bigint from model_calls where not reused group by all order by all")
     recipe = RECIPES[CONFIG.recipe](read_themes())
-    same = await estimate(lake, CONFIG, recipe, Prices())
+    *same, planned = await estimate(lake, CONFIG, recipe, Prices())
+    assert (planned.step, planned.prompt, planned.calls) == ("scenarios-generate", "errands", CONFIG.environments)
     assert [(one.step, one.prompt, one.calls) for one in same] == [(step, prompt, calls) for step, prompt, calls, _ in took]
     assert [one.tokens_in for one in same[:2]] == [pytest.approx(characters / 4, abs=1) for *_, characters in took[:2]]
     assert same[2].tokens_in == pytest.approx(took[2][3] / 4, rel=0.2)  # what a repair quotes differs from what is asked first
@@ -151,8 +152,8 @@ async def test_an_estimate_tells_what_the_same_run_takes_again(settings: Setting
     twice = CONFIG.model_copy(update={"environments": 8, "provider": "openai", "model": "m"})
     with priced(settings, tmp_path / "p.toml") as own:
         dear = await estimate(lake, twice, recipe, Prices.load(own.prices))
-    assert [one.calls for one in dear] == [2 * one.calls for one in same]
-    assert all(one.cost == pytest.approx((one.tokens_in + 2 * (one.tokens_out or 0)) / 1e6) for one in dear)
+    assert [one.calls for one in dear] == [2 * one.calls for one in (*same, planned)]
+    assert all(one.cost == pytest.approx((one.tokens_in + 2 * (one.tokens_out or 0)) / 1e6) for one in dear[:-1])
     assert {one.cost for one in await estimate(lake, twice, recipe, Prices())} == {None}
 
 

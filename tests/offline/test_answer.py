@@ -12,6 +12,7 @@ import pytest
 
 import offline as author
 from envmill.errors import SettingsError
+from envmill.models.prompt import Prompt
 from envmill.settings import ROOT
 from offline.faults import KINDS
 from schemas.prompts import BlueprintInput, ChecksInput, ProgramInput, ScenarioInput, TestsInput
@@ -86,6 +87,6 @@ def test_unknown_prompt_lists_the_known_ones() -> None:
 )
 def test_prompt_text_has_a_slot_for_every_field_and_no_other(prompt: str, inputs: type[BlueprintInput]) -> None:
     (path,) = (one for folder in ("envscaler", "shared") for one in (ROOT / "envmill/recipes/prompts" / folder).glob(f"{prompt}.md"))
-    text = path.read_text(encoding="utf-8")
+    text = Prompt.load(path).text
     slots = {part.split("}}")[0] for part in text.split("{{")[1:]}
     assert slots == {*inputs.model_fields, "reply_schema"}

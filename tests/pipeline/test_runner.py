@@ -19,6 +19,7 @@ from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.models.prices import Prices
 from envmill.pipeline import finished as finishing
+from envmill.pipeline.choice import pick_round
 from envmill.pipeline.estimate import estimate
 from envmill.pipeline.finished import is_finished
 from envmill.pipeline.line import STEP, STEPS, PipelineStep
@@ -113,9 +114,9 @@ class Repeating(Counting):
 async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     filtered = STEPS[: STEPS.index(STEP["scenarios-filter"]) + 1]
-    await walk_line(
-        settings, steps=filtered, answer=Repeating(), config=CONFIG.model_copy(update={"polarities": {"achieve": 1}, "attempts": 8})
-    )
+    # A plan gives each place an errand of its own, and holds its author to it.
+    config = CONFIG.model_copy(update={"polarities": {"achieve": 1}, "attempts": 8, "plan": False})
+    await walk_line(settings, steps=filtered, answer=Repeating(), config=config)
     ((homes,),) = ask(settings, "select kept from funnel where lap = 'environments' and stage = 'filter'")
     assert homes > 0
     assert ask(settings, "select distinct reason from exits where lap = 'scenarios' and outcome = 'dropped'") == [("repeat",)]
@@ -123,10 +124,12 @@ async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path
 
 
 class Fussy(Counting):
-    """Cannot place one theme."""
+    """Cannot place the theme that the run chose last."""
+
+    unplaced = pick_round(RECIPES[CONFIG.recipe](read_themes()), CONFIG)[-1].brief.theme
 
     def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
-        if prompt == "blueprint" and inputs["brief"]["theme"] == read_themes()[CONFIG.environments - 1][0]:
+        if prompt == "blueprint" and inputs["brief"]["theme"] == self.unplaced:
             raise SettingsError("no such thing here")
         return super().__call__(prompt, inputs, seed, sample, mistakes, talk)
 
@@ -320,7 +323,7 @@ async def test_a_judge_is_calibrated_and_rules_on_what_passes(tmp_path: Path) ->
 
 
 def test_nobody_is_asked_for_an_opinion_where_none_is_wanted(finished: tuple[Settings, Counting]) -> None:
-    assert {prompt for prompt, _, _ in finished[1].asked} == {"blueprint", "program", "tests", "scenario"}
+    assert {prompt for prompt, _, _ in finished[1].asked} == {"blueprint", "program", "tests", "errands", "scenario"}
     assert ask(finished[0], "select distinct outcome, reason from attrition where gate = 'W4'") == [("not_measured", "no_reviewer")]
 
 
