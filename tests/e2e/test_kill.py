@@ -74,8 +74,8 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
     if record in EVENTS:
         return []
     columns = ", ".join(f'"{name}"' for name in record.model_fields if name != "path")  # a bundle's folder bears the run's id
-    # What is found of a run itself bears its id, and its quality dossier counts events and attempts.
-    apart = "and subject <> 'run:' || run and gate <> 'quality'" if record is Evidence else ""
+    # What is found of a run itself bears its id, its quality dossier counts events and attempts, and W10 names earlier runs' environments.
+    apart = "and subject <> 'run:' || run and gate not in ('quality', 'W10')" if record is Evidence else ""
     return plant.ask(f'select {columns} from "{record.table}" where run = ? {apart} order by id', run)
 
 
