@@ -55,8 +55,8 @@ def loose(*goals: Check, **changes: Any) -> Verifier:
 
 def derived(**changes: Any) -> Verifier:
     """The studio's verifier, some parts otherwise."""
-    ends = (diff_states(STATE, end(*chance)) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09")))
-    return derive_verifier(STATE, *ends).model_copy(update=changes)
+    here, elsewhere = (diff_states(STATE, end(*chance)) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09")))
+    return derive_verifier(STATE, here, elsewhere).model_copy(update=changes)
 
 
 def ask(request: str, **changes: Any) -> ScenarioCase:

@@ -70,7 +70,8 @@ def book(request: str, **given: str) -> ScenarioCase:
     if "kept" in given:
         for state, key in zip(ends, ("booking_x", "booking_y"), strict=True):
             state["bookings"][key] = {**state["bookings"][key], "kept": given["kept"]}
-    verifier = derive_verifier(STATE, *(diff_states(STATE, state) for state in ends))
+    here, elsewhere = (diff_states(STATE, state) for state in ends)
+    verifier = derive_verifier(STATE, here, elsewhere)
     return ask(request, built=built, oracle=[FIND, LIST, TOP_UP, booking], verifier=verifier)
 
 

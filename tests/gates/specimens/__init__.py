@@ -102,7 +102,6 @@ def pose(*, built: EnvironmentCase | None = None, siblings: Sequence[Scenario] =
         "origin": ORIGIN,
     }
     if "verifier" not in changes:
-        fields["verifier"] = derive_verifier(
-            STATE, *(diff_states(STATE, end(*chance)) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09")))
-        )
+        here, elsewhere = (diff_states(STATE, end(*chance)) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09")))
+        fields["verifier"] = derive_verifier(STATE, here, elsewhere)
     return ScenarioCase(Scenario.model_validate(fields | changes), environment, tuple(siblings))
