@@ -64,4 +64,4 @@ class Seed(Record):
     modelability: int = 0
     """How well a program can stand for it, 1 to 10; 0 where nobody was asked."""
     field: str = ""
-    """Field of work that its author counted it to; empty where nobody was asked."""
+    """Field of work that the author named; empty if no author was asked."""

@@ -46,7 +46,7 @@ class StepInputs:
 
     @property
     def choice(self) -> SeedChoice | None:
-        """Seeds that were chosen when the run was opened; None in a lake where nobody opened it."""
+        """Seeds that were chosen when the run was opened; None if no run was opened."""
         return find_choice(self._lake, self.run)
 
     @property

@@ -112,7 +112,7 @@ async def _ask_walk(
     brief: ErrandBrief = UNPLANNED,
     offered: OfferedChain | None = None,
 ) -> ScenarioReply:
-    """Along the chain that is offered; without one, along a walk of the outline that nobody carried out."""
+    """Ask for a scenario along the offered chain, or along a walk of the outline that was not carried out."""
     suggested = offered or _suggest_walk(environment, number)
     inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, brief, suggested, results=results))
     return await models.ask(prompt, inputs, WalkReply, complaint=repair.render())

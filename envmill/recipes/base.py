@@ -155,7 +155,7 @@ class Recipe:
     tabled: bool = False
     """Whether its environments keep their state in tables, whose records a run may copy (`enlarge`)."""
     given: bool = False
-    """Whether its environments come with the factory, so that nobody can have copied one."""
+    """Whether its environments ship with the factory, so that an earlier run is no copy."""
 
     find_theme: Callable[[str, ModelSession], Awaitable[ThemeReply]] = _find_no_theme
     """Text of a corpus → the environment it comes from, and how much that is worth."""

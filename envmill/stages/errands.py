@@ -53,7 +53,7 @@ class ErrandPlans:
     _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(default_factory=dict[_Key, "asyncio.Task[BlockPlan]"])
 
     async def find(self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession) -> PlacedErrand:
-        """The place's line. Whoever comes first asks for the plan, and pays for it; the others wait."""
+        """The place's line. The first place of a block asks for the plan and bears its cost; the others wait."""
         if not config.plan or place.number >= place.places:
             return PlacedErrand()
         taken = list[TakenLine]()

@@ -50,7 +50,7 @@ class ChainOffers:
 
 
 class OfferBook:
-    """Offers of each environment, drawn when they are first asked for; whoever asks meanwhile waits."""
+    """Offers of each environment, drawn on first use; concurrent callers wait."""
 
     def __init__(self) -> None:
         self._known: dict[str, ChainOffers] = {}

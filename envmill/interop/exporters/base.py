@@ -41,7 +41,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Band:
-    """Scenarios of which a policy passes so large a share of its attempts."""
+    """Select scenarios by the share of attempts that a policy passes."""
 
     policy: str
     least: float

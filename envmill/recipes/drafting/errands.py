@@ -87,7 +87,7 @@ async def plan_nothing(*_: object) -> BlockPlan:
 
 
 async def take_requirements(block: ErrandBlock, _: ModelSession) -> BlockPlan:
-    """The environment's own requirements are the lines, one for each scenario; nobody is asked."""
+    """Use the environment's requirements as lines, one for each scenario; no model is asked."""
     known = dict(enumerate(block.requirements))
     numbers = [place.number for place in block.places]
     lines = {number: ErrandLine(number=number, who="", what=known[number]) for number in numbers if number in known}
