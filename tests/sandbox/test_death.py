@@ -68,7 +68,7 @@ async def test_time_in_which_no_reply_was_due_is_no_silence(settings: Settings, 
     async with Sandbox.open(settings, drivers=1) as sandbox:
         monkeypatch.setattr(link, "SILENCE", 2.0)
         await sandbox.play(make_counter(), [RESET])
-        time.sleep(2.5)  # noqa: ASYNC251  the event loop stands still
+        time.sleep(2.5)  # the event loop stands still
         assert [seen.outcome for seen in await sandbox.play(make_counter(), [RESET])] == ["ok"]
         for process in find_processes(os.getpid()):
             os.kill(process, signal.SIGSTOP)

@@ -55,7 +55,7 @@ def draw(seed: int) -> tuple[list[Check], list[Change], dict[str, Any]]:
     """Two collections, of which one refers to the other, with rows alike, missing, surplus and mixed up; and places that name rows."""
     dice = random.Random(seed)
     goals: list[Check] = []
-    for number in range(dice.randint(1, 5)):
+    for _ in range(dice.randint(1, 5)):
         parents = [place for place, goal in enumerate(goals) if goal.path == ["orders"]]
         if parents and dice.random() < 0.6:
             goals.append(ask_row("lines", order={"$row": dice.choice(parents)}, item=dice.choice(["nut", TEXT])))
