@@ -36,6 +36,7 @@ from envmill.recipes.themes import find_theme, load_theme, pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
+from envmill.toolgraph.validity import limit_written
 from schemas.chain import ChainStep
 from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment, ToolPlan
@@ -168,7 +169,7 @@ async def _ask_topology(
         offered = OfferedChain(drawn)
     inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered, results=results))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity, limit_written(environment.brief))):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 
