@@ -12,7 +12,7 @@ from envmill.gates.base import Finding, keep, pass_by
 from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.brief import ScenarioBrief
-from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief, tell_chain
+from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief, describe_chain
 from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
 from envmill.stages.context import RunContext
 from envmill.stages.errands import PlacedErrand
@@ -103,12 +103,12 @@ class ChainOffering:
         """A line for what is offered now: the one that was planned tells of the chain that was refused."""
         context, offered = self.context, self.slot.offered
 
-        async def draw(block: ErrandBlock, asking: ModelSession) -> BlockPlan:
-            places = tuple(tell_chain(one, offered.chain if offered else None) for one in block.places)
+        async def plan_alone(block: ErrandBlock, asking: ModelSession) -> BlockPlan:
+            places = tuple(describe_chain(one, offered.chain if offered else None) for one in block.places)
             return await context.recipe.plan_errands(replace(block, places=places), asking)
 
         planned = partial(plan_offered, self.place, context)
-        self.planned = await context.plans.redraw(self.place, context.config, planned, draw, models)
+        self.planned = await context.plans.redraw(self.place, context.config, planned, plan_alone, models)
 
     @property
     def told(self) -> ErrandBrief:
@@ -155,7 +155,7 @@ async def plan_offered(place: ScenarioSlot, context: RunContext, block: ErrandBl
     """The recipe's plan of a block, told which chains its places will be offered first."""
     offerings = [await ChainOffering.prepare(replace(place, number=one.number), PlacedErrand(), context) for one in block.places]
     chains = [offering.slot.offered for offering in offerings]
-    places = [tell_chain(one, found.chain if found else None) for one, found in zip(block.places, chains, strict=True)]
+    places = [describe_chain(one, found.chain if found else None) for one, found in zip(block.places, chains, strict=True)]
     return await context.recipe.plan_errands(replace(block, places=tuple(places)), models)
 
 

@@ -104,7 +104,7 @@ async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBl
     """Asked for in one call; what is wrong with single lines is told, and only these are asked for again."""
     if sample is not None:
         # What is offered and binds comes before what a recipe suggests.
-        found = [place if place.tools else tell_chain(place, await sample(block.environment, place.number)) for place in block.places]
+        found = [place if place.tools else describe_chain(place, await sample(block.environment, place.number)) for place in block.places]
         block = replace(block, places=tuple(found))
     inputs, kept, complaint = _describe_block(block), dict[int, ErrandLine](), ""
     refused: dict[int, Complaint] = {}
@@ -122,7 +122,7 @@ async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBl
     return BlockPlan(kept, refused)
 
 
-def tell_chain(place: ErrandPlace, chain: Chain | None) -> ErrandPlace:
+def describe_chain(place: ErrandPlace, chain: Chain | None) -> ErrandPlace:
     """The place with the tools of its chain, and how they link."""
     return place.model_copy(update={"tools": list_tools(chain), "links": describe_links(chain)}) if chain else place
 
