@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, skip
 from envmill.gates.exploring.attempts import pick
 from envmill.gates.exploring.equivalence import is_same_end
-from envmill.gates.exploring.trials import Attempt, Trials, describe_reply
-from envmill.gates.mutating.near_misses import breed
+from envmill.gates.exploring.trials import Attempt, Trials, describe_reply, list_writes
+from envmill.gates.mutating.near_misses import WRITES, breed
 from envmill.kinds.trial import Trial
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json
+from schemas.base import Json, is_object
 from schemas.database import Table
 from schemas.ledger import ReasonClass
 from schemas.scenario import Verifier
@@ -42,6 +42,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         return skip(GATE, "no_oracle", "There is no reference path to make near misses of.")
     mutants = sorted(await list_mutants(subject, means.weighed), key=lambda mutant: mutant.attempt.sealed)
     finding = judge_mutants(mutants)
+    if len(writes := list_writes(subject)) > WRITES and is_object(finding.evidence):
+        finding = replace(finding, evidence={**finding.evidence, "sampled": f"{WRITES} of {len(writes)} writes"})
     told = judge_mutants([mutant for mutant in mutants if not mutant.attempt.sealed])
     return mark(finding, finding.outcome == "dropped" and told.outcome != "dropped")
 

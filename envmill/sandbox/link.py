@@ -110,9 +110,11 @@ class DriverLink(asyncio.Protocol):
         number = next(self._numbers)
         answer: asyncio.Future[Message] = self._loop.create_future()
         self._write({"id": number, **request})
+        if not self._waiting:
+            # Time in which nothing was due is no silence of the driver's: this process may have judged for minutes since its last reply.
+            self._heard = self._loop.time()
         self._waiting[number] = answer
         if self._watch is None:
-            self._heard = self._loop.time()
             self._watch = self._loop.call_later(SILENCE, self._check_silence)
         try:
             return await answer

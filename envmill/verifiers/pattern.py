@@ -11,7 +11,7 @@
 They are spelled as objects with one reserved key; a state that uses such a key has no pattern.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Literal
 
@@ -116,6 +116,16 @@ def name_type(value: Json) -> str:
 def names_row(pattern: Json) -> bool:
     """Whether it asks for the key of a row that another goal finds."""
     return _find_hole(pattern) == ROW
+
+
+def list_named_rows(pattern: Json) -> Iterator[int]:
+    """Goals whose rows a pattern asks for, at any depth."""
+    if _find_hole(pattern):
+        if isinstance(number := pattern.get(ROW), int):
+            yield number
+    elif is_object(pattern) or is_array(pattern):
+        for part in pattern.values() if is_object(pattern) else pattern:
+            yield from list_named_rows(part)
 
 
 def _find_hole(pattern: Json) -> Hole | None:

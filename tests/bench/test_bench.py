@@ -7,7 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from envmill.runtime.db import adopt_sessions
 from tests.bench import __main__ as bench
+from tests.bench import sql
 from tests.bench.target import Measurement, Target, judge, read_targets
 
 HALF = Measurement("call", "a call", measured=1.0, baseline=2.0, unit="µs")
@@ -50,3 +52,10 @@ def test_an_unknown_area_names_the_known(capsys: pytest.CaptureFixture[str]) -> 
         bench.main(["weather"])
     assert ended.value.code == 2
     assert "no area weather; there are: " in capsys.readouterr().err
+
+
+def test_rows_of_change_sets_keep_their_names() -> None:
+    """`make bench AREA=sql` looks its growth up by them, and stored rows are compared by them."""
+    adopt_sessions("apsw")
+    names = {row["id"] for row in sql._change_sets(100)}
+    assert names == {f"{what}_{backend}_100" for what in ("changes", "reset") for backend in ("sessions", "triggers")}

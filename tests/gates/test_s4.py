@@ -6,6 +6,8 @@ import pytest
 
 from envmill.gates import s4
 from envmill.gates.base import Finding
+from envmill.gates.mutating.near_misses import WRITES, breed
+from schemas.environment import Call
 from schemas.scenario import Check, Fact
 from tests.gates.cases import ANY_BOOKING, Case, answer, check, derived, judge_cases, loose
 from tests.gates.specimens import pose
@@ -36,3 +38,16 @@ def find_all() -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_s4(name: str) -> None:
     check(find_all()[name], CASES[name])
+
+
+def test_many_writes_are_sampled_evenly_and_few_are_all_mutated() -> None:
+    def list_places(writes: int, seed: int = 0) -> set[int]:
+        oracle = [Call(name="book_seats", arguments={"member_id": f"M{number}", "class_id": "C1", "seats": 1}) for number in range(writes)]
+        path = breed(pose(oracle=oracle), seed)
+        return {attempt.place - 1 for attempt in path if attempt.label == "twice_the_same"}
+
+    assert list_places(WRITES) == set(range(WRITES))
+    sampled = list_places(100)
+    assert len(sampled) == WRITES
+    assert all(any(place in sampled for place in range(first, first + 4)) for first in range(0, 96))
+    assert any(list_places(100, seed) != sampled for seed in range(1, 5))

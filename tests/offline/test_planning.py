@@ -1,7 +1,6 @@
 """Plans of the embedded author, and of work that was recorded: who follows a line is never refused, who does without it is caught."""
 
 import json
-import os
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -55,7 +54,8 @@ def write(brief: dict[str, Any], tools: list[dict[str, Any]], place: ErrandPlace
 
 
 def list_environments(wanted: int) -> list[int]:
-    return sorted(random.Random(os.environ.get("ENVMILL_SEED", "")).sample(range(len(read_themes())), wanted))
+    """The same at every commit: a share of so few says something only of a sample that was looked at."""
+    return sorted(random.Random(SEED).sample(range(len(read_themes())), wanted))
 
 
 @pytest.mark.soak(area="errands")

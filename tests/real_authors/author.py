@@ -49,7 +49,7 @@ class Author:
         return
 
     def _find(self, request: Request) -> Any:
-        stem = ".".join((request.prompt.name, *_find_slot(request.inputs)))
+        stem = name_stem(request)
         version = self.asked[stem]
         self.asked[stem] += 1
         if request.prompt.name == "reword":
@@ -92,6 +92,11 @@ def _add_questions(reply: Any) -> Any:
         return reply
     contract = UserContract(opening="", facts=reply["facts"])
     return reply | {"wordings": {name: list_wordings(contract, name) for name in reply["hidden"] if name in reply["facts"]}}
+
+
+def name_stem(request: Request) -> str:
+    """The reply that answers a request: prompt and slot."""
+    return ".".join((request.prompt.name, *_find_slot(request.inputs)))
 
 
 def _find_slot(inputs: Any) -> list[str]:

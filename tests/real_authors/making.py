@@ -58,9 +58,11 @@ def list_calibrations() -> Iterator[JudgeCalibration]:
             yield JudgeCalibration(gate=name, reason=code, model="recorded", prompt_hash=PROMPT.hash, **read)
 
 
-async def make(item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None, *, judged: bool = False) -> Made:
+async def make(
+    item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None, *, judged: bool = False, author: Author | None = None
+) -> Made:
     """The environment, and every scenario of it; judged, the recorded judgements send back as well."""
-    author = Author(item, given or {})
+    author = author or Author(item, given or {})
     made, desk, context = Made(item, asked=author.asked), Desk(author, SEED), make_mill(item, sandbox, judged=judged)
     try:
         await _make_environment(made, desk, context)

@@ -18,7 +18,7 @@ from envmill.runtime.jail.process import JailedProcess, connect
 from envmill.runtime.jail.reset_policy import ResetPolicy
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Channel, encode
-from envmill.sandbox import Observation, Sandbox
+from envmill.sandbox import Observation, Sandbox, link
 from envmill.settings import ROOT, Settings
 from tests.sandbox.processes import find_processes, wait_until_gone
 from tests.sandbox.programs import RESET, invoke, make_counter
@@ -61,6 +61,19 @@ async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
     assert len(find_processes(os.getpid())) in (5, 7)
     (count,) = await sandbox.count()
     assert (count["sessions"], count["ready"]) == (0, 1)
+
+
+async def test_time_in_which_no_reply_was_due_is_no_silence(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flow process that computes for minutes between two plays has not been kept waiting; a driver that is stopped keeps it waiting."""
+    async with Sandbox.open(settings, drivers=1) as sandbox:
+        monkeypatch.setattr(link, "SILENCE", 2.0)
+        await sandbox.play(make_counter(), [RESET])
+        time.sleep(2.5)  # the event loop stands still
+        assert [seen.outcome for seen in await sandbox.play(make_counter(), [RESET])] == ["ok"]
+        for process in find_processes(os.getpid()):
+            os.kill(process, signal.SIGSTOP)
+        with pytest.raises(SandboxError, match="TimeoutError"):
+            await sandbox.play(make_counter(), [RESET])
 
 
 @pytest.mark.parametrize("depth", [pytest.param(0, id="driver"), pytest.param(1, id="zygote"), pytest.param(2, id="template")])

@@ -91,6 +91,9 @@ class KnownValues:
     dates: set[str] = field(default_factory=set[str])
     values: set[str] = field(default_factory=set[str])
     """Plain values of replies, casefolded."""
+    _found: dict[str, bool] = field(default_factory=dict[str, bool], repr=False, compare=False)
+    """Wording → whether the texts hold it: gates ask for the same few values of a state once for each change."""
+    _found_in: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def of(cls, texts: Iterable[str], year: int) -> "KnownValues":
@@ -132,7 +135,14 @@ class KnownValues:
         if str(value) in ("A", "I") and not re.search(rf"(?<!\w){value}(?!\w)", self.plain):
             # `a` is a word of every text, and no name of anything.
             return str(value).casefold() in self.values
-        return str(value).casefold() in self.values or holds_words(self.normal, value)
+        return str(value).casefold() in self.values or self._holds_words(str(value))
+
+    def _holds_words(self, wording: str) -> bool:
+        if self._found_in is not self.normal:
+            self._found, self._found_in = {}, self.normal
+        if wording not in self._found:
+            self._found[wording] = holds_words(self.normal, wording)
+        return self._found[wording]
 
 
 def read_plain_number(value: Json) -> Decimal | None:

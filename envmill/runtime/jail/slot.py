@@ -33,13 +33,16 @@ class SessionSlot:
         """One observation per step, whatever happens. `until` bounds the whole plan on the monotonic clock."""
         if self._template.fault:
             return [failure("build", self._template.fault) for _ in steps]
+        if len(steps) == 1:
+            (step,) = steps
+            if step["op"] == "call" and "label" not in step and "uses" not in step and self._inmate and time.monotonic() <= until:
+                return self._play_here(steps, until)
         if any("label" in step or "uses" in step for step in steps):
             return self._play_linked(steps, until)
         if self._results and any(step["op"] in CONSTRUCTIVE for step in steps):
             self._results = {}
         if len(steps) == 1:
-            quick = self._inmate and steps[0]["op"] == "call" and time.monotonic() <= until
-            return self._play_here(steps, until) if quick else self._play_segment(steps, until)
+            return self._play_segment(steps, until)
         observations: list[Message] = []
         for segment in _segments(steps):
             observations += self._play_segment(segment, until)
