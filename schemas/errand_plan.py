@@ -36,10 +36,12 @@ class ErrandPlace(Contract):
     """What success means in it. It is given, and no line changes it."""
     tools: list[str] = []
     """Tools that were sampled for it already; left out when empty."""
+    links: str = ""
+    """Which value of these tools goes where, in one line; left out when empty."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools")
+        return leave_out(write(self), "tools", "links")
 
 
 class ErrandsInput(Contract):

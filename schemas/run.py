@@ -183,6 +183,9 @@ class RunConfig(Contract):
     results: bool = Field(default=True, title="Results may be used")
     """Let an argument of a reference path be the result of an earlier call, such as the id of a record that the path makes. Without it,
     prompts ask for fixed values only and references are not read."""
+    fairness: bool = Field(default=True, title="Map demands to words")
+    """Ask the judge's model once for each scenario which words ask for each demand of its verifier, and which demand notices each wish.
+    Gate S16 asks this where suspicions are put to a judge."""
     rehearse: bool = Field(default=True, title="Gates in the repair loop")
     """Run the gates while items are written, and send their findings back to the author. Without it, the gates run in verify only, and
     drop."""

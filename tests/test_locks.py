@@ -8,6 +8,7 @@ import pytest
 
 from envmill.kinds.authoring.repair import Repair
 from envmill.lake.lake import Lake
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.context import PlacedScenario, Result, Subject
@@ -52,7 +53,7 @@ class Writer:
     async def write_tests(self, *_: Any) -> TestsReply:
         return TestsReply(initial_state=STATE, tests=GREEN)
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Repair, models: Any, brief: Any) -> ScenarioReply:
+    async def pose(self, brief: ScenarioBrief, repair: Repair, models: Any) -> ScenarioReply:
         return ScenarioReply.model_validate(self._next(repair.locked))
 
     async def write_checks(self, environment: Any, draft: Any, repair: Repair, models: Any) -> ChecksReply:

@@ -17,7 +17,7 @@ def is_finished(lake: Lake, run: str) -> bool:
     if not events or events[-1].event != "finished" or STEPS[-1].name not in events[-1].detail:
         return False
     config = RunConfig.read(lake.fix(run, "config", {}))
-    recipe = RECIPES[config.recipe](read_themes(), config.whole, config.results)
+    recipe = RECIPES[config.recipe](read_themes(), config.whole)
     if config.target is not None or is_mined(config, recipe):
         return False
     marks = mark_steps(config, recipe, STEPS)

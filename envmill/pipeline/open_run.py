@@ -82,7 +82,7 @@ def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe,
     claim_version(run, lake)
     settled = RunConfig.read(lake.fix(run, "config", config.model_dump(mode="json")))
     note(lake, run, "started", settled.model_dump(mode="json"))
-    recipe = RECIPES[settled.recipe](read_themes(), settled.whole, settled.results)
+    recipe = RECIPES[settled.recipe](read_themes(), settled.whole)
     return settled, recipe, settle_choice(lake, run, settled, recipe).past
 
 

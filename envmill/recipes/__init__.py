@@ -10,10 +10,9 @@ from schemas.run import RecipeName, RunConfig
 
 
 class Make(Protocol):
-    """Makes a recipe over the themes it may use; programs of more tools than `whole` are written in parts, and `results` lets reference
-    paths use results of earlier calls."""
+    """Makes a recipe over the themes it may use; programs of more tools than `whole` are written in parts."""
 
-    def __call__(self, themes: Themes, whole: int = WHOLE, results: bool = True, /) -> Recipe:
+    def __call__(self, themes: Themes, whole: int = WHOLE, /) -> Recipe:
         """One for a run."""
         ...
 

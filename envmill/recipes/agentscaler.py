@@ -5,6 +5,7 @@ outline ─► rules ─► schema ─► rows ─► tools, and what is left ou
 walk ─► state, request, reference path along it ─► EXECUTED on a private copy, replayed on a clean one
 """
 
+from dataclasses import replace
 from functools import partial
 
 from envmill.errors import SettingsError
@@ -15,7 +16,8 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
-from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
@@ -34,20 +36,18 @@ from envmill.recipes.tables import (
 from envmill.recipes.themes import pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
-from envmill.toolgraph.offers import list_tools
 from schemas.chain import Chain, ChainStep, Node
 from schemas.document_prompts import SelectedReply, WalkInput, WalkReply
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply, ThemeReply
 from schemas.run import RecipeName
-from schemas.scenario import Polarity
 from schemas.table_prompts import InterfaceInput
 
 NAME: RecipeName = "agentscaler"
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; known themes only stand for those of documents where an estimate is made."""
     requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
@@ -79,9 +79,9 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        plan_errands=partial(plan_block, errands, _sample_tools, results=results),
-        pose=partial(_ask_walk, walk, results),
-        samplers=("weighted",),
+        plan_errands=partial(plan_block, errands, _sample_chain),
+        pose=partial(_ask_walk, walk),
+        samplers=("weighted", "linked"),
         write_checks=partial(ask_checks, checks),
         sift=sift,
     )
@@ -101,20 +101,10 @@ async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models
     return plan.model_copy(update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)})
 
 
-async def _ask_walk(
-    prompt: Prompt,
-    results: bool,
-    environment: Environment,
-    number: int,
-    polarity: Polarity,
-    repair: Repair,
-    models: ModelSession,
-    brief: ErrandBrief = UNPLANNED,
-    offered: OfferedChain | None = None,
-) -> ScenarioReply:
+async def _ask_walk(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
     """Ask for a scenario along the offered chain, or along a walk of the outline that was not carried out."""
-    suggested = offered or _suggest_walk(environment, number)
-    inputs = WalkInput.model_validate(describe_offer(environment, number, polarity, brief, suggested, results=results))
+    suggested = brief.offered or _suggest_walk(brief.environment, brief.number)
+    inputs = WalkInput.model_validate(describe_offer(replace(brief, offered=suggested)))
     return await models.ask(prompt, inputs, WalkReply, complaint=repair.render())
 
 
@@ -127,6 +117,6 @@ def _suggest_walk(environment: Environment, number: int) -> OfferedChain | None:
     return OfferedChain(Chain(sampler="walk", nodes=steps)) if steps else None
 
 
-async def _sample_tools(environment: Environment, number: int) -> list[str]:
+async def _sample_chain(environment: Environment, number: int) -> Chain | None:
     suggested = _suggest_walk(environment, number)
-    return list_tools(suggested.chain) if suggested else []
+    return suggested.chain if suggested else None

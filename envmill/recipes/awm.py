@@ -58,7 +58,7 @@ _TAKEN = 200
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
     theme, rows, code, trials = load_theme(), load_rows(), load_code(), load_trials()
     scenario, checks = load_scenario(), load_checks()
@@ -93,7 +93,7 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
         plan_errands=take_requirements,
-        pose=partial(ask_scenario, scenario, results),
+        pose=partial(ask_scenario, scenario),
         write_checks=partial(ask_checks, checks),
     )
 

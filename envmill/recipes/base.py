@@ -13,9 +13,9 @@ from envmill.gates.base import Finding
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, PlanErrands, plan_nothing
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.errands import PlanErrands, plan_nothing
 from envmill.recipes.drafting.mending import Mended
-from envmill.recipes.drafting.offered import OfferedChain
 from schemas.base import Json
 from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment
@@ -23,7 +23,7 @@ from schemas.errand import Part
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
 from schemas.rollout import Rollout
 from schemas.run import RecipeName, RunConfig
-from schemas.scenario import Draft, Polarity, Scenario
+from schemas.scenario import Draft, Scenario
 from schemas.seed import Seed
 from schemas.typed_prompts import Operator
 
@@ -75,24 +75,6 @@ class WriteTests(Protocol):
         self, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None, /
     ) -> Awaitable[TestsReply]:
         """The tests, not yet run."""
-        ...
-
-
-class Pose(Protocol):
-    """Environment → the scenario of a number and a polarity, about the errand that was planned for it, along the chain that is offered."""
-
-    def __call__(
-        self,
-        environment: Environment,
-        number: int,
-        polarity: Polarity,
-        repair: Repair,
-        models: ModelSession,
-        brief: ErrandBrief = UNPLANNED,
-        offered: OfferedChain | None = None,
-        /,
-    ) -> Awaitable[ScenarioReply]:
-        """The scenario, not yet executed."""
         ...
 
 
@@ -177,8 +159,8 @@ class Recipe:
 
     plan_errands: PlanErrands = plan_nothing
     """Block of scenarios → a line for each; none where the recipe knows their errands otherwise."""
-    pose: Pose = _pose_nothing
-    """Environment → the scenario of a number and a polarity, not yet executed."""
+    pose: Callable[[ScenarioBrief, Repair, ModelSession], Awaitable[ScenarioReply]] = _pose_nothing
+    """Brief → the scenario, not yet executed."""
     samplers: tuple[str, ...] = ()
     """Samplers of the chains that authors of scenarios are offered, in turn; none where they choose their paths."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks

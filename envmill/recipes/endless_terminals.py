@@ -52,7 +52,7 @@ class _PartPrompts:
     solution: Prompt
 
 
-def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
+def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; it draws its seeds from a space of its own, or finds them in a corpus."""
     theme, errand = load_theme(), Prompt.load(_FOLDER / "errand.md", ErrandInput, Errand)
     initial_test = Prompt.load(_FOLDER / "initial_test.md", InitialTestInput, ExamReply)

@@ -4,6 +4,7 @@ sketch.md, or documents ─► state.md ─► rows ─► metadata.md: types, t
 graph of the tools ─► backward sampler ─► the validator ─► topology.md: state, words, chain ─► the validator ─► carried out ─► reworded
 """
 
+from dataclasses import replace
 from functools import partial
 
 from envmill.errors import BuildError
@@ -13,7 +14,8 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
-from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
 from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
@@ -37,12 +39,11 @@ from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
 from envmill.toolgraph.validity import limit_written
-from schemas.chain import ChainStep
+from schemas.chain import Chain
 from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
-from schemas.scenario import Polarity
 from schemas.seed import Seed
 from schemas.table_prompts import SchemaReply
 from schemas.tool_prompts import ChainReply
@@ -54,7 +55,7 @@ USER_SIDE = 4
 _FOLDER = PROMPTS / NAME
 
 
-def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
     theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
     requirements, schema, errands = load_requirements(), load_schema(), load_errands()
@@ -89,9 +90,9 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
-        plan_errands=partial(plan_block, errands, _sample_tools, results=results),
-        pose=partial(_ask_topology, topology, results),
-        samplers=("backward",),
+        plan_errands=partial(plan_block, errands, _sample_chain),
+        pose=partial(_ask_topology, topology),
+        samplers=("backward", "linked"),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -152,32 +153,21 @@ async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models:
     )
 
 
-async def _ask_topology(
-    prompt: Prompt,
-    results: bool,
-    environment: Environment,
-    number: int,
-    polarity: Polarity,
-    repair: Repair,
-    models: ModelSession,
-    brief: ErrandBrief = UNPLANNED,
-    offered: OfferedChain | None = None,
-) -> ScenarioReply:
+async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
-    graph = await weave_environment(environment)
-    if offered is None and (drawn := sample_for(environment, graph, number)):
-        offered = OfferedChain(drawn)
-    inputs = TopologyInput.model_validate(describe_offer(environment, number, polarity, brief, offered, results=results))
+    graph = await weave_environment(brief.environment)
+    if brief.offered is None and (drawn := sample_for(brief.environment, graph, brief.number)):
+        brief = replace(brief, offered=OfferedChain(drawn))
+    inputs = TopologyInput.model_validate(describe_offer(brief))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity, limit_written(environment.brief))):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity, limit_written(brief.environment.brief))):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 
 
-async def _sample_tools(environment: Environment, number: int) -> list[str]:
-    """Of the chain that the scenario is written along."""
-    sampled = sample_for(environment, await weave_environment(environment), number)
-    return [node.tool for node in sampled.nodes if isinstance(node, ChainStep)] if sampled else []
+async def _sample_chain(environment: Environment, number: int) -> Chain | None:
+    """The one that the scenario is written along."""
+    return sample_for(environment, await weave_environment(environment), number)
 
 
 def _list_sketched(plan: Blueprint) -> list[SketchedTool]:

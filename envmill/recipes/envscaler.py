@@ -49,7 +49,7 @@ class _Code:
     """Programs of more tools are written in parts."""
 
 
-def make(themes: Themes, whole: int = WHOLE, results: bool = True) -> Recipe:
+def make(themes: Themes, whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use."""
     theme, errands, scenario, checks = load_theme(), load_errands(), load_scenario(), load_checks()
     blueprint = Prompt.load(_FOLDER / "blueprint.md", BlueprintInput, BlueprintReply)
@@ -73,8 +73,8 @@ def make(themes: Themes, whole: int = WHOLE, results: bool = True) -> Recipe:
         think_up=partial(_ask_blueprint, blueprint),
         write_program=partial(_ask_program, _Code(program, skeleton, methods, whole)),
         write_tests=partial(_ask_tests, tests),
-        plan_errands=partial(plan_block, errands, None, results=results),
-        pose=partial(ask_scenario, scenario, results),
+        plan_errands=partial(plan_block, errands, None),
+        pose=partial(ask_scenario, scenario),
         write_checks=partial(ask_checks, checks),
     )
 

@@ -19,7 +19,7 @@ from schemas.seed import Brief, Seed
 NAME: RecipeName = "perturb"
 
 
-def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
+def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; its systems are data, and it asks nobody."""
     return Recipe(name=NAME, given=True, pick_seeds=_pick_systems, think_up=_plan_system)
 

@@ -19,9 +19,9 @@ from envmill.models.prompt import Prompt
 from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts
-from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief, plan_block
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
-from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
 from envmill.recipes.drafting.summary import sum_up
 from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
@@ -32,7 +32,6 @@ from schemas.base import Json
 from schemas.environment import Blueprint, Environment
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RecipeName
-from schemas.scenario import Polarity
 from schemas.seed import Seed
 from schemas.table_prompts import CodedTool, RowsInput, RowsReply
 from schemas.tool_prompts import (
@@ -53,7 +52,7 @@ _FOLDER = PROMPTS / NAME
 _STILL_RED = "Your last verdict was carried out, and tests of this tool still do not end as they say. Judge those that are red now."
 
 
-def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
+def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
     theme, rows, code, errands, checks = load_theme(), load_rows(), load_code(), load_errands(), load_checks()
     toolset = Prompt.load(_FOLDER / "toolset.md", ToolsetInput, ToolsetReply)
@@ -79,9 +78,9 @@ def make(themes: Themes, _whole: int = WHOLE, results: bool = True) -> Recipe:
         write_program=partial(ask_code, code, _describe_tools),
         write_tests=partial(_ask_cases, cases),
         debug=partial(_ask_debugger, debug),
-        plan_errands=partial(plan_block, errands, None, results=results),
-        pose=partial(_ask_chain, chain, results),
-        samplers=("program", "weighted", "merge", "backward"),
+        plan_errands=partial(plan_block, errands, None),
+        pose=partial(_ask_chain, chain),
+        samplers=("program", "weighted", "merge", "backward", "linked"),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -183,19 +182,9 @@ async def _ask_debugger(
     return mend(program, plan, list(zip(blamed.values(), replies, strict=True)))
 
 
-async def _ask_chain(
-    prompt: Prompt,
-    results: bool,
-    environment: Environment,
-    number: int,
-    polarity: Polarity,
-    repair: Repair,
-    models: ModelSession,
-    brief: ErrandBrief = UNPLANNED,
-    offered: OfferedChain | None = None,
-) -> ScenarioReply:
+async def _ask_chain(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
-    inputs = ChainInput.model_validate(describe_offer(environment, number, polarity, brief, offered, results=results))
+    inputs = ChainInput.model_validate(describe_offer(brief))
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
 
 

@@ -4,13 +4,12 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
-from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief
-from envmill.recipes.drafting.offered import OfferedChain
+from envmill.recipes.drafting.brief import ScenarioBrief
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.errand_plan import ErrandsInput, ErrandsReply
 from schemas.prompts import ChecksInput, ChecksReply, ScenarioInput, ScenarioReply
-from schemas.scenario import Draft, Polarity
+from schemas.scenario import Draft
 
 
 def load_scenario() -> Prompt:
@@ -30,10 +29,9 @@ def read_source(environment: Environment) -> str:
     return "\n".join(environment.files.values())
 
 
-def describe_place(
-    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief = UNPLANNED, *, results: bool = True
-) -> ScenarioInput:
+def describe_place(brief: ScenarioBrief) -> ScenarioInput:
     """What the author of a scenario is told."""
+    environment = brief.environment
     return ScenarioInput(
         brief=environment.brief,
         name=environment.name,
@@ -41,37 +39,23 @@ def describe_place(
         tools=environment.tools,
         source=read_source(environment),
         policy=environment.policy_document,
-        number=number,
-        polarity=polarity,
-        results=results,
-        errand=brief.line,
-        taken=list(brief.neighbours),
+        number=brief.number,
+        polarity=brief.polarity,
+        results=brief.results,
+        errand=brief.errand.line,
+        taken=list(brief.errand.neighbours),
     )
 
 
-def describe_offer(
-    environment: Environment, number: int, polarity: Polarity, brief: ErrandBrief, offered: OfferedChain | None, *, results: bool = True
-) -> dict[str, Json]:
+def describe_offer(brief: ScenarioBrief) -> dict[str, Json]:
     """The same, with the chain that the author is offered."""
-    told = describe_place(environment, number, polarity, brief, results=results).model_dump()
+    told, offered = describe_place(brief).model_dump(), brief.offered
     return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
 
 
-async def ask_scenario(
-    prompt: Prompt,
-    results: bool,
-    environment: Environment,
-    number: int,
-    polarity: Polarity,
-    repair: Repair,
-    models: ModelSession,
-    brief: ErrandBrief = UNPLANNED,
-    _offered: OfferedChain | None = None,
-) -> ScenarioReply:
+async def ask_scenario(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
-    return await models.ask(
-        prompt, describe_place(environment, number, polarity, brief, results=results), ScenarioReply, complaint=repair.render()
-    )
+    return await models.ask(prompt, describe_place(brief), ScenarioReply, complaint=repair.render())
 
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:

@@ -4,7 +4,8 @@ place ─► block 0 ─► … ─► its block (each sees the lines before it)
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from envmill.findings import Finding, pass_by
 from envmill.models.gateway import ModelSession
@@ -22,7 +23,6 @@ from envmill.stages.places import ScenarioSlot, choose_polarity
 from schemas.environment import Environment
 from schemas.errand_plan import ErrandPlace, PlannedErrand
 from schemas.run import RunConfig
-from schemas.scenario import Polarity
 
 _Key = tuple[str, int]
 
@@ -56,13 +56,31 @@ class ErrandPlans:
         """The place's line. The first place of a block asks for the plan and bears its cost; the others wait."""
         if not config.plan or place.number >= place.places:
             return PlacedErrand()
-        taken = list[TakenLine]()
-        for number in range(place.number // BLOCK):
+        plan, _ = await self._find_plan(place, config, plan_errands, models)
+        return _place(plan, place, config)
+
+    async def redraw(
+        self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, draw: PlanErrands, models: ModelSession
+    ) -> PlacedErrand:
+        """Another line for the place alone, which `draw` is asked for: the chain that its line was planned for is not offered any more.
+        It sees the lines of the others as they were planned, so that it is the same whichever place comes first."""
+        if not config.plan or place.number >= place.places:
+            return PlacedErrand()
+        plan, taken = await self._find_plan(place, config, plan_errands, models)
+        others = {number: line for number, line in plan.lines.items() if number != place.number}
+        block = _open_block(place, [place.number], [*taken, *_list_taken(replace(plan, lines=others), place.environment, config)], config)
+        drawn = await _ask(draw, block, models)
+        return _place(replace(drawn, lines={**others, **drawn.lines}), place, config)
+
+    async def _find_plan(
+        self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession
+    ) -> tuple[BlockPlan, list[TakenLine]]:
+        """The plan of its block, and the lines of the blocks before."""
+        taken, block = list[TakenLine](), place.number // BLOCK
+        for number in range(block):
             plan = await self._find_block(place, number, taken, config, plan_errands, models)
             taken += _list_taken(plan, place.environment, config)
-        number = place.number // BLOCK
-        plan = await self._find_block(place, number, taken, config, plan_errands, models)
-        return _place(plan, place, choose_polarity(config.polarities, place.environment.id, place.number), config)
+        return await self._find_block(place, block, taken, config, plan_errands, models), taken
 
     async def _find_block(
         self, place: ScenarioSlot, number: int, taken: list[TakenLine], config: RunConfig, plan: PlanErrands, models: ModelSession
@@ -72,7 +90,7 @@ class ErrandPlans:
             return known
         asking = self._asking.get(key)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():
-            block = _open_block(place, number, taken, config)
+            block = _open_block(place, range(number * BLOCK, min((number + 1) * BLOCK, place.places)), taken, config)
             asking = self._asking[key] = asyncio.ensure_future(_ask(plan, block, models))
         try:
             # Shielded: whoever waits may be cancelled without the others.
@@ -88,17 +106,17 @@ async def _ask(plan: PlanErrands, block: ErrandBlock, models: ModelSession) -> B
     return await plan(block, models.afresh(0))
 
 
-def _open_block(place: ScenarioSlot, number: int, taken: list[TakenLine], config: RunConfig) -> ErrandBlock:
-    numbers = range(number * BLOCK, min((number + 1) * BLOCK, place.places))
+def _open_block(place: ScenarioSlot, numbers: Iterable[int], taken: list[TakenLine], config: RunConfig) -> ErrandBlock:
     wanted = [ErrandPlace(number=one, polarity=choose_polarity(config.polarities, place.environment.id, one)) for one in numbers]
-    return ErrandBlock(place.environment, tuple(wanted), tuple(taken), place.requirements)
+    return ErrandBlock(place.environment, tuple(wanted), tuple(taken), place.requirements, config.results)
 
 
 def _list_taken(plan: BlockPlan, environment: Environment, config: RunConfig) -> list[TakenLine]:
     return [TakenLine(choose_polarity(config.polarities, environment.id, one), line) for one, line in sorted(plan.lines.items())]
 
 
-def _place(plan: BlockPlan, place: ScenarioSlot, polarity: Polarity, config: RunConfig) -> PlacedErrand:
+def _place(plan: BlockPlan, place: ScenarioSlot, config: RunConfig) -> PlacedErrand:
+    polarity = choose_polarity(config.polarities, place.environment.id, place.number)
     line, others = plan.lines.get(place.number), _list_taken(plan, place.environment, config)
     neighbours = tuple(one.render() for one in others if one.line.number != place.number)
     if line is None:

@@ -92,7 +92,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
     turns, kind = count(), kind_of(place.environment)
     planned = await context.plans.find(place, context.config, partial(plan_offered, place, context), models)
-    offering = await ChainOffering.prepare(place, planned.brief, context)
+    offering = await ChainOffering.prepare(place, planned, context)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
@@ -119,7 +119,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
 
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
-    errand, told = planned.settle(best.reply.left if best is not None else "")
+    errand, told = offering.planned.settle(best.reply.left if best is not None else "")
     told += offering.list_findings()
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))

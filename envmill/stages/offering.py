@@ -2,21 +2,26 @@
 
 environment's offers ─► chain ─► author ─┬─ a scenario
           ▲                              └─ infeasible: which node, and why ─┐
-          └──── another chain, twice at most; then none: the author chooses ─┘
+          └── another chain and a line for it, twice; then the author chooses ─┘
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from envmill.gates.base import Finding, keep, pass_by
 from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.models.gateway import ModelSession
-from envmill.recipes.drafting.errands import UNPLANNED, BlockPlan, ErrandBlock, ErrandBrief
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief, describe_chain
 from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
 from envmill.stages.context import RunContext
-from envmill.stages.places import ScenarioSlot, choose_polarity
+from envmill.stages.errands import PlacedErrand
+from envmill.stages.places import ScenarioSlot, choose_polarity, rank_place
 from envmill.stages.posing import ScenarioVersion
-from envmill.toolgraph.offers import ChainOffers, find_offers, list_tools
-from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.linking import list_link_kinds
+from envmill.toolgraph.offers import ChainOffers, find_offers
+from envmill.toolgraph.references import list_tools, walk_nodes
+from envmill.toolgraph.rehearsal import RehearsedChain
 from schemas.base import Json
 from schemas.chain import ChainStep, Infeasible
 from schemas.prompts import ScenarioReply
@@ -35,42 +40,47 @@ class ChainOffering:
 
     place: ScenarioSlot
     polarity: Polarity
-    brief: ErrandBrief
-    """What was planned for the place."""
+    planned: PlacedErrand
+    """Planned for the place, and for the chain that stands."""
     context: RunContext
     offers: ChainOffers | None = None
     """None where nothing is offered."""
+    chains: tuple[RehearsedChain, ...] = ()
+    """Those of this place, in the order in which they are offered."""
     why: str = ""
     """Why nothing is."""
     turn: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
 
     @classmethod
-    async def prepare(cls, place: ScenarioSlot, brief: ErrandBrief, context: RunContext) -> "ChainOffering":
+    async def prepare(cls, place: ScenarioSlot, planned: PlacedErrand, context: RunContext) -> "ChainOffering":
         """Chains are drawn once for each environment."""
         recipe, config = context.recipe, context.config
         polarity = choose_polarity(config.polarities, place.environment.id, place.number)
         if not recipe.samplers or config.chains == "free":
-            return cls(place, polarity, brief, context)
+            return cls(place, polarity, planned, context)
         if polarity != "achieve":
             # The path only reads there: a chain that changes something cannot be carried out.
-            return cls(place, polarity, brief, context, why="only_reads")
+            return cls(place, polarity, planned, context, why="only_reads")
         if not place.tests and not place.rows:
-            return cls(place, polarity, brief, context, why="no_start_state")
+            return cls(place, polarity, planned, context, why="no_start_state")
+
+        rank, sharing = rank_place(config.polarities, place)
 
         async def make() -> ChainOffers:
             known = place.environment, place.tests, place.rows
-            return await find_offers(*known, recipe.samplers, context.sandbox, results=config.results)
+            return await find_offers(*known, recipe.samplers, context.sandbox, results=config.results, sharing=sharing)
 
         offers = await context.offers.find(place.environment.id, make)
-        return cls(place, polarity, brief, context, offers, "" if offers.chains else "none_carried_out")
+        chains = offers.list_for(rank, sharing)
+        return cls(place, polarity, planned, context, offers, chains, "" if chains else "none_carried_out")
 
     @property
     def slot(self) -> ScenarioSlot:
         """The place with the chain that stands by now."""
-        drawn = self.offers.pick(self.place.number, self.turn) if self.offers and self.turn <= MORE else None
-        if drawn is None:
+        if self.turn >= min(len(self.chains), MORE + 1):
             return self.place
+        drawn = self.chains[self.turn]
         return replace(self.place, offered=OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps)))
 
     async def ask(self, repair: Repair, models: ModelSession) -> tuple[ScenarioReply, Repair]:
@@ -80,21 +90,34 @@ class ChainOffering:
         while (said := find_infeasible(reply)) is not None and self.slot.offered is not None:
             self.findings.append(self._describe_refusal(said))
             self.turn, repair = self.turn + 1, FIRST
+            await self._plan_again(models)
             reply = await self._pose(repair, models)
         return reply, repair
 
     async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
         slot = self.slot
-        offered = () if slot.offered is None else (slot.offered,)
-        return await self.context.recipe.pose(slot.environment, slot.number, self.polarity, repair, models, self.told, *offered)
+        brief = ScenarioBrief(slot.environment, slot.number, self.polarity, self.told, slot.offered, self.context.config.results)
+        return await self.context.recipe.pose(brief, repair, models)
+
+    async def _plan_again(self, models: ModelSession) -> None:
+        """A line for what is offered now: the one that was planned tells of the chain that was refused."""
+        context, offered = self.context, self.slot.offered
+
+        async def plan_alone(block: ErrandBlock, asking: ModelSession) -> BlockPlan:
+            places = tuple(describe_chain(one, offered.chain if offered else None) for one in block.places)
+            return await context.recipe.plan_errands(replace(block, places=places), asking)
+
+        planned = partial(plan_offered, self.place, context)
+        self.planned = await context.plans.redraw(self.place, context.config, planned, plan_alone, models)
 
     @property
     def told(self) -> ErrandBrief:
         """The errand as its author is told it: a chain that binds settles the tools."""
-        line = self.brief.line
+        brief = self.planned.brief
+        line = brief.line
         if line is None or self.slot.offered is None:
-            return self.brief
-        return replace(self.brief, line=line.model_copy(update={"tools": []}))
+            return brief
+        return replace(brief, line=line.model_copy(update={"tools": []}))
 
     def list_findings(self) -> tuple[Finding, ...]:
         """A row for each chain that was offered, or one that says why none was."""
@@ -118,7 +141,9 @@ class ChainOffering:
         return replace(pass_by(f"{GATE}_{self.turn + 1}", INFEASIBLE, detail), evidence=evidence)
 
     def _describe_chain(self, offered: OfferedChain) -> dict[str, Json]:
-        return {"sampler": offered.chain.sampler, "tools": list_tools(offered.chain)}
+        effects, new = {tool.name: tool.effect for tool in self.place.environment.tools}, self.chains[self.turn].new
+        kinds: list[Json] = [kind for kind in list_link_kinds(offered.chain, effects) if new or kind != "result"]
+        return {"sampler": offered.chain.sampler, "tools": [*list_tools(offered.chain)], "links": kinds}
 
     def _describe_draws(self) -> dict[str, Json]:
         if self.offers is None:
@@ -128,11 +153,10 @@ class ChainOffering:
 
 async def plan_offered(place: ScenarioSlot, context: RunContext, block: ErrandBlock, models: ModelSession) -> BlockPlan:
     """The recipe's plan of a block, told which chains its places will be offered first."""
-    offerings = [await ChainOffering.prepare(replace(place, number=one.number), UNPLANNED, context) for one in block.places]
+    offerings = [await ChainOffering.prepare(replace(place, number=one.number), PlacedErrand(), context) for one in block.places]
     chains = [offering.slot.offered for offering in offerings]
-    told = zip(block.places, chains, strict=True)
-    places = tuple(one.model_copy(update={"tools": list_tools(found.chain) if found else []}) for one, found in told)
-    return await context.recipe.plan_errands(replace(block, places=places), models)
+    places = [describe_chain(one, found.chain if found else None) for one, found in zip(block.places, chains, strict=True)]
+    return await context.recipe.plan_errands(replace(block, places=tuple(places)), models)
 
 
 def give_in(reply: ScenarioReply) -> ScenarioVersion | None:

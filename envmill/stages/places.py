@@ -32,6 +32,14 @@ class ScenarioSlot:
         return name_place(self.environment.id, self.number)
 
 
+def rank_place(shares: Mapping[Polarity, int], place: ScenarioSlot) -> tuple[int, int]:
+    """How many places of its polarity come before it in its environment, and how many there are; its number and 0 where nobody knows."""
+    if place.number >= place.places:
+        return place.number, 0
+    asked = [choose_polarity(shares, place.environment.id, number) for number in range(place.places)]
+    return asked[: place.number].count(asked[place.number]), asked.count(asked[place.number])
+
+
 def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:
     """The polarity a place is asked for: shares are kept within an environment, and each environment begins elsewhere in the turn."""
     turn = spread(shares)

@@ -167,11 +167,20 @@ class Course:
     def _reach(self, giver: ToolParameter, taker: ToolParameter) -> Bound | None:
         if self.loop and giver.owner == self.loop[1] and giver.depth == 1 and giver.path.startswith(f"{self.loop[2]}."):
             item = FromItem(loop=self.loop[0], path=giver.path)
-            return None if item in self._gone else (item, None)
+            return None if item in self._gone or self._is_said(taker) else (item, None)
         source = FromNode(node=self.steps[giver.owner], path=giver.path)
         if giver.depth <= taker.depth:
             return None if source in self._gone else (source, None)
-        return (source, source) if giver.depth == taker.depth + 1 and self._is_free(source) else None
+        return (source, source) if giver.depth == taker.depth + 1 and self._is_free(source) and not self._is_said(taker) else None
+
+    def _is_said(self, taker: ToolParameter) -> bool:
+        """Whether a person would just say it. No one picks a capacity out of a list of other things, or takes the number of something new
+        from what is there."""
+        if not taker.told or not taker.is_reference:
+            return taker.told
+        about = self.graph.parameters.entities[taker.owner]
+        own = [one for one in self.graph.required[taker.owner] if one.told and one.words[:-1] == about]
+        return taker.words[:-1] == about and len(own) > 1
 
     def _choose(self, of: FromNode, reasons: list[Node]) -> FromNode:
         """The same choice serves whoever needs it again."""

@@ -15,7 +15,7 @@ from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.sketching import ACTORS, sketch_environment
 from envmill.toolgraph.weaving import weave
-from schemas.base import Json, canonical_json, is_object
+from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Call, Environment, Test
 
 TESTS = 80
@@ -51,8 +51,22 @@ async def gather_experience(environment: Environment, tests: Sequence[Test], row
 async def weave_experience(environment: Environment, experience: Experience) -> ToolGraph:
     """The graph by the types that tools promise, else by what they were seen to reply."""
     keys = {key: table for state in experience.states for table, held in state.items() if is_object(held) for key in held}
-    sketches = sketch_environment(environment, experience.replies, ACTORS, keys)
+    drawn = sketch_environment(environment, experience.replies, ACTORS, keys)
+    sketches = [one.model_copy(update={"outputs": _drop_null(one.outputs, experience.replies.get(one.name, ()))}) for one in drawn]
     return await weave(sketches, [NameEvidence(), TableEvidence()], environment.tables)
+
+
+def _drop_null(schema: Json, seen: Sequence[Json]) -> Json:
+    """The schema without what was null in every reply: the slot of a defect that was reported just now leads nowhere."""
+    if not is_object(schema):
+        return schema
+    if is_object(items := schema.get("items")):
+        return schema | {"items": _drop_null(items, [one for value in seen if is_array(value) for one in value])}
+    objects, properties = [value for value in seen if is_object(value)], schema.get("properties")
+    if not objects or not is_object(properties):
+        return schema
+    held = {name: [value[name] for value in objects if value.get(name) is not None] for name in properties}
+    return schema | {"properties": {name: _drop_null(part, held[name]) for name, part in properties.items() if held[name]}}
 
 
 def _list_states(tests: Sequence[Test], rows: Mapping[str, Json]) -> tuple[dict[str, Json], ...]:

@@ -188,6 +188,22 @@ class ToolGraph:
         """Lists whose items something can be done with, in replies of tools that can be called."""
         return tuple(key for key in self.item_takers if key[0] in self.reachable)
 
+    @cached_property
+    def uses(self) -> tuple[tuple[int, int], ...]:
+        """A tool that gives one new thing, and one that takes what selects it. No person can say that of something new, such as an id."""
+        found, all = set[tuple[int, int]](), self.parameters.all
+        for taker in (all[index] for index in self.links):
+            for link in self.links[taker.index] if taker.is_reference and not taker.told else ():
+                giver = all[link.giver]
+                if giver.owner != NOBODY and not giver.depth and self._is_made(giver):
+                    found.add((giver.owner, taker.owner))
+        return tuple(sorted(pair for pair in found if set(pair) <= self.reachable))
+
+    def _is_made(self, giver: ToolParameter) -> bool:
+        """Whether the tool gives what selects the thing that it is about, and does not take it."""
+        taken = {one.words for one in self.parameters.inputs[giver.owner]}
+        return giver.words[:-1] == self.parameters.entities[giver.owner] and giver.words not in taken
+
     def links_between(self, first: int, then: int) -> Iterator[ValueLink]:
         """Values that could go from one tool to the other."""
         for parameter in self.parameters.inputs[then]:

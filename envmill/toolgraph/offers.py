@@ -13,19 +13,20 @@ from envmill.sandbox import Program, Sandbox
 from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.experience import gather_experience, weave_experience
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.linking import list_link_kinds
+from envmill.toolgraph.references import list_tools
 from envmill.toolgraph.rehearsal import RehearsedChain, rehearse_chain
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.samplers.walk import retrace
 from envmill.toolgraph.validity import ChainLimits, find_faults
 from schemas.base import Json
-from schemas.chain import Chain, ChainStep
+from schemas.chain import Chain
 from schemas.environment import Environment, Test
 
 CHAINS = 20
 """Chains drawn by each sampler, at most."""
-ENOUGH = 6
-"""Chains that are offered in turn."""
+ENOUGH, SPARE, MOST = 6, 2, 16
+"""Chains that are carried out: these, or one for each place and a few more, but no more than these."""
 WALKS = 12
 """Walks of an outline that are tried."""
 SIZES = ChainLimits(least=2, most=6)
@@ -44,9 +45,14 @@ class ChainOffers:
     refused: Mapping[str, int] = field(default_factory=dict[str, int])
     """Reason → chains that are not offered."""
 
-    def pick(self, number: int, turn: int) -> RehearsedChain | None:
-        """The chain of the n-th scenario; of a later turn another one, None where there is no other."""
-        return self.chains[(number + turn) % len(self.chains)] if turn < len(self.chains) else None
+    def list_for(self, rank: int, sharing: int) -> tuple[RehearsedChain, ...]:
+        """Those of the n-th of so many places, in the order in which its author is offered them: its own, which no other place is offered
+        while it has some left, then those of the others."""
+        if not self.chains:
+            return ()
+        first = rank % len(self.chains)
+        own = self.chains[first :: max(sharing, 1)]
+        return (*own, *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own))
 
 
 class OfferBook:
@@ -72,15 +78,17 @@ async def find_offers(
     sandbox: Sandbox,
     *,
     results: bool = False,
+    sharing: int = 0,
 ) -> ChainOffers:
     """The same for the same environment and tests, so that a scenario that is asked for again gets the same chain. `results`: chains
-    may go on with what only the path made, such as the id of a new record."""
+    may go on with what only the path made, such as the id of a new record. `sharing`: places that they are for."""
     experience = await gather_experience(environment, tests, rows, sandbox)
     graph = await weave_experience(environment, experience)
     program, refused, offered = Program.of(environment), Counter[str](), list[RehearsedChain]()
     effects = {tool.name: tool.effect for tool in environment.tools}
-    for chain in _list_drawn(environment, graph, samplers, refused):
-        if len(offered) == ENOUGH:
+    enough = min(max(ENOUGH, sharing + SPARE), MOST)
+    for chain in _alternate(list(_list_drawn(environment, graph, samplers, refused)), effects):
+        if len(offered) == enough:
             break
         if not any(effects.get(tool) == "change" for tool in list_tools(chain)):
             refused["changes_nothing"] += 1
@@ -110,11 +118,14 @@ def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[s
                 yield chains[place]
 
 
+def _alternate(drawn: Sequence[Chain], effects: Mapping[str, str]) -> Iterator[Chain]:
+    """Every chain once: in turn one with the most kinds of links, and the next one as they were drawn. Chains in which lists, picks and
+    results come together are rare, and the first few would lack them."""
+    linked = sorted(drawn, key=lambda chain: -len(list_link_kinds(chain, effects)))
+    told = [one for pair in zip(linked, drawn, strict=True) for one in pair]
+    yield from {id(chain): chain for chain in told}.values()
+
+
 def _retrace(graph: ToolGraph, walk: Sequence[str], seed: str) -> Chain | str:
     chain = retrace(graph, walk, random.Random(seed))
     return chain if isinstance(chain, str) or not find_faults(graph, chain, _WALKED) else "walk_refused"
-
-
-def list_tools(chain: Chain) -> list[str]:
-    """Tools of its steps, in order."""
-    return [one.node.tool for one in walk_nodes(chain.nodes) if isinstance(one.node, ChainStep)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from schemas.chain import Branch, ChainStep, FromItem, FromNode, Loop, Node, Reason, Source
+from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Loop, Node, Reason, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,11 @@ def walk_nodes(nodes: Sequence[Node], around: tuple[str, ...] = ()) -> Iterator[
             yield from walk_nodes([*node.then, *node.otherwise], (*around, node.id))
         elif isinstance(node, Loop):
             yield from walk_nodes(node.body, (*around, node.id))
+
+
+def list_tools(chain: Chain) -> list[str]:
+    """Tools of its steps, in order."""
+    return [one.node.tool for one in walk_nodes(chain.nodes) if isinstance(one.node, ChainStep)]
 
 
 def list_sources(node: Node) -> list[Source]:

@@ -17,15 +17,16 @@ from envmill.toolgraph.experience import Experience
 from envmill.toolgraph.overlap import list_flows
 from envmill.toolgraph.parameters import flatten
 from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.words import REFERENCES, split_name
 from schemas.base import Json, canonical_json, is_array, is_object
-from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromRecord, Loop, Node, Reason, Source
+from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Reason, Source
 from schemas.environment import Call
 
 VALUES = 12
 """Combinations of values tried at one call."""
 ROUNDS = 2
 """Times that each state is tried, with values in another order."""
-ITEMS = 6
+ITEMS = 12
 """Items of a list that a loop may go over."""
 _ANY: Mapping[str, Json] = {}
 _NAMES = ("name", "title", "number", "code", "reference", "subject", "email")
@@ -141,14 +142,23 @@ class _Attempt:
         self.over[loop.id] = loop.over.path
         if len(items) > ITEMS:
             raise _Stuck("too_long", f"{loop.id} goes over {len(items)} items, of at most {ITEMS}")
+        self._compare_with_some(loop, items)
         for item in items:
             self.known[loop.id] = item
             await self._walk(loop.body)
 
+    def _compare_with_some(self, loop: Loop, items: Sequence[Json]) -> None:
+        """What the user says at a branch on the items: the value that one of them has, another one at each attempt."""
+        for node in loop.body:
+            if isinstance(node, Branch) and node.right is None and isinstance(node.left, FromItem) and node.op in ("equals", "differs"):
+                self.known[loop.id] = self.chance.choice(items)
+                self.compared[node.id] = self._read(node.left)
+
     def _reason(self, reason: Reason) -> None:
         if reason.rule == "choose":
-            values = self._read(reason.takes[0])
-            if not is_array(values) or not values:
+            found = self._read(reason.takes[0])
+            values = [value for value in found if value is not None] if is_array(found) else []
+            if not values:
                 raise _Stuck("empty_list", f"{reason.id} chooses one of an empty list")
             self.open[reason.id] = self._shuffle(values)
             return
@@ -215,7 +225,8 @@ class _Attempt:
         return changed and any(isinstance(one, str) and one not in self._there for one in _list_values(value))
 
     def _combine(self, step: ChainStep) -> Iterator[dict[str, Json]]:
-        """A stored call's values first, as they belong together; then each at random. A choice or a record has one value in a call."""
+        """A stored call's values first, as they belong together, then the same with other names for what may stand there already; then
+        each at random. A choice or a record has one value in a call."""
         options = {path: self._list_options(source, step.tool, path) for path, source in step.arguments.items()}
         if lacking := [path for path, values in options.items() if not values]:
             raise _Stuck("no_value", f"nothing can be put into {lacking[0]} of {step.tool} ({step.id})")
@@ -223,9 +234,18 @@ class _Attempt:
             stored = {path: _find_value(call.arguments, path) for path in options}
             chosen = {path: stored[path] if stored[path] in values else self.chance.choice(values) for path, values in options.items()}
             yield self._agree(step, chosen)
+            if self._changes.get(step.id):
+                yield self._agree(step, {path: self._rename(step, path, value) for path, value in chosen.items()})
         yield self._agree(step, {path: values[0] for path, values in options.items()})
         for _ in range(VALUES):
             yield self._agree(step, {path: self.chance.choice(values) for path, values in options.items()})
+
+    def _rename(self, step: ChainStep, path: str, value: Json) -> Json:
+        """Another text in place of one that a person says and that stands in the state: a new record needs a name or number of its own."""
+        if not isinstance(step.arguments[path], FromUser) or not isinstance(value, str) or value not in self._there:
+            return value
+        names = split_name(path.removesuffix("[]").rpartition(".")[2])[-1:]
+        return f"{value}{self.chance.randrange(10, 100)}" if REFERENCES.intersection(names) else value
 
     def _agree(self, step: ChainStep, chosen: dict[str, Json]) -> dict[str, Json]:
         first, rows = dict[str, Json](), dict[str, Json]()

@@ -22,6 +22,7 @@ from envmill.kinds.trial import try_calls
 from envmill.lake.lake import Lake
 from envmill.models.gateway import ModelSession
 from envmill.recipes import envfactory
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -117,7 +118,7 @@ async def test_chains_are_sampled_from_types_and_each_holds(built: Environment) 
 async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built: Environment) -> None:
     graph, shared = await weave_environment(built), 0
     for number in range(6):
-        reply = await RECIPE.pose(built, number, "achieve", FIRST, cast(ModelSession, Scripted()))
+        reply = await RECIPE.pose(ScenarioBrief(built, number, "achieve"), FIRST, cast(ModelSession, Scripted()))
         assert isinstance(reply, ChainReply)
         assert await judge_chain(built, reply.chain) is None
         drawn = sample_for(built, graph, number)
@@ -143,7 +144,7 @@ def list_tools(chain: Chain) -> set[str]:
 
 
 async def test_without_a_reasoning_node_its_argument_is_underivable(built: Environment) -> None:
-    reply = await RECIPE.pose(built, 1, "achieve", FIRST, cast(ModelSession, Scripted()))
+    reply = await RECIPE.pose(ScenarioBrief(built, 1, "achieve"), FIRST, cast(ModelSession, Scripted()))
     assert isinstance(reply, ChainReply)
     reasons = [node for node in reply.chain.nodes if isinstance(node, Reason)]
     assert reasons

@@ -14,6 +14,7 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes import RECIPES
 from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock
 from envmill.recipes.drafting.mending import Mended
 from envmill.recipes.drafting.themes import read_themes
@@ -129,7 +130,7 @@ async def make_specimen(recipe: Recipe) -> Specimen:
     scenario = make_scenario(environment)
     told = scenario.model_dump(include=set(Draft.model_fields)) | {"id": "", "changes": [], "gold_hash": "", "schema_version": 3}
     if fills(recipe, "pose"):
-        told |= (await recipe.pose(environment, 0, "achieve", FIRST, models)).model_dump(include=set(Draft.model_fields))
+        told |= (await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, models)).model_dump(include=set(Draft.model_fields))
     draft = Draft.model_validate(told)
     return Specimen(config, documented[0] if documented else TEXT, theme, seed, plan, environment, program, tests, draft, scenario)
 
@@ -158,7 +159,7 @@ def list_calls(recipe: Recipe, at: Specimen, models: ModelSession) -> dict[str, 
         "debug": lambda: recipe.debug(at.environment, at.program, at.tests, {0: "ended in ok"}, FIRST, models),
         "write_part": lambda: recipe.write_part(part, at.plan, {}, FIRST, models),
         "plan_errands": lambda: recipe.plan_errands(ErrandBlock(at.environment, (PLACE,), (), ("Somebody borrows a drill.",)), models),
-        "pose": lambda: recipe.pose(at.environment, 0, "achieve", FIRST, models),
+        "pose": lambda: recipe.pose(ScenarioBrief(at.environment, 0, "achieve"), FIRST, models),
         "write_checks": lambda: recipe.write_checks(at.environment, at.draft, FIRST, models),
         "sift": lambda: recipe.sift([], at.scenario),
     }

@@ -16,6 +16,7 @@ from envmill.kinds.sql.database import ROWS_FAULT, TOOLS_FAULT, find_database_fa
 from envmill.lake.lake import Lake
 from envmill.models.gateway import ModelSession
 from envmill.recipes import scaleenv
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.mending import mend, take_test
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
@@ -163,7 +164,7 @@ async def pose(jail: Sandbox, environment: Environment, models: Scripted, number
 
 async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built: Built, jail: Sandbox) -> None:
     environment, *_ = built
-    reply = await RECIPE.pose(environment, 1, "achieve", FIRST, cast(ModelSession, Scripted()))
+    reply = await RECIPE.pose(ScenarioBrief(environment, 1, "achieve"), FIRST, cast(ModelSession, Scripted()))
     assert isinstance(reply, ChainReply)
     assert reply.oracle == []
     (draft, *_) = (await pose(jail, environment, Scripted(), 1)).records

@@ -17,6 +17,7 @@ from envmill.models.offline import Offline
 from envmill.models.session import ModelSession
 from envmill.recipes import RECIPES
 from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.build import assemble_environment
 from schemas.environment import Blueprint, Environment
@@ -136,9 +137,9 @@ async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(
     first, tool = talk.take(), environment.tools[2].name
     await recipe.write_tests(environment, planned, complain("It lacks a test.", tool), talk.models, plan.rows)
     assert check(first, talk.take(), tests, "It lacks a test.") == []
-    await recipe.pose(environment, 1, "achieve", FIRST, talk.models)
+    await recipe.pose(ScenarioBrief(environment, 1, "achieve"), FIRST, talk.models)
     first = talk.take()
-    await recipe.pose(environment, 1, "achieve", complain("It changes nothing."), talk.models)
+    await recipe.pose(ScenarioBrief(environment, 1, "achieve"), complain("It changes nothing."), talk.models)
     assert check(first, talk.take(), scenario, "It changes nothing.") == []
 
 
@@ -197,7 +198,7 @@ async def test_parts_of_an_errand_are_repaired_in_their_conversations(talk: Talk
 async def test_a_checklist_is_repaired_in_its_conversation(talk: Talk) -> None:
     recipe = open_recipe("envscaler")
     _, environment, _ = await build(recipe, talk)
-    posed = await recipe.pose(environment, 0, "achieve", FIRST, talk.models)
+    posed = await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, talk.models)
     told = (
         make_scenario(make_environment()).model_dump()
         | posed.model_dump()

@@ -78,6 +78,29 @@ async def test_places_of_a_block_are_planned_once_and_know_their_neighbours() ->
         assert (one.record.number, one.record.polarity) == (number, choose_polarity(CONFIG.polarities, SHED.id, number))
 
 
+async def test_a_line_is_drawn_again_alone_and_sees_the_others_as_they_were_planned() -> None:
+    plans, recipe = ErrandPlans(), Planning()
+    before = await find(plans, recipe, 9)
+    slot, blocks = ScenarioSlot(SHED, 9, 20), list[ErrandBlock]()
+
+    async def draw(block: ErrandBlock, _: Any) -> BlockPlan:
+        blocks.append(block)
+        return BlockPlan({9: ErrandLine(number=9, who="a neighbour", what="Wants another thing.", about=["another"])})
+
+    found = await plans.redraw(slot, CONFIG, recipe.plan_errands, draw, cast(ModelSession, Account()))
+    (block,) = blocks
+    assert [place.number for place in block.places] == [9]
+    assert sorted(one.line.number for one in block.taken) == [number for number in range(16) if number != 9]
+    assert found.brief.line is not None
+    assert found.record is not None
+    assert (found.brief.line.what, found.record.what) == ("Wants another thing.",) * 2
+    assert found.brief.neighbours == before.brief.neighbours
+    assert (await find(plans, recipe, 9)) == before, "the plan of the others stays"
+    assert len(recipe.blocks) == 2
+    off = await plans.redraw(slot, CONFIG.model_copy(update={"plan": False}), recipe.plan_errands, draw, cast(ModelSession, Account()))
+    assert (off.brief.line, len(blocks)) == (None, 1)
+
+
 async def test_nothing_is_planned_where_the_run_does_not_want_it() -> None:
     recipe = Planning()
     off = await find(ErrandPlans(), recipe, 0, CONFIG.model_copy(update={"plan": False}))

@@ -7,6 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.sandbox import Sandbox
 from envmill.stages.context import Result, RunContext, Subject
@@ -14,8 +16,14 @@ from envmill.stages.generate import generate_draft
 from envmill.stages.offering import MORE
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import execute
+from envmill.toolgraph.linking import describe_links
 from envmill.toolgraph.offers import ChainOffers, find_offers
+from envmill.toolgraph.overlap import list_flows
+from envmill.toolgraph.references import list_tools, walk_nodes
+from envmill.toolgraph.rehearsal import RehearsedChain
+from schemas.chain import Chain, ChainStep, FromNode
 from schemas.environment import Build, Call
+from schemas.errand_plan import ErrandLine, PlannedErrand
 from schemas.prompts import ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft
@@ -34,8 +42,17 @@ Answer = Callable[[OfferedChain | None], dict[str, Any]]
 
 
 def keep_to(offered: OfferedChain | None) -> dict[str, Any]:
-    """An author that carries the chain out as it was carried out."""
-    return {"oracle": list(offered.calls) if offered else [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]}
+    """An author that carries the chain out as it was carried out, and names what the path makes by its result."""
+    if offered is None:
+        return {"oracle": [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]}
+    calls = {call.name: (number, call) for number, call in enumerate(offered.calls, 1)}
+    made = [flow for flow in list_flows(offered.chain) if isinstance(flow.source, FromNode) and flow.source.path == "id"]
+    tools = {one.node.id: one.node.tool for one in walk_nodes(offered.chain.nodes) if isinstance(one.node, ChainStep)}
+    for flow in made:
+        number, call = calls[tools[flow.step]]
+        given = {flow.argument: {"from": calls[tools[flow.givers[0]]][0], "path": "/id"}}
+        calls[call.name] = number, call.model_copy(update={"arguments": call.arguments | given})
+    return {"oracle": [calls[call.name][1] if calls[call.name][0] == number else call for number, call in enumerate(offered.calls, 1)]}
 
 
 def refuse(offered: OfferedChain | None) -> dict[str, Any]:
@@ -51,12 +68,10 @@ class Script:
     operators = ()
     offered: list[OfferedChain | None] = field(default_factory=list[OfferedChain | None])
 
-    async def pose(
-        self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any, offered: OfferedChain | None = None
-    ) -> ScenarioReply:
-        self.offered.append(offered)
-        told = {"initial_state": STATE, "request": "Pack Ada Okafor's orders.", "polarity": polarity}
-        return SampledReply.model_validate({"oracle": [], **told, **self.answer(offered)})
+    async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
+        self.offered.append(brief.offered)
+        told = {"initial_state": STATE, "request": "Pack Ada Okafor's orders.", "polarity": brief.polarity}
+        return SampledReply.model_validate({"oracle": [], **told, **self.answer(brief.offered)})
 
 
 def make_context(sandbox: Sandbox, script: Script, **config: Any) -> RunContext:
@@ -189,18 +204,17 @@ async def test_a_chain_that_uses_what_it_makes_is_offered_where_results_may_be_u
     assert (part.node, part.index) == (drawn.steps[place], place + 1)
 
 
-def leave_chain(offered: OfferedChain, chance: random.Random) -> list[Call]:
-    """The path without a call of the chain, with two of them swapped, or with a value that comes from elsewhere."""
-    calls = list(offered.calls)
-    place = chance.randrange(len(calls))
-    kind = chance.choice(("left_out", "swapped", "elsewhere"))
-    if kind == "swapped" and place:
-        calls[place - 1], calls[place] = calls[place], calls[place - 1]
-    elif kind == "elsewhere" and (moved := _take_elsewhere(calls[-1])) != calls[-1]:
-        calls[-1] = moved
-    else:
-        del calls[place]
-    return calls
+def leave_chain(drawn: RehearsedChain, chance: random.Random) -> list[Call]:
+    """The path without a step of the chain, with a step before the one that it rests on, or with a value that comes from elsewhere."""
+    kind, flows = chance.choice(("left_out", "swapped", "elsewhere")), list_flows(drawn.chain)
+    called = list(zip(drawn.steps, drawn.calls, strict=True))
+    if kind == "swapped" and flows:
+        flow = chance.choice(flows)
+        return [call for step, call in called if step == flow.step] + [call for step, call in called if step != flow.step]
+    if kind == "elsewhere" and (moved := _take_elsewhere(called[-1][1])) != called[-1][1]:
+        return [*(call for _, call in called[:-1]), moved]
+    left_out = chance.choice(drawn.steps)
+    return [call for step, call in called if step != left_out]
 
 
 def _take_elsewhere(call: Call) -> Call:
@@ -210,13 +224,13 @@ def _take_elsewhere(call: Call) -> Call:
 
 
 async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(sandbox: Sandbox) -> None:
-    offers = await find_offers(PLACE, TESTS, {}, ("weighted", "backward", "program"), sandbox)
+    offers = await find_offers(PLACE, TESTS, {}, ("weighted", "backward", "program", "linked"), sandbox)
     cases, chance, caught, refused = count(300, 300), random.Random(24), 0, 0
     for number in range(cases):
         drawn = offers.chains[number % len(offers.chains)]
         offered = OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
         leaves = number % 5 == 0
-        oracle = leave_chain(offered, chance) if leaves else [Call(name="list_orders", arguments={"customer_id": CUSTOMER}), *drawn.calls]
+        oracle = leave_chain(drawn, chance) if leaves else [Call(name="list_orders", arguments={"customer_id": CUSTOMER}), *drawn.calls]
         reply = ScenarioReply(initial_state=STATE, request="Pack them.", oracle=oracle)
         slot = ScenarioSlot(PLACE, number, offered=offered)
         posed = await execute(reply, slot, make_context(sandbox, Script(keep_to)), cast(Any, Nobody()))
@@ -224,3 +238,57 @@ async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(san
         caught += leaves and left
         refused += not leaves and left
     assert (refused, caught >= 57 * cases // 300) == (0, True), caught
+
+
+@pytest.mark.parametrize(("places", "chains"), [(3, 9), (3, 4), (4, 2), (1, 1)])
+def test_a_chain_is_offered_to_one_place_while_there_are_others(places: int, chains: int) -> None:
+    offers = ChainOffers(tuple(RehearsedChain(Chain(sampler=f"{number}", nodes=[]), (), (), ()) for number in range(chains)))
+    listed = [[one.chain.sampler for one in offers.list_for(rank, places)] for rank in range(places)]
+    assert all(sorted(one) == sorted({*one}) and len(one) == chains for one in listed), "each sees every chain once"
+    turns = [chain for turn in range(chains) for chain in (one[turn] for one in listed)]
+    shared = [turns[: len(turns) // chains * turn] for turn in range(1, chains // places + 1)]
+    assert all(len({*given}) == len(given) for given in shared)
+
+
+@dataclass
+class PlanningScript(Script):
+    """One that plans errands, too, and remembers what it was told of them."""
+
+    blocks: list[ErrandBlock] = field(default_factory=list[ErrandBlock])
+    errands: list[ErrandBrief] = field(default_factory=list[ErrandBrief])
+
+    async def plan_errands(self, block: ErrandBlock, _: Any) -> BlockPlan:
+        self.blocks.append(block)
+        said = [(one.number, f"Wants {one.links}.", f"{one.number} {one.links}") for one in block.places]
+        lines = [ErrandLine(number=number, who="Ada", what=what, about=[about]) for number, what, about in said]
+        return BlockPlan({line.number: line for line in lines})
+
+    async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
+        self.errands.append(brief.errand)
+        return await super().pose(brief, repair, models)
+
+
+async def test_the_line_of_another_chain_is_drawn_again(sandbox: Sandbox) -> None:
+    """The line tells of the chain that is offered by now, and the row of the plan is the last one's."""
+    script = PlanningScript(lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered))
+    result = await generate(sandbox, script, replace(SLOT, number=1, places=3))
+    first, *again = script.blocks
+    assert [one.number for one in first.places] == [0, 1, 2]
+    assert [[one.number for one in block.places] for block in again] == [[1]]
+    for block, offered, brief in zip(script.blocks, script.offered, script.errands, strict=False):
+        assert offered is not None
+        (told,) = (one for one in block.places if one.number == 1)
+        assert (told.tools, told.links) == (list_tools(offered.chain), describe_links(offered.chain))
+        assert brief.line is not None
+        assert told.links in brief.line.what
+    (planned,) = (one for one in result.records if isinstance(one, PlannedErrand))
+    assert script.errands[-1].line is not None
+    assert planned.what == script.errands[-1].line.what
+    others = {tuple(place.tools) for place in first.places if place.number != 1}
+    assert not others & {tuple(list_tools(one.chain)) for one in script.offered if one is not None}, "no chain of another place"
+
+
+async def test_an_author_without_a_chain_is_told_the_tools_of_its_line(sandbox: Sandbox) -> None:
+    script = PlanningScript(refuse)
+    await generate(sandbox, script, replace(SLOT, places=1))
+    assert [one.tools == [] for one in script.blocks[-1].places] == [True]

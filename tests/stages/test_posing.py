@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
 from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
@@ -45,8 +46,8 @@ class Script:
     reply: ScenarioReply
     asked: str = ""
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
-        self.asked = polarity
+    async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
+        self.asked = brief.polarity
         return self.reply
 
 

@@ -9,6 +9,7 @@ from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase, drop, keep
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import FIRST, Repair
+from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment
 from envmill.stages.context import EnvironmentWithTests as Candidate
@@ -102,7 +103,7 @@ class Poser:
     operators = ()
     samplers = ()
 
-    async def pose(self, environment: Any, number: int, polarity: str, repair: Any, models: Any, brief: Any) -> ScenarioReply:
+    async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
         self.told.append(repair.render())
         return self.replies[min(len(self.told), len(self.replies)) - 1]
 

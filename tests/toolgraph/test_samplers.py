@@ -10,6 +10,7 @@ from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.linking import list_link_kinds
 from envmill.toolgraph.references import list_references, walk_nodes
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.validity import ChainLimits, find_faults
@@ -42,10 +43,10 @@ def test_every_sampler_makes_chains_that_hold(graph: ToolGraph, name: str) -> No
 @pytest.mark.soak(area="sql")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_chain_with_a_piece_missing_is_refused(graph: ToolGraph, name: str) -> None:
-    """Every thought, and every step that another one rests on, taken out of every chain."""
+    """Every thought, and every step that another one outside of it rests on, taken out of every chain."""
     for chain in sample_chains(graph, SAMPLERS[name], COUNT).chains:
         walked = list(walk_nodes(chain.nodes))
-        relied = {id for one in walked for id in list_references(one.node)}
+        relied = {id for one in walked for id in list_references(one.node) if id not in one.around}
         for id in sorted({one.node.id for one in walked if isinstance(one.node, Reason)} | relied):
             assert find_faults(graph, chain.model_copy(update={"nodes": without(chain.nodes, id)})), (id, chain)
 
@@ -73,11 +74,16 @@ def kinds(chain: Chain) -> Iterator[str]:
 
 
 def test_what_each_is_for(shop: ToolGraph) -> None:
-    merged, programs = (sample_chains(shop, SAMPLERS[name], 30).chains for name in ("merge", "program"))
+    merged, programs, linked = (sample_chains(shop, SAMPLERS[name], 30).chains for name in ("merge", "program", "linked"))
     assert all("reason" in kinds(chain) for chain in merged)
     assert {node.rule for chain in merged for node in chain.nodes if isinstance(node, Reason)} >= {"choose", "total", "compose"}
     assert all(any(isinstance(node, Loop) for node in chain.nodes) for chain in programs)
     assert any(isinstance(one.node, Branch) for chain in programs for one in walk_nodes(chain.nodes))
+    effects = {tool.name: "query" if tool.name.startswith(("get", "list", "find", "search")) else "change" for tool in shop.tools}
+    found = [set(list_link_kinds(chain, effects)) for chain in linked]
+    assert len(found) > 5
+    assert all("list" in kinds for kinds in found)
+    assert sum(kinds == {"list", "pick", "result"} for kinds in found) > 3
 
 
 def test_what_a_sampler_invents_is_refused_and_counted(shop: ToolGraph) -> None:

@@ -14,6 +14,9 @@ from envmill.kinds.authoring.complaint import Complaint, number
 from envmill.language.similarity import list_runs, share, split_words
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
+from envmill.toolgraph.linking import describe_links
+from envmill.toolgraph.references import list_tools
+from schemas.chain import Chain
 from schemas.environment import Environment, ToolPlan
 from schemas.errand_plan import ErrandLine, ErrandPlace, ErrandsInput, ErrandsReply
 from schemas.prompts import ScenarioReply
@@ -56,6 +59,8 @@ class ErrandBlock:
     """Lines of the environment's earlier blocks."""
     requirements: tuple[str, ...] = ()
     """What the environment was designed from, one errand each, where its recipe asked for that."""
+    results: bool = True
+    """Whether a path may use results of earlier calls."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,8 @@ class ErrandBrief:
 
 
 PlanErrands = Callable[[ErrandBlock, ModelSession], Awaitable[BlockPlan]]
-SampleTools = Callable[[Environment, int], Awaitable[Sequence[str]]]
-"""The tools that the chain of a scenario was sampled with; none where none was."""
+SampleChain = Callable[[Environment, int], Awaitable[Chain | None]]
+"""The chain that a recipe suggests for a scenario of an environment; none where there is none."""
 UNPLANNED = ErrandBrief()
 
 
@@ -95,16 +100,13 @@ async def take_requirements(block: ErrandBlock, _: ModelSession) -> BlockPlan:
     return BlockPlan(lines, {number: Complaint(SOURCE, NO_LINE, words) for number in numbers if number not in known}, "requirement")
 
 
-async def plan_block(
-    prompt: Prompt, sample: SampleTools | None, block: ErrandBlock, models: ModelSession, *, results: bool = False
-) -> BlockPlan:
+async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBlock, models: ModelSession) -> BlockPlan:
     """Asked for in one call; what is wrong with single lines is told, and only these are asked for again."""
     if sample is not None:
-        suggested = [await sample(block.environment, place.number) for place in block.places]
-        told = zip(block.places, suggested, strict=True)
         # What is offered and binds comes before what a recipe suggests.
-        block = replace(block, places=tuple(place.model_copy(update={"tools": place.tools or [*tools]}) for place, tools in told))
-    inputs, kept, complaint = _describe_block(block, results), dict[int, ErrandLine](), ""
+        found = [place if place.tools else describe_chain(place, await sample(block.environment, place.number)) for place in block.places]
+        block = replace(block, places=tuple(found))
+    inputs, kept, complaint = _describe_block(block), dict[int, ErrandLine](), ""
     refused: dict[int, Complaint] = {}
     for _ in range(1 + REDRAWS):
         try:
@@ -120,7 +122,12 @@ async def plan_block(
     return BlockPlan(kept, refused)
 
 
-def _describe_block(block: ErrandBlock, results: bool) -> ErrandsInput:
+def describe_chain(place: ErrandPlace, chain: Chain | None) -> ErrandPlace:
+    """The place with the tools of its chain, and how they link."""
+    return place.model_copy(update={"tools": list_tools(chain), "links": describe_links(chain)}) if chain else place
+
+
+def _describe_block(block: ErrandBlock) -> ErrandsInput:
     environment = block.environment
     return ErrandsInput(
         brief=environment.brief,
@@ -130,7 +137,7 @@ def _describe_block(block: ErrandBlock, results: bool) -> ErrandsInput:
         tools=[ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in environment.tools],
         places=list(block.places),
         taken=[one.render() for one in block.taken],
-        results=results,
+        results=block.results,
     )
 
 

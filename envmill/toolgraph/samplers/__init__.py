@@ -2,6 +2,7 @@
 
 from envmill.toolgraph.samplers.backward import BackwardSampler
 from envmill.toolgraph.samplers.base import Sampler
+from envmill.toolgraph.samplers.linked import LinkedSampler
 from envmill.toolgraph.samplers.merge import MergeSampler
 from envmill.toolgraph.samplers.program import ProgramSampler
 from envmill.toolgraph.samplers.walk import WeightedSampler
@@ -11,4 +12,5 @@ SAMPLERS: dict[str, Sampler] = {
     "backward": BackwardSampler(),
     "merge": MergeSampler(),
     "program": ProgramSampler(),
+    "linked": LinkedSampler(),
 }

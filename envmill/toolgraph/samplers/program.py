@@ -34,7 +34,7 @@ class ProgramSampler:
             return fault
         if len(course.steps) >= limits.most:
             return "too_long"
-        body = _fill(course, tool, around, chance.randint(1, limits.most - len(course.steps)))
+        body = fill_loop(course, tool, around, chance.randint(1, limits.most - len(course.steps)))
         if not body:
             return "empty_loop"
         if len(course.steps) < limits.least:
@@ -42,7 +42,7 @@ class ProgramSampler:
         return course.finish(self.name)
 
 
-def _fill(course: Course, tool: int, around: str, most: int) -> list[Node]:
+def fill_loop(course: Course, tool: int, around: str, most: int) -> list[Node]:
     """Steps for each item, each tied to the item or to what was done for it; the loop joins the course."""
     graph, before = course.graph, course.nodes
     course.nodes, course.loop = [], ("each1", tool, around)

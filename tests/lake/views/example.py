@@ -109,7 +109,13 @@ def _pose(lake: Lake, passed: dict[str, Any]) -> None:
 
 def _offer(easy: str, hard: str) -> tuple[list[Evidence], list[Attrition]]:
     """One chain stands at once; of another place the author finds the first one infeasible."""
-    drawn: dict[str, Any] = {"tools": ["list_tools", "lend"], "drawn": 5, "offered": 3, "not_offered": {"refused": 2}}
+    drawn: dict[str, Any] = {
+        "tools": ["list_tools", "lend"],
+        "links": ["list", "pick"],
+        "drawn": 5,
+        "offered": 3,
+        "not_offered": {"refused": 2},
+    }
     said = {"node": "s2", "tool": "lend", "reason": "No tool is free."}
     stands = [Evidence(gate="offer", subject=one, finding=drawn | {"sampler": "backward"}) for one in (easy, hard)]
     infeasible = Evidence(gate="offer", subject=hard, finding=drawn | {"sampler": "weighted"} | said)

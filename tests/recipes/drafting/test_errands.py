@@ -22,6 +22,7 @@ from envmill.recipes.drafting.errands import (
     take_requirements,
 )
 from envmill.recipes.scenarios import load_errands
+from schemas.chain import Chain, ChainStep, FromNode
 from schemas.environment import Call, Environment
 from schemas.errand_plan import ErrandLine, ErrandPlace, ErrandsInput, ErrandsReply
 from schemas.prompts import ScenarioReply
@@ -132,12 +133,15 @@ async def test_a_plan_that_nobody_can_read_leaves_its_places_without_lines() -> 
 
 
 async def test_what_was_sampled_already_is_told_to_the_planner_and_leaves_the_line_without_tools() -> None:
-    async def sample(_: Environment, number: int) -> list[str]:
-        return [CHANGE] if number else []
+    async def sample(_: Environment, number: int) -> Chain | None:
+        look = ChainStep(id="s1", tool=QUERY)
+        act = ChainStep(id="s2", tool=CHANGE, arguments={"tool_id": FromNode(node="s1", path="id")})
+        return Chain(sampler="walk", nodes=[look, act]) if number else None
 
     planner = Planner([line(0), line(1, tools=[])])
     found = await plan(planner, block(2), sample)
-    assert [one.tools for one in planner.inputs.places] == [[], [CHANGE]]
+    assert [one.tools for one in planner.inputs.places] == [[], [QUERY, CHANGE]]
+    assert [one.links for one in planner.inputs.places] == ["", f"{QUERY} (`id`) → {CHANGE}.tool_id"]
     assert (found.lines[0].tools, found.lines[1].tools, found.refused) == ([QUERY, CHANGE], [], {})
 
 

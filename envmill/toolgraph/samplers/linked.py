@@ -1,0 +1,44 @@
+"""Sampler `linked`: a list is read and one of it picked, something is made of that and used, and something is done for each item.
+
+list ─► one of it ─► a step that makes something ─► a step that uses what was made; list ─► each item: a step
+"""
+
+import random
+from dataclasses import replace
+
+from envmill.toolgraph.course import Course
+from envmill.toolgraph.graph import ToolGraph
+from envmill.toolgraph.samplers.backward import resolve_goal
+from envmill.toolgraph.samplers.program import fill_loop
+from envmill.toolgraph.validity import ChainLimits
+from schemas.chain import Chain
+
+TRIES = 6
+"""Steps that make something tried behind one list."""
+
+
+class LinkedSampler:
+    """Lists, picks and results together come of the other samplers by chance alone, which is seldom."""
+
+    name = "linked"
+
+    def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
+        if not graph.lists or not graph.uses:
+            return "no_list" if graph.uses else "nothing_made"
+        course, within = Course(graph, chance), replace(limits, most=limits.most - 1)
+        if fault := resolve_goal(course, chance.choice(graph.lists)[0], within):
+            return fault
+        for _ in range(TRIES):
+            maker, user = chance.choice(graph.uses)
+            if maker not in course.steps and user not in course.steps and not resolve_goal(course, maker, within):
+                break
+        else:
+            return "nothing_made"
+        course.prefer = frozenset({course.steps[maker]})
+        if fault := resolve_goal(course, user, within):
+            return fault
+        course.prefer = frozenset()
+        tool, around = chance.choice([one for one in graph.lists if one[0] in course.steps])
+        if not fill_loop(course, tool, around, 1):
+            return "empty_loop"
+        return "too_short" if len(course.steps) < limits.least else course.finish(self.name)
