@@ -7,7 +7,7 @@ from envmill.toolgraph.siblings import PATH
 from offline.compose import compose_domain
 from offline.program import name_class, write_program
 from schemas.base import Json
-from schemas.environment import Tool
+from schemas.environment import Effect, Tool
 from schemas.seed import Brief
 
 SERVICES = (
@@ -25,7 +25,7 @@ def describe_services() -> dict[str, Json]:
 
 def _list_tools(theme: str) -> list[Tool]:
     domain = compose_domain(Brief(theme=theme, text=theme, number=0), 0)
-    effects = {operation.name: operation.effect for operation in domain.operations.values()}
+    effects: dict[str, Effect] = {operation.name: operation.effect for operation in domain.operations.values()}
     return derive_tools(write_program(domain), name_class(domain), effects)
 
 

@@ -276,7 +276,7 @@ def show_siblings(environment: Environment, config: RunConfig) -> Environment:
     """With tools of sibling services, where agents are to be shown more tools than it has."""
     if config.visible is None:
         return environment
-    beside = choose_siblings(environment, config.visible, config.seed)
+    beside = choose_siblings(environment, config.visible)
     return Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside}) if beside else environment
 
 

@@ -1,6 +1,6 @@
 """Siblings: tools of other services that agents are shown beside an environment's own. Reads `data/seeds/siblings.json`.
 
-services, shuffled by seed and environment ─► their tools, one service after the other ─► as many as are to be seen
+services, shuffled for each environment ─► their tools, one service after the other ─► as many as are to be seen
 """
 
 import json
@@ -27,12 +27,12 @@ def read_services() -> dict[str, list[Tool]]:
         raise SettingsError(f"{PATH} holds no services: {error}. Mend that file.") from error
 
 
-def choose_siblings(environment: Environment, visible: int, seed: int) -> list[Tool]:
+def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
     """Tools beside the environment's own, until agents see so many; none of a service of the same theme, which would be no distraction."""
     shown = {tool.name for tool in environment.tools}
     wanted = visible - sum("agent" in tool.actors for tool in environment.tools)
     chosen: list[Tool] = []
-    for tool in _list_shuffled(environment, seed):
+    for tool in _list_shuffled(environment):
         if len(chosen) >= wanted:
             break
         name = tool.name if tool.name not in shown else f"{tool.sibling}_{tool.name}"
@@ -44,8 +44,8 @@ def choose_siblings(environment: Environment, visible: int, seed: int) -> list[T
     return chosen
 
 
-def _list_shuffled(environment: Environment, seed: int) -> Iterator[Tool]:
+def _list_shuffled(environment: Environment) -> Iterator[Tool]:
     services = sorted(name for name in read_services() if name != environment.brief.theme)
-    random.Random(f"siblings/{seed}/{environment.name}/{environment.brief.theme}").shuffle(services)
+    random.Random(f"siblings/{environment.id}").shuffle(services)
     for name in services:
         yield from (tool.model_copy(update={"sibling": name}) for tool in read_services()[name])

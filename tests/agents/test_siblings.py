@@ -28,8 +28,8 @@ SHED = make_environment()
 RESET = Reset(STATE, "2026-03-02T09:00:00+00:00", 7)
 
 
-def widen(visible: int, seed: int = 0) -> Environment:
-    return show_siblings(SHED, RunConfig(visible=visible, seed=seed))
+def widen(visible: int) -> Environment:
+    return show_siblings(SHED, RunConfig(visible=visible))
 
 
 WIDE = widen(60)
@@ -65,22 +65,22 @@ def test_as_many_tools_are_shown_as_asked_for_each_under_a_name_of_its_own() -> 
         assert len(names) == len(set(names)) == visible
         assert names == sorted(names)
     assert {tool.name for tool in SHED.tools} <= {tool.name for tool in WIDE.shown}
-    assert choose_siblings(SHED, 60, 0) == WIDE.beside != choose_siblings(SHED, 60, 1)
+    assert choose_siblings(SHED, 60) == WIDE.beside != choose_siblings(make_environment(rules=[]), 60)
     with pytest.raises(SettingsError, match="set `visible` to"):
-        choose_siblings(SHED, 2000, 0)
+        choose_siblings(SHED, 2000)
 
 
 def test_no_service_stands_beside_one_of_its_own_theme() -> None:
     theme = WIDE.beside[0].sibling
     alike = make_environment(brief=SHED.brief.model_copy(update={"theme": theme}))
-    assert theme not in {tool.sibling for tool in choose_siblings(alike, 200, 0)}
+    assert theme not in {tool.sibling for tool in choose_siblings(alike, 200)}
 
 
 def test_a_name_that_is_taken_gets_its_service_in_front() -> None:
     service = WIDE.beside[0].sibling
     tools = read_services()[service]
     taken = make_environment(tools=[SHED.tools[0].model_copy(update={"name": tools[0].name}), *SHED.tools[1:]])
-    names = {tool.name for tool in choose_siblings(taken, 200, 0) if tool.sibling == service}
+    names = {tool.name for tool in choose_siblings(taken, 200) if tool.sibling == service}
     assert f"{service}_{tools[0].name}" in names
     assert tools[0].name not in names
 
