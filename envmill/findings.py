@@ -64,6 +64,8 @@ class GateContext:
     """Sequences the search attacker may try on a scenario, half of them blind to the request."""
     probes: Probes = "all"
     """Which probes are run. The repair loop runs the open ones only, so that an author is never told about a sealed one."""
+    fairness: bool = True
+    """Whether a model maps the demands of a scenario to the words that ask for them (S16)."""
     find_truth: FindTruth | None = None
     """Finds an independent truth about a scenario's ends; without one the verifier's error rates are not measured."""
     held: frozenset[str] = frozenset()

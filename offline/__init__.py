@@ -22,7 +22,7 @@ from offline.faults import ANYWHERE, FaultCase, PlantedFault, pick_fault, plant_
 from offline.faults.repair import end_repair, find_full, find_variant
 from offline.following import follow, lead_along
 from offline.mining import judge_text, place_text
-from offline.opinions import answer_suspicion, judge_call, read_request, rule_on, write_calls, write_checks
+from offline.opinions import answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
 from offline.planning import keep_to_line, write_errands
 from offline.polarities import Twins, make_twins, write_polar
@@ -32,6 +32,7 @@ from offline.tests import write_tests
 from schemas.base import Contract, Json
 from schemas.chain import Chain, ChainStep, Infeasible
 from schemas.document_prompts import WalkInput, WalkReply
+from schemas.fairness import MapperInput
 from schemas.prompts import (
     BlueprintInput,
     CheckerInput,
@@ -117,7 +118,7 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
     """What is asked about; before there is a brief the place a text comes from, or any, as for questions about texts alone."""
-    if prompt in ("theme", "names", "label", "suspicion", "reader"):
+    if prompt in ("theme", "names", "label", "suspicion", "reader", "mapper"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
 
@@ -302,6 +303,10 @@ def _answer_reader(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> C
     return read_request(ReaderInput.model_validate(inputs))
 
 
+def _answer_mapper(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    return map_request(MapperInput.model_validate(inputs))
+
+
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
@@ -321,6 +326,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "ruling": _answer_ruling,
     "suspicion": _answer_suspicion,
     "reader": _answer_reader,
+    "mapper": _answer_mapper,
     "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,

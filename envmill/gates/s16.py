@@ -1,11 +1,15 @@
-"""S16: a reader who sees the request, and not the reference path, understands it as the path and the verifier do.
+"""S16: a reader who sees the request, and not the reference path, understands it as the path and the verifier do; and another one, who sees
+what the verifier demands, finds each demand asked for and each wish checked.
 
 brief, rules, policy, tools, date, rows, request, told ─► reader ─► changes, answers, readings ─┐
 reference path, verifier ────────────────────────────────────────────────────────────────────────┴─► differences: suspicions
+the same, demands in plain sentences ─► mapper ─► sources, wishes, hints, readings ────────────────► unfair parts: suspicions
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from envmill.agents.attackers.state_index import StateIndex, read_rows
@@ -13,16 +17,20 @@ from envmill.errors import BadReply, BadRequest, Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, doubt, gather, pass_by, skip
 from envmill.gates.exploring.trials import list_writes
 from envmill.gates.reading.differences import find_differences
-from envmill.gates.reading.evidence import list_told, show_tools
+from envmill.gates.reading.evidence import describe_item, list_told, show_tools
 from envmill.gates.reading.known_values import list_leaves
+from envmill.gates.reading.mapping import PROMPT as MAPPER
+from envmill.gates.reading.mapping import ask_map, find_unfair, list_demands
+from envmill.kinds import kind_of
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession, name_judge
 from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.fairness import MapperReply
 from schemas.ledger import ReasonClass
 from schemas.reading import ReaderInput, ReaderReply
 
 GATE = "S16"
-CODES: Mapping[str, ReasonClass] = {"read_otherwise": "suspicion", "two_readings": "suspicion"}
+CODES: Mapping[str, ReasonClass] = dict.fromkeys(("read_otherwise", "two_readings", "unasked", "unchecked", "shows_way"), "suspicion")
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "reader.md", ReaderInput, ReaderReply)
 
 _WHOLE = 40
@@ -30,22 +38,58 @@ _WHOLE = 40
 _LEAST_SHARE = 4
 """Of a larger table so many rows are shown for each row that the path touches."""
 _MOST = 3
-"""Differences that are put to the judge, surest first: each takes two readings."""
+"""Differences of a reader, or of the mapper, that are put to the judge, surest first: each takes two readings."""
 _WORD = re.compile(r"\w{3,}")
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Not measured where no reader can be asked. The reader's mistake drops nothing: each difference is a suspicion."""
+    """Not measured where no reader can be asked. A reader's mistake drops nothing: each difference is a suspicion."""
+    if means.models is None:
+        return skip(GATE, "no_reader", "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.")
+    read, mapped = await asyncio.gather(_read(subject, means, means.models), _map(subject, means, means.models))
+    return merge(read, mapped)
+
+
+def merge(read: Finding, mapped: Finding) -> Finding:
+    """Suspicions of both, a second reading once. Where there is none, what could not be measured."""
+    found = [one for one in read.spread() if one.outcome == "dropped"]
+    ambiguous = any(one.reason == "two_readings" for one in found)
+    found += [one for one in mapped.spread() if one.outcome == "dropped" and not (ambiguous and one.reason == "two_readings")]
+    if found:
+        return gather(GATE, [replace(one, others=()) for one in found])
+    seen = [one for one in (read, mapped) if one.outcome == "not_measured"] or [one for one in (read, mapped) if one.outcome == "kept"]
+    return replace((seen or [read])[0], evidence=[one.evidence for one in (read, mapped) if one.evidence])
+
+
+async def _read(subject: ScenarioCase, means: GateContext, models: ModelSession) -> Finding:
     scenario = subject.scenario
     if not scenario.oracle and not scenario.verifier.facts:
         return pass_by(GATE, "nothing_to_compare", "There is neither a reference path nor anything to be told.")
-    if means.models is None:
-        return skip(GATE, "no_reader", "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.")
+    if not kind_of(subject.environment).looks_freely:
+        return pass_by(GATE, "no_rows", "A machine has no rows that a reader could be shown: only its demands are mapped.")
     try:
-        reply = await ask_reader(subject, means.models)
+        reply = await ask_reader(subject, models)
     except (BadReply, BadRequest, Outage) as error:
         return skip(GATE, "not_read", error.message)
-    return await compare(subject, means, reply, name_judge(means.models))
+    return await compare(subject, means, reply, name_judge(models))
+
+
+async def _map(subject: ScenarioCase, means: GateContext, models: ModelSession) -> Finding:
+    if not means.fairness:
+        return pass_by(GATE, "no_map", "No model was asked for a map: the run's setting `fairness` is off.")
+    try:
+        reply = await ask_map(subject, models)
+    except (BadReply, BadRequest, Outage) as error:
+        return skip(GATE, "not_mapped", error.message)
+    return judge_map(subject, reply, name_judge(models))
+
+
+def judge_map(subject: ScenarioCase, reply: MapperReply, model: str = "") -> Finding:
+    """The finding that a map gives."""
+    demands = list_demands(subject)
+    told: dict[str, Json] = {"model": model, "prompt_hash": MAPPER.hash, "map": reply.model_dump(mode="json")}
+    found = find_unfair(reply, describe_item(subject, " ".join(one.text for one in demands)), demands)
+    return gather(GATE, [doubt(GATE, one.code, one.words, one.question, told) for one in found[:_MOST]], told)
 
 
 async def ask_reader(subject: ScenarioCase, models: ModelSession) -> ReaderReply:

@@ -194,6 +194,10 @@ class Kind(Protocol):
         """Where an exported row finds what judges it."""
         ...
 
+    def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:
+        """What the verifier asks for, one sentence a demand, for a reader who looks for the words that ask for it."""
+        ...
+
     def describe(self, environment: Environment) -> Iterator[str]:
         """What a person reads first of an environment: what its state is, and what may be done there."""
         ...

@@ -10,6 +10,7 @@ from envmill.sandbox import Sandbox
 from envmill.sandbox.host import Host
 from envmill.settings import Settings
 from envmill.verifiers.compose import ComposedVerifier
+from envmill.verifiers.demands import render_demands
 from envmill.verifiers.ending import Ending
 from schemas.base import Json
 from schemas.database import Policy, Table
@@ -81,6 +82,9 @@ class JailedKind:
 
     def locate_verifier(self, environment: Environment, scenario: Scenario) -> Json:
         return {"bundle": f"bundle/{environment.id}", "scenario": f"{scenario.number:03d}", "id": scenario.id}
+
+    def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:  # noqa: ARG002  its state says it
+        return render_demands(scenario)
 
     def describe(self, environment: Environment) -> Iterator[str]:
         yield f"A program, {environment.entry}, with {len(environment.tools)} tools."

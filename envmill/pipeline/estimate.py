@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from envmill.agents import ROLLOUT_PROMPTS
 from envmill.errors import EnvMillError
+from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION
 from envmill.gates.s16 import GATE
 from envmill.gates.s16 import PROMPT as READER
@@ -115,8 +116,8 @@ class Forecast:
 
 _REVIEW = (TESTER.name, CHECKER.name)
 """Prompts of the review, which building asks as well as its gate."""
-_JUDGED = (SUSPICION.name, READER.name)
-"""Prompts of the judge of suspicions and of the blind reader, who is the same model."""
+_JUDGED = (SUSPICION.name, READER.name, MAPPER.name)
+"""Prompts of the judge of suspicions, and of the blind reader and the mapper, who are the same model."""
 _POLICY, _USER = ROLLOUT_PROMPTS
 _ACTORS = ("policy", "user")
 """Roles that are asked in rollouts."""
@@ -164,7 +165,7 @@ def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
         if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
             continue
-        if prompt == _PLAN and not config.plan:
+        if (prompt == _PLAN and not config.plan) or (prompt == MAPPER.name and not config.fairness):
             continue
         if (prompt == RULING.name and not config.judged) or (prompt in _JUDGED and not _asks_judge(config)):
             continue
@@ -201,7 +202,7 @@ def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_L
 
 
 def _foresee_judge(lake: Lake, config: RunConfig) -> Iterator[_Load]:
-    """Two readings of each suspicion that past runs met, a blind reading of each scenario, and two readings of what differs in it.
+    """Two readings of each suspicion that past runs met, a blind reading and a map of each scenario, and two readings of what they find.
 
     A judge that is not calibrated for a code is asked less often.
     """
@@ -213,6 +214,8 @@ def _foresee_judge(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     for runs, shown in posed:
         basis = f"one a scenario, as long as those of {_describe_runs(runs)}"
         yield _Load("scenarios-verify", READER.name, "judge", scenarios, shown + len(READER.text), None, basis)
+        if config.fairness:
+            yield _Load("scenarios-verify", MAPPER.name, "judge", scenarios, shown + len(MAPPER.text), None, basis)
         met.setdefault("scenarios", [runs, 0.0, shown])
     for lap, (runs, suspicions, known) in met.items():
         units = scenarios if lap == "scenarios" else config.environments

@@ -13,6 +13,7 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, Gate, ScenarioCase
 from envmill.gates.f4 import find_repeats
 from envmill.gates.f5 import ProbeCounts, find_untrainable
+from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION
 from envmill.gates.s16 import PROMPT as READER
 from envmill.gates.w10 import find_duplicates
@@ -161,8 +162,8 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", "chains", *_LOOP),
-        prompts=(SUSPICION, READER),
+        settings=("scenarios", "polarities", "plan", "reward", "chains", "fairness", *_LOOP),
+        prompts=(SUSPICION, READER, MAPPER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
     make_step(
@@ -172,8 +173,8 @@ STEPS: tuple[PipelineStep, ...] = (
         verify_scenario,
         ("attacks",),
         _name(SCENARIO_GATES),
-        ("search", "suspicions"),
-        prompts=(SUSPICION, READER),
+        ("search", "suspicions", "fairness"),
+        prompts=(SUSPICION, READER, MAPPER),
     ),
     make_step(
         "scenarios",

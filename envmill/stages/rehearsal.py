@@ -83,7 +83,7 @@ async def rehearse(subject: EnvironmentCase | ScenarioCase, context: RunContext,
 async def ask_reader(found: Sequence[Finding], subject: ScenarioCase, context: RunContext, models: ModelSession) -> list[Finding]:
     """The findings, and that of the gate that asks a reader, where the run asks a judge. Once asked, the reply is journalled."""
     asked = models if asks_judge(context.config.suspicions, models) else None
-    means = GateContext(context.sandbox, asked, context.config.run_seed)
+    means = GateContext(context.sandbox, asked, context.config.run_seed, fairness=context.config.fairness)
     read = await pass_gates([GATES[s16.GATE]], subject, means, [])
     return [*found, *await ask_judge(read, subject, context, models)]
 

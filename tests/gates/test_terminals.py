@@ -267,7 +267,7 @@ async def test_interface_and_files_are_read_without_a_machine() -> None:
 
 
 async def test_every_gate_says_what_it_does_here() -> None:
-    assert {*LOOKS, *NOT_HERE} == set(GATES)
+    assert {*LOOKS, *NOT_HERE} == set(GATES) - {"S16"}, "whether tests are asked for is read of machines as of everything else"
     assert not set(LOOKS) & set(NOT_HERE)
     finding = await ask("S10")
     assert (finding.outcome, finding.reason, finding.detail) == ("not_applicable", "terminal", NOT_HERE["S10"])

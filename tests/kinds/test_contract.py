@@ -118,6 +118,8 @@ def check_gates(kind: Kind) -> None:
 
 
 def check_leaving(kind: Kind, environment: Environment, scenario: Scenario) -> None:
+    assert all(text.strip() for text in kind.render_demands(environment, scenario))
+    assert list(kind.render_demands(environment, scenario))
     formless = {name: kind.find_formless(name, scenario) for name in EXPORTERS}
     assert not formless["sft"]
     assert sum(bool(why) for why in (formless["bundle"], formless["harbor"])) == 1

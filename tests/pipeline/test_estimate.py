@@ -60,12 +60,13 @@ def test_texts_of_a_corpus_are_counted_and_the_factorys_own_themes_are_not(past:
 
 
 def test_a_model_that_judges_reads_each_scenario_once_and_each_difference_twice(past: Settings) -> None:
-    names = {("scenarios-verify", "reader"), ("scenarios-verify", "suspicion")}
+    names = {("scenarios-verify", "reader"), ("scenarios-verify", "mapper"), ("scenarios-verify", "suspicion")}
     assert not names & set(foresee(past, CONFIG)), "the embedded judge is not asked"
     judged = CONFIG.model_copy(update={"judge": "openai:m@box", "environments": 5, "scenarios": 4})
     told = foresee(past, judged)
     doubted = "stage = 'verify' and lap = 'scenarios' and outcome in ('suspected', 'cleared')"
     ((met,),) = ask(past, f"select count(*) from attrition where {doubted}")
-    assert told["scenarios-verify", "reader"].calls == 20
+    assert told["scenarios-verify", "reader"].calls == told["scenarios-verify", "mapper"].calls == 20
+    assert ("scenarios-verify", "mapper") not in foresee(past, judged.model_copy(update={"fairness": False}))
     assert told["scenarios-verify", "suspicion"].calls == 2 * 20 * met // 2 + 4
     assert not names & set(foresee(past, judged.model_copy(update={"suspicions": "keep"})))

@@ -45,7 +45,7 @@ class Made:
 def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunContext:
     """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody: the replies follow none of today's."""
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
-    config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", chains="free")
+    config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", fairness=False, chains="free")
     context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context
 

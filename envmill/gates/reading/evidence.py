@@ -29,10 +29,17 @@ def describe(subject: EnvironmentCase | ScenarioCase, finding: Finding, replies:
     `replies` are those to the calls of the path, where it was played. The outline of a brief is left out: it says of the tools what the
     tools say themselves.
     """
+    scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
+    item = describe_item(subject, finding.question, replies)
+    return item if scenario else item.model_copy(update={"witness": _shorten(_strip(finding.evidence))})
+
+
+def describe_item(subject: EnvironmentCase | ScenarioCase, question: str, replies: Sequence[Observation] = ()) -> SuspicionItem:
+    """The item without evidence; the rows that the question names are among those shown."""
     environment = subject.environment
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
     calls = [call.model_dump(mode="json") for call in scenario.oracle] if scenario else []
-    named = f"{finding.question} {scenario.request if scenario else ''} {canonical_json(calls)}"
+    named = f"{question} {scenario.request if scenario else ''} {canonical_json(calls)}"
     return SuspicionItem(
         brief=environment.brief.model_copy(update={"outline": None}),
         name=environment.name,
@@ -43,7 +50,7 @@ def describe(subject: EnvironmentCase | ScenarioCase, finding: Finding, replies:
         told=list_told(scenario) if scenario else [],
         path={"calls": _add_replies(calls, replies), "last_words": scenario.say} if scenario else [],
         rows=_pick_rows(scenario.initial_state, named) if scenario else [],
-        witness=[] if scenario else _shorten(_strip(finding.evidence)),
+        witness=[],
     )
 
 
@@ -95,7 +102,8 @@ def _pick_rows(state: dict[str, Json], named: str) -> Json:
     rows = [(table, key, row) for table, held in state.items() if is_object(held) for key, row in held.items() if is_object(row)]
     shared = [len(words & set(_WORD.findall(f"{key} {canonical_json(row)}".casefold()))) for _, key, row in rows]
     called = [bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", named)) for _, key, _ in rows]
-    order = sorted(range(len(rows)), key=lambda place: (not called[place], -shared[place], place))[:_MOST_ROWS]
+    # Equals by name: the order in which a state holds them may change when it is stored, and another question would be paid for again.
+    order = sorted(range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2]))[:_MOST_ROWS]
     picked: dict[str, dict[str, Json]] = {}
     for table, key, row in (rows[place] for place in sorted(order)):
         picked.setdefault(table, {})[key] = row

@@ -8,6 +8,7 @@ from envmill.findings import drop
 from envmill.kinds import terminal
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.base import BuildContext, BuildResult, Composition, Look, Policies, Sources
+from envmill.kinds.terminal.demands import render_demands
 from envmill.kinds.terminal.errands.outfitting import outfit, pose_errand
 from envmill.kinds.terminal.errands.wishes import find_errand_faults
 from envmill.kinds.terminal.gates import CODES, LOOKS, NOT_HERE
@@ -31,6 +32,7 @@ from schemas.folder import Touch
 from schemas.ledger import ReasonClass
 from schemas.run import Reward
 from schemas.scenario import Draft, Scenario
+from schemas.system import MachineState
 
 _ASKING = (CHECK, INITIAL, FINAL)
 """Files that are programs; the rest of a machine would be read as one."""
@@ -127,6 +129,9 @@ class TerminalKind:
 
     def locate_verifier(self, environment: Environment, scenario: Scenario) -> Json:  # noqa: ARG002  each folder holds its own machine
         return {"harbor": f"harbor/tasks/{scenario.id}", "id": scenario.id}
+
+    def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:
+        return render_demands(read_machine(environment.files), MachineState.model_validate(scenario.initial_state))
 
     def describe(self, environment: Environment) -> Iterator[str]:
         machine = read_machine(environment.files)

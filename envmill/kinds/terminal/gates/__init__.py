@@ -36,7 +36,6 @@ NOT_HERE: dict[str, str] = {
     "S7": "no check is generated: the examination is ours, and where it gives no report the verdict is an error",
     "S8": "whether everything needed can be read on the machine is asked when faults are composed; of errands the attempts of F1 say it",
     "S10": "requests are composed from complaints, which name no date and no amount; of errands tests ask for both",
-    "S16": "a machine has no rows that a reader could be shown: its request names the complaint or every path",
     "S17": "requests over machines hide nothing that a user could be asked for",
     "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
 }

@@ -1,0 +1,141 @@
+"""A verifier in plain sentences, one a demand: what a reader is shown who shall say which words ask for it.
+
+goals, guards outside the frame, facts, procedure, columns that must hold a text ─► sentences, rows named by their labels
+"""
+
+from collections.abc import Iterator, Sequence
+
+from envmill.verifiers.pattern import EXEMPT, HOLES, ROW, Hole
+from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.scenario import CallPattern, Check, Fact, Predicate, Scenario
+
+_LABELS = ("name", "title", "label", "subject", "reference", "address", "code", "number")
+"""Fields by which a person names a row, best first."""
+_LONGEST = 600
+"""Characters of a generated check's source."""
+_MOST = 4
+"""Values of which it is said that they must not be told, too."""
+
+
+def render_demands(scenario: Scenario) -> Iterator[str]:
+    """Every demand that has to be asked for. That nothing else changes goes without saying; forbidden calls change something else."""
+    verifier, state = scenario.verifier, scenario.initial_state
+    frame = {tuple(path) for path in verifier.frame}
+    for goal in verifier.goals:
+        yield render_check(goal, state)
+    for guard in verifier.guards:
+        if tuple(guard.path) not in frame:
+            yield f"Still at the end: {render_check(guard, state)}"
+    for fact in verifier.facts:
+        yield render_fact(fact)
+    for step in verifier.procedure:
+        yield render_step(step, state)
+    for place in verifier.worded:
+        yield f"{place} holds some text, whatever its words, in each row that is made or changed."
+
+
+def render_check(check: Check, state: dict[str, Json]) -> str:
+    """One check of the end state."""
+    if check.op == "generated":
+        return f"{check.name}. A program decides this: {check.source[:_LONGEST]}"
+    if check.op == "present":
+        return f"A new row in {'.'.join(check.path)}: {_render_row(check.value, state)}."
+    place = _render_place(check.path, state)
+    if check.op == "absent":
+        return f"{place} is deleted."
+    before = _find(state, check.path)
+    was = f" (at the start {_render_value(before, state)})" if before is not None and not is_object(before) else ""
+    return f"{place} is {_render_value(check.value, state)}{was}."
+
+
+def render_fact(fact: Fact) -> str:
+    """What has to be said."""
+    where = "In the last message" if fact.where == "last" else "In some message"
+    if fact.kind == "pattern":
+        return f"{where} the agent tells the user {fact.name}: the message fits the regular expression {fact.value}"
+    others = f" (or {', '.join(repr(one) for one in fact.also)})" if fact.also else ""
+    besides = f" None of these is told beside it: {', '.join(repr(one) for one in fact.rivals[:_MOST])}." if fact.rivals else ""
+    return f"{where} the agent tells the user {fact.value!r}{others}: {fact.name}.{besides}"
+
+
+def render_step(step: Predicate, state: dict[str, Json]) -> str:
+    """How it has to be done."""
+    call = _render_call(step.call, state)
+    match step.op:
+        case "required":
+            return f"The agent calls {call} at least once."
+        case "seen":
+            return f"The agent looks up what shows {', '.join(_render_value(one, state) for one in step.shows)}, by whatever tool."
+        case "before":
+            return f"The agent calls {_render_call(step.first or CallPattern(name=''), state)} before every call of {call}."
+        case "forbidden":
+            return f"The agent never calls {call}."
+        case _:
+            return f"The agent calls {call} at most {step.most} times."
+
+
+def _render_call(call: CallPattern, state: dict[str, Json]) -> str:
+    told = ", ".join(f"{name} {_render_value(value, state)}" for name, value in call.arguments.items())
+    return f"{call.name or 'any tool'}{f' with {told}' if told else ''}"
+
+
+def _render_place(path: Sequence[str], state: dict[str, Json]) -> str:
+    table, *rest = path
+    if not rest:
+        return table
+    row = _find(state, path[:2])
+    label = find_label(row)
+    named = f"{table} {rest[0]}{f' ({label})' if label and label != rest[0] else ''}"
+    return f"{'.'.join(rest[1:])} of {named}" if rest[1:] else named
+
+
+def _render_row(value: Json, state: dict[str, Json]) -> str:
+    if not is_object(value):
+        return _render_value(value, state)
+    free = [name for name, one in value.items() if is_object(one) and (EXEMPT in one or (ROW in one and name == "id"))]
+    asked = [f"{name} is {_render_value(one, state)}" for name, one in value.items() if name not in free]
+    return ", ".join(asked) + (f"; {', '.join(free)} may hold anything" if free else "")
+
+
+def _render_value(value: Json, state: dict[str, Json]) -> str:
+    for hole in HOLES if is_object(value) else ():
+        if hole in value:
+            return _render_hole(hole, value[hole])
+    if isinstance(value, str) and (label := _find_row_label(value, state)):
+        return f"{value!r} ({label})"
+    return canonical_json(value) if is_object(value) or is_array(value) else repr(value)
+
+
+def _render_hole(hole: Hole, asked: Json) -> str:
+    match hole:
+        case "$exempt":
+            return "anything"
+        case "$any":
+            return f"any {asked}"
+        case "$row":
+            return f"the key of new row {asked + 1}"
+        case "$text":
+            return f"{asked!r} (case and blanks aside)"
+        case "$near":
+            return f"{asked[0]} (or at most {asked[1]} away)"
+        case "$words":
+            return " or ".join(map(repr, asked))
+        case "$filled":
+            return "some text"
+
+
+def find_label(row: Json) -> str:
+    """By what a person names a row; empty where it has no such field."""
+    return next((str(row[name]) for name in _LABELS if row.get(name)), "") if is_object(row) else ""
+
+
+def _find_row_label(key: str, state: dict[str, Json]) -> str:
+    return next((label for rows in state.values() if is_object(rows) and key in rows and (label := find_label(rows[key]))), "")
+
+
+def _find(state: Json, path: Sequence[str]) -> Json:
+    for name in path:
+        if not is_object(state) or name not in state:
+            return None
+        state = state[name]
+    return state
