@@ -94,10 +94,12 @@ class Tool(Contract):
     """Tables it may write, by triggers and cascades too."""
     outputs: Json = {}
     """JSON Schema of what it replies, where that was promised; left out when empty."""
+    sibling: str = ""
+    """Service it belongs to where that is not the environment's; left out when empty. No policy is told."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written = leave_out(write(self), "reads", "writes", "outputs")
+        written = leave_out(write(self), "reads", "writes", "outputs", "sibling")
         if self.actors == ["agent"]:
             written.pop("actors", None)
         return written
@@ -108,10 +110,10 @@ class Environment(Record):
 
     table: ClassVar[str] = "environments"
     prefix: ClassVar[str] = "env"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "files", "entry", "tools", "rules", "policy_document", "tables")
-    late: ClassVar[tuple[str, ...]] = ("tables",)
+    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "files", "entry", "tools", "rules", "policy_document", "tables", "beside")
+    late: ClassVar[tuple[str, ...]] = ("tables", "beside")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """What it is."""
@@ -127,6 +129,8 @@ class Environment(Record):
     """Policy document for the agent."""
     tables: list[Table] = []
     """Tables of kind `sql`, read from its schema, with each column's policy."""
+    beside: list[Tool] = []
+    """Tools of sibling services that agents are shown besides: answered as by a service without records, and called by no gate."""
     name: str
     """Title for people."""
     summary: str
@@ -139,6 +143,11 @@ class Environment(Record):
     """Licence; unknown is not exported by default."""
     origin: Origin
     """Provenance."""
+
+    @property
+    def shown(self) -> list[Tool]:
+        """The interface as sessions of agents have it; in name order where tools of siblings are among them, so that no place tells."""
+        return sorted([*self.tools, *self.beside], key=lambda tool: tool.name) if self.beside else self.tools
 
 
 class ResultUse(Contract):

@@ -110,6 +110,10 @@ class RunConfig(Contract):
     a few tools at a time. 0 writes every program in parts."""
     rows: int | None = Field(default=None, ge=100, le=100_000, title="Rows per scenario")
     """Number of records in the state of every scenario. Empty leaves it to the author."""
+    visible: int | None = Field(default=None, ge=20, le=200, title="Tools shown to agents")
+    """Number of tools that agents are shown: an environment's own, and besides them tools of other services that hold none of its records.
+    A terminal has
+    its one tool whatever is asked. Empty shows only its own."""
     calls: int | None = Field(default=None, ge=3, le=150, title="Calls per reference path")
     """Number of calls of every reference path to achieve something, within a quarter more or less. The simulated rollouts need as many
     `steps`. Empty leaves it to the author, who makes 3 to 25."""

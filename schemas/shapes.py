@@ -116,6 +116,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string name:string "
         "summary:string brief:json blueprint:string licence:string origin:json"
     ),
+    ("environments", 2): _read(
+        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string tables:json "
+        "name:string summary:string brief:json blueprint:string licence:string origin:json"
+    ),
     ("blueprints", 1): _read(
         "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
         "policy_document:string licence:string origin:json"
@@ -192,6 +196,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("blueprints", 2): _add(promises={}),
     ("blueprints", 3): _add(signatures={}),
     ("environments", 1): _add(tables=[]),
+    ("environments", 2): _add(beside=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
     ("drafts", 3): _add(variants={}),

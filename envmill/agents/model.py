@@ -46,7 +46,7 @@ class _Player:
     def __init__(self, environment: Environment, models: ModelSession, attempt: int, sampling: Sampling) -> None:
         self._account, self._attempt, self._sampling = models, attempt, sampling
         self._inputs = PolicyInput(policy_document=environment.policy_document)
-        self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.tools if "agent" in tool.actors]
+        self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.shown if "agent" in tool.actors]
         rules = PROMPT.render(self._inputs, None).strip()
         self._messages = [Message("system", rules)] if rules else []
         self._calls: tuple[ToolCall, ...] = ()

@@ -25,7 +25,7 @@ async def judge_recorded(
     said: Sequence[str],
 ) -> Verdict:
     """`hashes` are those of the state at the start and after each call; `said` is what the user was told."""
-    *seen, end = await sandbox.play(Program.of(environment), [reset, *map(Invoke, calls), Look()], fresh=True)
+    *seen, end = await sandbox.play(Program.shown(environment), [reset, *map(Invoke, calls), Look()], fresh=True)
     if end.state is None or any(one.outcome == "failure" for one in seen):
         return make_error(MASKED["environment_error"])
     for place, (now, then) in enumerate(zip(seen, hashes, strict=True)):

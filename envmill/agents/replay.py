@@ -29,7 +29,7 @@ async def play_again(rollout: Rollout, scenario: Scenario, environment: Environm
     """The start, every move, and a look at the end, in a process of its own."""
     steps = [Advance(move.seconds) if isinstance(move, StoredWait) else Invoke(move.call) for move in read_moves(rollout.transcript)]
     reset = replace(start(scenario), weather=rollout.weather)
-    return await sandbox.play(Program.of(environment), [reset, *steps, Look()], fresh=True)
+    return await sandbox.play(Program.shown(environment), [reset, *steps, Look()], fresh=True)
 
 
 def _recorded(move: StoredCall | StoredWait) -> Json:

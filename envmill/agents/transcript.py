@@ -41,7 +41,7 @@ def describe_deeds(rollout: Rollout) -> list[Json]:
 
 def list_tools(environment: Environment) -> list[Json]:
     """The interface as an agent is shown it."""
-    shown = [tool for tool in environment.tools if "agent" in tool.actors]
+    shown = [tool for tool in environment.shown if "agent" in tool.actors]
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in shown]
 
 

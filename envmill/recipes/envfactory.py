@@ -38,6 +38,7 @@ from envmill.recipes.themes import find_theme, load_theme, pick_themes
 from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
+from envmill.toolgraph.validity import limit_written
 from schemas.chain import Chain
 from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint, Environment, ToolPlan
@@ -159,7 +160,7 @@ async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mo
         brief = replace(brief, offered=OfferedChain(drawn))
     inputs = TopologyInput.model_validate(describe_offer(brief))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity)):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity, limit_written(brief.environment.brief))):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

@@ -46,7 +46,7 @@ class _Held:
 
     def __init__(self, connection: DuckDBPyConnection, run: str, scenarios: Mapping[str, str]) -> None:
         environments = _read(connection, run, Environment, {*scenarios.values()})
-        self.programs = {one.id: Program.of(one) for one in environments}
+        self.programs = {one.id: Program.shown(one) for one in environments}
         self.starts = {one.id: start(one) for one in _read(connection, run, Scenario, {*scenarios})}
 
 

@@ -16,6 +16,8 @@ class ToolEntry(TypedDict):
     effect: str
     actors: NotRequired[list[str]]
     """Who may call it; the agent alone when nothing is said."""
+    sibling: NotRequired[str]
+    """Service it belongs to where that is not the program's; nobody who may call it is told."""
 
 
 class Interface:
@@ -24,6 +26,8 @@ class Interface:
     def __init__(self, tools: Sequence[ToolEntry]) -> None:
         self.tools = {tool["name"]: tool for tool in tools}
         self.allowed = {tool["name"]: frozenset(tool.get("actors") or DEFAULT) for tool in tools}
+        self.siblings = {tool["name"]: sibling for tool in tools if (sibling := tool.get("sibling"))}
+        """Tools that are shown and answered here, and not by the program, by the service they belong to."""
         self.actors = frozenset(DEFAULT).union(*self.allowed.values())
         """Everybody a tool knows, and the agent."""
         self.checks: dict[str, Check] = {}

@@ -20,6 +20,7 @@ from envmill.runtime.interface import Interface, ToolEntry
 from envmill.runtime.program import ProgramFault
 from envmill.runtime.rejection import Rejection
 from envmill.runtime.reply import Error, Fragment, Outcome, Reply, fail, parts_of, refuse
+from envmill.runtime.siblings import answer_as_sibling, show_tool
 from envmill.runtime.spelling import Speller
 from envmill.runtime.start import Packed, StartCache
 from envmill.runtime.state_holder import hold
@@ -62,14 +63,14 @@ class Session:
     def tools(self, actor: str | None = None) -> list[ToolEntry]:
         """The interface as it is today, or the part of it that one actor may call."""
         shown = self._weather.tools() if self._weather else list(self._interface.tools.values())
-        return [tool for tool in shown if actor is None or actor in (tool.get("actors") or ("agent",))]
+        return [show_tool(tool) for tool in shown if actor is None or actor in (tool.get("actors") or ("agent",))]
 
     def inspect(self) -> None:
         """Import the program without constructing it, and hold it against its interface; ProgramFault says what lacks."""
         try:
             found = self._load()
             self._interface.compile()
-            for name in self._interface.tools:
+            for name in self._interface.tools.keys() - self._interface.siblings.keys():
                 if not callable(getattr(found, name, None)):
                     raise ProgramFault(f"Class {found.__name__} has no method for the tool {name!r}.")
         except ProgramFault:
@@ -215,6 +216,8 @@ class Session:
         arguments, fault = fit(interface, name, arguments)
         if fault:
             return refuse("invalid_arguments", f"{fault}.")
+        if name in interface.siblings:
+            return answer_as_sibling(interface.tools[name], interface.siblings[name])
         if self._weather is None:
             return self._dispatch(name, arguments)
         refused = self._weather.refuse(self._world.clock)

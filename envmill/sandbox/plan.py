@@ -40,6 +40,11 @@ class Program:
     def of(cls, environment: Environment) -> "Program":
         return cls(environment.files, environment.entry, environment.tools, environment.kind)
 
+    @classmethod
+    def shown(cls, environment: Environment) -> "Program":
+        """With the tools of sibling services that agents are shown: what rollouts, replays and exports run. Gates run `of`."""
+        return cls(environment.files, environment.entry, environment.shown, environment.kind)
+
     def name_actor(self, tool: str) -> str:
         """Who makes a call of a reference path: the agent, unless it may not."""
         actors = next((one.actors for one in self.tools if one.name == tool), ["agent"])

@@ -30,11 +30,13 @@ from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import rehearse_reply
 from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blame, rehearse
+from envmill.toolgraph.siblings import choose_siblings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
 from schemas.base import Json
 from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
+from schemas.run import RunConfig
 from schemas.scenario import Draft
 from schemas.sketch import Signature
 
@@ -141,7 +143,7 @@ async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair,
     program, plan = part.program, part.plan
     assert program is not None
     try:
-        environment = assemble_environment(blueprint, program, models, part.program_prompt)
+        environment = show_siblings(assemble_environment(blueprint, program, models, part.program_prompt), context.config)
         await context.sandbox.inspect(Program.of(environment))
     except BuildError as error:
         return replace(part, complaints=(Complaint("build", "does_not_build", error.message),), fault="code")
@@ -268,6 +270,14 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
         licence=blueprint.licence,
         origin=blueprint.origin.model_copy(update={"provider": models.provider, "model": models.model, **describe_prompt(prompt)}),
     )
+
+
+def show_siblings(environment: Environment, config: RunConfig) -> Environment:
+    """With tools of sibling services, where agents are to be shown more tools than it has."""
+    if config.visible is None:
+        return environment
+    beside = choose_siblings(environment, config.visible)
+    return Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside}) if beside else environment
 
 
 def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> list[Tool]:

@@ -1,23 +1,22 @@
 """Enacting: a chain carried out on a private copy, step by step. Nothing of it is code; what walks it is this, and calls run in the jail.
 
-chain ─► node ─┬─ step:   arguments from the user, one record, or what was seen ─► replayed from the start, one call more ─► seen
+chain ─► node ─┬─ step:   arguments from the user, one record, or what was seen ─► one call more in an open session ─► seen
                ├─ reason: one of many, how many, how much
                ├─ if:     one arm
                └─ each:   its body, item by item
+all calls ─────── once more from the start, in a session of their own ─► answers alike, and the end state
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from envmill.errors import BuildError
-from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Session
 from envmill.toolgraph.parameters import find_type
+from envmill.toolgraph.validity import WRITTEN
 from schemas.base import Json, is_array, is_object
 from schemas.chain import Branch, Chain, ChainStep, Filling, FromItem, FromNode, FromRecord, Loop, Node, Reason, Source
 from schemas.environment import Call
-
-MOST = 40
-"""Calls of one chain: each is replayed with all before it."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,22 @@ class Enacted:
     """End state."""
 
 
-async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, sandbox: Sandbox) -> Enacted:
-    """BuildError, with a `reason`, where a value has no source, a call is refused, or the same calls do not answer alike twice."""
-    walker = _Walker(filling, program, reset, sandbox)
-    await walker.walk(chain.nodes)
+async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, sandbox: Sandbox, most: int = WRITTEN.most) -> Enacted:
+    """BuildError, with a `reason`, where a value has no source, a call is refused, the same calls do not answer alike twice, or there are
+    more than `most` of them."""
+    async with sandbox.session(program) as session:
+        begun = await session.step(reset)
+        if begun.outcome != "ok":
+            raise _stick("no_start", f"no session starts on this state: {begun.message}")
+        walker = _Walker(filling, program, reset, session, most)
+        await walker.walk(chain.nodes)
     if not walker.calls:
         raise _stick("no_call", "the chain makes no call")
-    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], await walker.snapshot())
+    _, *again, end = await sandbox.play(program, [reset, *map(Invoke, walker.calls), Look()])
+    for step, seen, once_more in zip(walker.made_by, walker.observed, again, strict=True):
+        if (seen.parts, seen.state_hash) != (once_more.parts, once_more.state_hash):
+            raise _stick("unstable", f"the calls up to {step} do not answer alike twice")
+    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], end.state or {})
 
 
 @dataclass
@@ -49,7 +57,8 @@ class _Walker:
     filling: Filling
     program: Program
     reset: Reset
-    sandbox: Sandbox
+    session: Session
+    most: int
     calls: list[Call] = field(default_factory=list[Call])
     made_by: list[str] = field(default_factory=list[str])
     observed: list[Observation] = field(default_factory=list[Observation])
@@ -69,31 +78,21 @@ class _Walker:
             else:
                 await self._repeat(node)
 
-    async def snapshot(self) -> dict[str, Json]:
-        seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, self.calls), Look()])
-        return seen[-1].state or {}
-
     async def _call(self, step: ChainStep) -> None:
-        if len(self.calls) == MOST:
-            raise _stick("too_long", f"the chain makes more than {MOST} calls")
+        if len(self.calls) == self.most:
+            raise _stick("too_long", f"the chain makes more than {self.most} calls")
         arguments: dict[str, Json] = {}
         for path, source in step.arguments.items():
             put_argument(arguments, path, self._find(source, f"{step.id}.{path}"))
         fit_lists(self.program, step.tool, arguments)
         call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
-        begun, *seen = await self.sandbox.play(self.program, [self.reset, *map(Invoke, [*self.calls, call])])
-        if begun.outcome != "ok":
-            raise _stick("no_start", f"no session starts on this state: {begun.message}")
-        if [(one.parts, one.state_hash) for one in seen[:-1]] != [(one.parts, one.state_hash) for one in self.observed]:
-            raise _stick("unstable", f"the calls before {step.id} do not answer alike twice")
-        if seen[-1].outcome != "ok":
-            raise _stick(
-                "refused", f"{step.id} ({call.name} {arguments}) ended in {seen[-1].outcome} ({seen[-1].code}: {seen[-1].message})"
-            )
+        seen = await self.session.step(Invoke(call))
+        if seen.outcome != "ok":
+            raise _stick("refused", f"{step.id} ({call.name} {arguments}) ended in {seen.outcome} ({seen.code}: {seen.message})")
         self.calls.append(call)
         self.made_by.append(step.id)
-        self.observed = list(seen)
-        self.known[step.id] = read_reply(seen[-1])
+        self.observed.append(seen)
+        self.known[step.id] = read_reply(seen)
 
     async def _repeat(self, loop: Loop) -> None:
         items = self._find(loop.over, loop.id)

@@ -13,7 +13,7 @@ from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.sketching import ACTORS, sketch_environment
-from envmill.toolgraph.validity import ChainLimits, find_faults
+from envmill.toolgraph.validity import WRITTEN, ChainLimits, find_faults, limit_written
 from envmill.toolgraph.weaving import weave
 from schemas.chain import Chain
 from schemas.environment import Environment
@@ -23,8 +23,6 @@ CHAINS = 12
 """Chains of one environment, taken in turn."""
 SAMPLED = ChainLimits(least=2, most=8)
 """Sizes of a chain that is drawn."""
-WRITTEN = ChainLimits(least=1, most=40, repeats=True)
-"""Sizes of one that an author carries through: lookups come in between, and the same may be done to two records."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +68,15 @@ async def judge_chain(environment: Environment, chain: Chain, polarity: Polarity
     """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
     if not all(tool.outputs for tool in environment.tools):
         return None
-    return find_chain_fault(await weave_environment(environment), chain, polarity)
+    return find_chain_fault(await weave_environment(environment), chain, polarity, limit_written(environment.brief))
 
 
-def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achieve") -> ChainRefusal | None:
+def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achieve", limits: ChainLimits = WRITTEN) -> ChainRefusal | None:
     """The first thing that the one validator finds; nothing for a chain that holds.
 
     Lookups that show why a wish is left alone may stand apart: what would tie them is the call that must not be made.
     """
-    faults = find_faults(graph, chain, replace(WRITTEN, apart=polarity in LEFT_ALONE))
+    faults = find_faults(graph, chain, replace(limits, apart=polarity in LEFT_ALONE))
     if not faults:
         return None
     told = [f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}" for fault in faults[:5]]

@@ -5,13 +5,14 @@ chain ─► names, sizes ─► node by node, each argument derivable at its pl
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import render_argument
 from envmill.toolgraph.references import Walked, find_circular, list_references, walk_nodes
 from envmill.toolgraph.values import Scope, Value, derive, may_go, resolve
 from schemas.chain import Branch, Chain, ChainStep, FromNode, FromUser, Loop, Node, Reason, Source
+from schemas.seed import Brief
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,20 @@ class ChainLimits:
 
 
 LIMITS = ChainLimits()
+WRITTEN = ChainLimits(least=1, most=40, repeats=True)
+"""Of a chain that an author writes where the brief asks for no number of calls: a request may want one thing, or the same done twice."""
+SLACK = 0.25
+"""Share of the wanted calls that a path may have more or less."""
+
+
+def bound_calls(wanted: int) -> tuple[int, int]:
+    """Fewest and most calls of a path that should have so many."""
+    return round(wanted * (1 - SLACK)), round(wanted * (1 + SLACK))
+
+
+def limit_written(brief: Brief) -> ChainLimits:
+    """Of a chain that an author writes; a brief that asks for long paths allows longer chains."""
+    return WRITTEN if brief.calls is None else replace(WRITTEN, most=max(WRITTEN.most, bound_calls(brief.calls)[1]))
 
 
 def find_faults(graph: ToolGraph, chain: Chain, limits: ChainLimits = LIMITS) -> list[ChainFault]:

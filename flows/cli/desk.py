@@ -56,7 +56,7 @@ class PlayDesk:
         self._playable = playable
         self._sandbox = sandbox
         self._session = session
-        self._program, self._kind = Program.of(playable.environment), kind_of(playable.environment)
+        self._program, self._kind = Program.shown(playable.environment), kind_of(playable.environment)
         self._scenario: Scenario | None = None
         self._reset = Reset(playable.states[0] if playable.states else {}, CLOCK, 0)
         self._points: list[Json] = []

@@ -99,7 +99,7 @@ def _serve(
     start = {"initial_state": reset.state, "clock": reset.clock, "seed": reset.seed}
     judged = scenario is not None and reset.state == scenario.initial_state
     name = scenario.id if scenario and judged else ""
-    offer = Offer(environment.name, Program.of(environment).message, start, name, environment.policy_document, actor)
+    offer = Offer(environment.name, Program.shown(environment).message, start, name, environment.policy_document, actor)
     try:
         serve(offer, lambda: Jail(RUNTIME, trusted=home.settings.trust_generated_code), http, record, bounds)
     except CannotStart as error:
@@ -117,7 +117,7 @@ async def _score(home: Home, playable: "Playable", scenario: "Scenario | None", 
     from schemas.environment import Call
 
     recording = read_recorded(path)
-    if recording.program != Program.of(playable.environment).message["hash"]:
+    if recording.program != Program.shown(playable.environment).message["hash"]:
         raise SettingsError(f"{path} was recorded in another environment than {playable.environment.name}. Name that one.")
     if not recording.scenario:
         raise SettingsError(f"{path} was recorded from a start of its own, which nothing judges. Record in a scenario: --scenario ID.")

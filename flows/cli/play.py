@@ -52,7 +52,7 @@ async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, j
 
     playable, scenario = find_playable(home, env, run)
     given = read_state(state) if state else None
-    async with open_sandbox(home.settings) as sandbox, sandbox.session(Program.of(playable.environment)) as session:
+    async with open_sandbox(home.settings) as sandbox, sandbox.session(Program.shown(playable.environment)) as session:
         desk = PlayDesk(playable, session, sandbox)
         opened = await desk.open(scenario, given, seed)
         _print(opened, json)

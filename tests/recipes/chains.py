@@ -1,18 +1,21 @@
 """Chains of a finished run, put to the validator once more: each over a graph woven anew from its own calls, played in the jail again."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.lake.lake import Lake
-from envmill.recipes.drafting.rechecking import WRITTEN, PlayedChain, weave_seen
+from envmill.recipes.drafting.rechecking import PlayedChain, weave_seen
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import Settings
 from envmill.toolgraph.chain_player import read_reply
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.validity import ChainFault, find_faults
+from envmill.toolgraph.validity import WRITTEN, ChainFault, find_faults
 from schemas.chain import Chain, Reason
 from schemas.environment import Environment
 from schemas.scenario import Draft, Scenario
+
+_LOOSE = replace(WRITTEN, apart=True)
+"""A request may want two things that have nothing to do with each other."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ async def recheck_kept(settings: Settings, sandbox: Sandbox, run: str = "r1") ->
         draft = drafts[scenario.draft]
         assert draft.chain is not None, f"{scenario.id} came without its chain"
         graph = await weave_again(draft, homes[draft.environment], sandbox)
-        yield Rechecked(draft, draft.chain, graph, find_faults(graph, draft.chain, WRITTEN))
+        yield Rechecked(draft, draft.chain, graph, find_faults(graph, draft.chain, _LOOSE))
 
 
 async def weave_again(draft: Draft, environment: Environment, sandbox: Sandbox) -> ToolGraph:
@@ -54,7 +57,7 @@ def list_without(chain: Chain) -> Iterator[tuple[str, Chain]]:
 
 def find_underivable(one: Rechecked) -> Sequence[str]:
     """Reasoning nodes without which nothing is amiss: there must be none."""
-    return [name for name, rest in list_without(one.chain) if not _blames(find_faults(one.graph, rest, WRITTEN), name)]
+    return [name for name, rest in list_without(one.chain) if not _blames(find_faults(one.graph, rest, _LOOSE), name)]
 
 
 def _blames(faults: Sequence[ChainFault], name: str) -> bool:

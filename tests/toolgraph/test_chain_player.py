@@ -1,5 +1,7 @@
 """Chains carried out in the jail: values flow from what was seen, and an expansion is kept only when it is needed and breaks nothing."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +11,12 @@ from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion
 from envmill.recipes.drafting.rechecking import PlayedChain, hold
-from envmill.sandbox import Program, Reset, Sandbox
+from envmill.sandbox import Observation, Program, Reset, Sandbox, Step
 from envmill.toolgraph.chain_player import enact, put_argument, read_path
+from envmill.toolgraph.validity import limit_written
 from schemas.chain import Branch, Chain, ChainStep, Filling, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Pick, Reason
 from schemas.scenario import Fact
+from schemas.seed import Brief
 from tests.specimens import make_environment
 
 SOURCE = '''
@@ -221,3 +225,30 @@ async def test_a_look_up_that_only_a_told_fact_needs_is_an_expansion(jail: Sandb
         fact = Fact(name="who else is a member", kind="text", value=name)
         verdict = await judge_expansion(old, was, new, PROGRAM, jail, [fact])
         assert verdict.reason == reason, verdict.detail
+
+
+async def test_a_chain_is_as_long_as_the_brief_allows(jail: Sandbox) -> None:
+    asks = [ChainStep(id=f"a{number}", tool="find_member", arguments={"name": FromUser()}) for number in range(120)]
+    said = Filling(said={f"{step.id}.name": "Maya" for step in asks})
+    for count, wanted, reason in ((40, None, ""), (41, None, "too_long"), (75, 60, ""), (76, 60, "too_long"), (120, 120, "")):
+        most = limit_written(Brief(theme="shed", text="A shed.", number=0, calls=wanted)).most
+        one = plot(list(asks[:count]), said)
+        if not reason:
+            assert len((await enact(one.chain, one.filling, PROGRAM, one.reset, jail, most)).calls) == count
+            continue
+        with pytest.raises(BuildError) as refused:
+            await enact(one.chain, one.filling, PROGRAM, one.reset, jail, most)
+        assert refused.value.facts["reason"] == reason
+
+
+async def test_calls_that_answer_otherwise_a_second_time_are_unstable(jail: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = jail.play
+
+    async def play_otherwise(program: Program, steps: Sequence[Step]) -> list[Observation]:
+        seen = await play(program, steps)
+        return [*seen[:2], replace(seen[2], state_hash="another"), *seen[3:]]
+
+    monkeypatch.setattr(jail, "play", play_otherwise)
+    with pytest.raises(BuildError, match="up to s2 do not answer alike") as refused:
+        await run(plot(SEED), jail)
+    assert refused.value.facts["reason"] == "unstable"

@@ -74,11 +74,13 @@ def _read_environment(files: Files, manifest: Manifest) -> Environment:
     if home not in sources:
         raise fault(MANIFEST, f"{manifest.entry!r} needs {PROGRAM}/{home}, which is missing", "Add the file, or correct it.", "entry")
     tables = _derive_tables(sources, manifest)
+    tools = _read_tools(files, sources[home], class_name, manifest, tables)
     return Environment(
         kind=manifest.kind,
         files=sources,
         entry=manifest.entry,
-        tools=_read_tools(files, sources[home], class_name, manifest, tables),
+        tools=[tool for tool in tools if not tool.sibling],
+        beside=[tool for tool in tools if tool.sibling],
         tables=tables,
         rules=manifest.rules,
         policy_document=manifest.policy_document,

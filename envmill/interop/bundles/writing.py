@@ -26,7 +26,7 @@ def render_folder(folder: Folder) -> dict[str, str]:
     states = _name_states(folder)
     texts = {f"{PROGRAM}/{path}": text for path, text in folder.environment.files.items()}
     texts[MANIFEST] = _render(_describe_environment(folder.environment))
-    texts[TOOLS] = _render([tool.model_dump(mode="json") for tool in folder.environment.tools])
+    texts[TOOLS] = _render([tool.model_dump(mode="json") for tool in folder.environment.shown])
     names = {canonical_json(state): name for name, state in states.items()}
     if folder.tests:
         texts[TESTS] = _render([_describe_test(test, names, folder.environment) for test in folder.tests])

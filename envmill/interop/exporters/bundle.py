@@ -35,7 +35,7 @@ def pack_environment(
     """The folder of one environment. Without `tiers` nothing is said of them: nobody suspected anything, or nobody looked."""
     canary = make_canary([environment.id, *(one.id for one in scenarios)])
     texts = render_folder(Folder(environment, tuple(tests), tuple(scenarios)))
-    files = {path: text.encode() for path, text in texts.items()} | list_carried(Program.of(environment))
+    files = {path: text.encode() for path, text in texts.items()} | list_carried(Program.shown(environment))
     files[PROVENANCE] = render_json(_describe_provenance(environment, scenarios, canary) | ({"tiers": tiers} if tiers else {}))
     files["README.md"] = _write_card(environment, scenarios, canary, tiers).encode()
     files["NOTICE"] = fill("notice", licence=environment.licence, canary=canary).encode()
@@ -56,7 +56,7 @@ def _describe_provenance(environment: Environment, scenarios: Sequence[Scenario]
 
 
 def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary: str, tiers: Json) -> str:
-    tools = [f"| `{tool.name}` | {tool.effect} | {_flat(tool.description)} |" for tool in environment.tools]
+    tools = [f"| `{tool.name}` | {tool.effect} | {_flat(tool.description)} |" for tool in environment.shown]
     asked = [f"| {one.number:03d} | {one.split} | {one.polarity} | {_flat(one.request)} |" for one in scenarios]
     unjudged = {f"{one.number:03d}": why for one in scenarios if (why := find_unjudged(one.verifier))}
     return fill(

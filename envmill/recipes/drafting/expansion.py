@@ -17,6 +17,7 @@ from envmill.language.mentions import is_told
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.toolgraph.chain_player import Enacted, enact, read_reply
 from envmill.toolgraph.overlap import list_flows
+from envmill.toolgraph.validity import WRITTEN
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.chain import Branch, Chain, ChainStep, Filling, Loop, Node
@@ -44,7 +45,13 @@ class ExpandedChain:
 
 
 async def judge_expansion(
-    old: PlottedChain, was: Enacted, new: PlottedChain, program: Program, sandbox: Sandbox, told: Sequence[Fact] = ()
+    old: PlottedChain,
+    was: Enacted,
+    new: PlottedChain,
+    program: Program,
+    sandbox: Sandbox,
+    told: Sequence[Fact] = (),
+    most: int = WRITTEN.most,
 ) -> ExpandedChain:
     """`was` is what the old one came to on its own state; `told` are the facts that the user must be told at the new end."""
     effects = {tool.name: tool.effect for tool in program.tools}
@@ -54,7 +61,7 @@ async def judge_expansion(
     if fault := _find_break(old, was, new, seen):
         return ExpandedChain(None, *fault)
     try:
-        enacted = await enact(new.chain, new.filling, program, new.reset, sandbox)
+        enacted = await enact(new.chain, new.filling, program, new.reset, sandbox, most)
     except BuildError as error:
         return ExpandedChain(None, f"expansion_{error.facts.get('reason', 'failed')}", error.message)
     if not _holds_in_order(was.calls, enacted.calls):

@@ -6,7 +6,7 @@ calls, replies, records ─► schemas, keys named after their table ─► grap
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.errors import BuildError
 from envmill.language.mentions import is_told
@@ -15,16 +15,13 @@ from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import KEY_OF
 from envmill.toolgraph.sketching import ACTORS, sketch_environment
-from envmill.toolgraph.validity import ChainLimits, find_faults
+from envmill.toolgraph.validity import find_faults, limit_written
 from envmill.toolgraph.weaving import weave
 from schemas.base import Json, is_array, is_object
 from schemas.chain import Chain
 from schemas.environment import Call, Environment
 from schemas.prompts import ScenarioReply
 from schemas.sketch import ToolSketch
-
-WRITTEN = ChainLimits(least=1, most=40, repeats=True, apart=True)
-"""Of a reference path: a request may want one thing, the same done twice, or two things that have nothing to do with each other."""
 
 SETTLED = frozenset(("another_entity", "wrong_type", "not_linked", "many", "gone", "adrift", "idle"))
 """What the validator concludes from names and types. Once a chain was carried out, the tools have answered: an id that names no such thing
@@ -50,7 +47,8 @@ def list_words(reply: ScenarioReply) -> str:
 
 async def hold(chain: Chain, environment: Environment, seen: PlayedChain) -> None:
     """BuildError, with the validator's code as its reason, for a chain that it refuses."""
-    found = find_faults(await weave_seen(environment, seen), chain, WRITTEN)
+    # A request may want two things that have nothing to do with each other.
+    found = find_faults(await weave_seen(environment, seen), chain, replace(limit_written(environment.brief), apart=True))
     faults = [fault for fault in found if fault.code not in SETTLED]
     if faults:
         told = "; ".join(f"{fault.node or 'the whole'}: {fault.code} {fault.detail}".rstrip() for fault in faults)

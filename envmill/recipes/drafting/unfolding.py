@@ -8,6 +8,7 @@ from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion
 from envmill.recipes.drafting.rechecking import PlayedChain, hold, list_words
 from envmill.sandbox import Program, Reset, Sandbox
 from envmill.toolgraph.chain_player import Enacted, enact
+from envmill.toolgraph.validity import limit_written
 from schemas.environment import Environment
 from schemas.prompts import ScenarioReply
 from schemas.tool_prompts import ChainReply
@@ -22,18 +23,19 @@ async def unfold(
     """
     if not isinstance(reply, ChainReply):
         return reply
-    enacted = await _enact(reply, Program.of(environment), reset, sandbox, old if isinstance(old, ChainReply) else None)
+    enacted = await _enact(reply, environment, reset, sandbox, old if isinstance(old, ChainReply) else None)
     await hold(reply.chain, environment, PlayedChain(enacted.calls, enacted.replies, (reset.state, enacted.state), list_words(reply)))
     return reply.model_copy(update={"oracle": enacted.calls})
 
 
-async def _enact(reply: ChainReply, program: Program, reset: Reset, sandbox: Sandbox, old: ChainReply | None) -> Enacted:
-    whole = PlottedChain(reply.chain, reply.filling, reset)
+async def _enact(reply: ChainReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ChainReply | None) -> Enacted:
+    program, whole = Program.of(environment), PlottedChain(reply.chain, reply.filling, reset)
+    most = limit_written(environment.brief).most
     if old is None:
-        return await enact(whole.chain, whole.filling, program, reset, sandbox)
+        return await enact(whole.chain, whole.filling, program, reset, sandbox, most)
     seed = PlottedChain(old.chain, old.filling, replace(reset, state=old.initial_state))
-    was = await enact(seed.chain, seed.filling, program, seed.reset, sandbox)
-    verdict = await judge_expansion(seed, was, whole, program, sandbox, reply.tell)
+    was = await enact(seed.chain, seed.filling, program, seed.reset, sandbox, most)
+    verdict = await judge_expansion(seed, was, whole, program, sandbox, reply.tell, most)
     if verdict.enacted is None:
         raise BuildError(f"The expansion is not kept: {verdict.detail}.", reason=verdict.reason)
     return verdict.enacted

@@ -84,7 +84,7 @@ class Bundle:
 
     def tools(self) -> list[Message]:
         """The interface: name, description, parameters, effect, and the actors who may call it."""
-        return self.program["tools"]
+        return [{name: value for name, value in tool.items() if name != "sibling"} for tool in self.program["tools"]]
 
     def list_scenarios(self) -> list[str]:
         """Names of the scenarios."""
