@@ -95,3 +95,28 @@ class FairnessCase(Contract):
     """What the judge is shown."""
     date: str
     demands: list[Demand]
+
+
+class FairnessFinding(Contract):
+    """What the map of one scenario shows, and what the judge says of it."""
+
+    reason: FairnessCode
+    question: str
+    decision: Literal["confirmed", "unconfirmed", "undecided"]
+
+
+class FairnessOutcome(Contract):
+    """How a mapper and a judge read one scenario whose fairness is known."""
+
+    source: str
+    planted: FairnessCode | Literal[""]
+    truth: str
+    request: str
+    reply: MapperReply | None
+    """The map; null where no usable one came."""
+    findings: list[FairnessFinding]
+
+    @property
+    def confirmed(self) -> list[FairnessCode]:
+        """What would be sent back."""
+        return [one.reason for one in self.findings if one.decision == "confirmed"]

@@ -19,8 +19,8 @@ from envmill.gates.exploring.trials import list_writes
 from envmill.gates.reading.differences import find_differences
 from envmill.gates.reading.evidence import describe_item, list_told, show_tools
 from envmill.gates.reading.known_values import list_leaves
+from envmill.gates.reading.mapping import MOST, ask_map, find_unfair, list_demands
 from envmill.gates.reading.mapping import PROMPT as MAPPER
-from envmill.gates.reading.mapping import ask_map, find_unfair, list_demands
 from envmill.kinds import kind_of
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession, name_judge
@@ -38,7 +38,7 @@ _WHOLE = 40
 _LEAST_SHARE = 4
 """Of a larger table so many rows are shown for each row that the path touches."""
 _MOST = 3
-"""Differences of a reader, or of the mapper, that are put to the judge, surest first: each takes two readings."""
+"""Differences of the blind reader that are put to the judge, surest first: each takes two readings."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -89,7 +89,7 @@ def judge_map(subject: ScenarioCase, reply: MapperReply, model: str = "") -> Fin
     demands = list_demands(subject)
     told: dict[str, Json] = {"model": model, "prompt_hash": MAPPER.hash, "map": reply.model_dump(mode="json")}
     found = find_unfair(reply, describe_item(subject, " ".join(one.text for one in demands)), demands)
-    return gather(GATE, [doubt(GATE, one.code, one.words, one.question, told) for one in found[:_MOST]], told)
+    return gather(GATE, [doubt(GATE, one.code, one.words, one.question, told) for one in found[:MOST]], told)
 
 
 async def ask_reader(subject: ScenarioCase, models: ModelSession) -> ReaderReply:

@@ -10,6 +10,7 @@ import typer
 from flows.local.home import Home
 
 if TYPE_CHECKING:
+    from schemas.fairness import FairnessOutcome
     from schemas.suspicion import JudgeCalibration, SuspicionCase
 
 COLUMNS = ["gate", "reason", "model", "planted", "caught", "honest", "kept", "say"]
@@ -19,6 +20,10 @@ def calibrate(
     context: typer.Context,
     cases: Annotated[Path | None, typer.Argument(help="JSON lines of cases, or a folder of them; the shipped set when left out.")] = None,
     judge: Annotated[str, typer.Option(help="Model that judges, as provider:model; without one the known calibrations are listed.")] = "",
+    fairness: Annotated[
+        Path | None,
+        typer.Option(help="Let the judge map the shipped scenarios whose fairness is known, instead; file for what it found, a line each."),
+    ] = None,
 ) -> None:
     """Ask a judge about cases, twice each, and store by reason code how many planted ones it caught and how many honest ones it kept.
 
@@ -27,6 +32,8 @@ def calibrate(
     from envmill.gates.reading.calibrations import SHIPPED, read_calibrations, read_cases, write_calibrations
 
     home: Home = context.obj
+    if fairness:
+        return _show_fairness(asyncio.run(_try_fairness(home, cases, judge or "offline")), fairness)
     if cases is None and not judge:
         return _show(list(read_calibrations(home.settings.calibrations)))
     found = asyncio.run(_calibrate(home, read_cases(cases or SHIPPED), judge or "offline"))
@@ -41,6 +48,24 @@ async def _calibrate(home: Home, cases: "list[SuspicionCase]", judge: str) -> "l
 
     async with open_judge(judge, home.settings) as models:
         return await calibrations.calibrate(cases, models)
+
+
+async def _try_fairness(home: Home, cases: Path | None, judge: str) -> "list[FairnessOutcome]":
+    from envmill.gates.reading.calibrations import FAIRNESS
+    from envmill.gates.reading.fairness import read_fairness_cases, try_fairness
+    from flows.opening import open_judge
+
+    async with open_judge(judge, home.settings) as models:
+        return await try_fairness(read_fairness_cases(cases or FAIRNESS), models)
+
+
+def _show_fairness(outcomes: "Sequence[FairnessOutcome]", path: Path) -> None:
+    from envmill.gates.reading.fairness import FairnessCount, count_outcomes
+    from flows.cli.table import show
+
+    path.write_text("".join(f"{one.model_dump_json()}\n" for one in outcomes), encoding="utf-8")
+    typer.echo(f"written to {path}", err=True)
+    show(list(FairnessCount._fields), list(count_outcomes(outcomes)))
 
 
 def _show(found: "Sequence[JudgeCalibration]") -> None:

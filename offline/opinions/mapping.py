@@ -26,10 +26,10 @@ def map_request(asked: MapperInput) -> MapperReply:
     """No word in common with any sentence: nothing asks for the demand. A tool's name in the request shows the way."""
     passages = [*_split(asked.request), *asked.told, *asked.rules, *_split(asked.policy)]
     real = [one for one in asked.demands if one.id != "rest"]
-    best = {one.id: max(passages, key=lambda passage: _share(one.text, passage), default="") for one in real}
-    sources = [DemandSource(id=one.id, quote=best[one.id] if _share(one.text, best[one.id]) else "", excess="") for one in real]
+    best = {one.id: max(passages, key=lambda passage: count_shared(one.text, passage), default="") for one in real}
+    sources = [DemandSource(id=one.id, quote=best[one.id] if count_shared(one.text, best[one.id]) else "", excess="") for one in real]
     wishes = [
-        Wish(words=words, demands=[one.id for one in asked.demands if one.id == "rest" or _share(one.text, words)])
+        Wish(words=words, demands=[one.id for one in asked.demands if one.id == "rest" or count_shared(one.text, words)])
         for words in _split(asked.request)
         if _WISHES.search(words)
     ]
@@ -51,7 +51,8 @@ def _split(text: str) -> Sequence[str]:
     return [words.strip() for words in _SENTENCE.findall(text) if words.strip()]
 
 
-def _share(one: str, other: str) -> int:
+def count_shared(one: str, other: str) -> int:
+    """Words that two texts have in common, by their beginnings."""
     return len(_words(one) & _words(other))
 
 

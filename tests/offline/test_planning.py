@@ -2,7 +2,8 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -58,27 +59,45 @@ def list_environments(wanted: int) -> list[int]:
     return sorted(random.Random(SEED).sample(range(len(read_themes())), wanted))
 
 
-@pytest.mark.soak(area="errands")
-def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caught() -> None:
-    """Of 300 scenarios 60 are written without their lines: every third under `achieve`. Under another polarity a domain often knows one
-    errand, and what is written without the line takes its very tools (docs/decisions/015)."""
-    honest = acting = ignored = caught = 0
-    for number in list_environments(count(2, len(read_themes()))):
+def describe_work(reply: ScenarioReply, effects: dict[str, str]) -> tuple[str, frozenset[str], frozenset[str]]:
+    """What its path shows of the errand: under `achieve` the changes that it makes, else the tools called and those that must not be."""
+    called, shunned = frozenset(call.name for call in reply.oracle), frozenset(pattern.name for pattern in reply.avoid)
+    if reply.polarity == "achieve":
+        return reply.polarity, frozenset(name for name in called if effects[name] == "change"), frozenset()
+    return reply.polarity, called, shunned
+
+
+def play_authors(environments: Iterable[int], ignored: int) -> Counter[str]:
+    """Every scenario by an author that follows its line. Every third once more by one that ignores it, until so many have come to something
+    else: where the path calls and shuns the very tools of the planned scenario, nothing was left, by chance."""
+    found = Counter[str]()
+    for number in environments:
         brief = ask_brief(number)
         tools, places = list_tools(brief), read_places(number)
         effects = {tool["name"]: tool["effect"] for tool in tools}
         for place, line in zip(places, plan(brief, tools, places), strict=True):
             followed = write(brief, tools, place, line, 0)
-            assert (followed.left, find_left(line, followed, effects)) == ("", None), (brief, line)
-            honest += 1
-            acting += place.polarity == "achieve"
-            if place.polarity == "achieve" and acting % 3 == 0 and ignored < IGNORED:
-                strayed = write(brief, tools, place, None, WITHOUT)
-                ignored += 1
-                caught += strayed.polarity != "achieve" or find_left(line, strayed, effects) is not None
-    assert honest >= count(16, 300)
-    assert ignored >= count(2, IGNORED)
-    assert caught >= 0.95 * ignored, f"{caught} of {ignored}"
+            found["honest"] += 1
+            found["refused"] += bool(followed.left) or find_left(line, followed, effects) is not None
+            if found["honest"] % 3 or found["ignored"] == ignored:
+                continue
+            strayed = write(brief, tools, place, None, WITHOUT)
+            if describe_work(strayed, effects) == describe_work(followed, effects):
+                found["by chance"] += 1
+                continue
+            found["ignored"] += 1
+            found["caught"] += strayed.polarity != place.polarity or find_left(line, strayed, effects) is not None
+    return found
+
+
+@pytest.mark.soak(area="mechanisms")
+def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caught() -> None:
+    """At full count 60 ignore their lines and come to something else (docs/decisions/015)."""
+    found = play_authors(list_environments(count(2, len(read_themes()))), IGNORED)
+    assert found["refused"] == 0
+    assert found["honest"] >= count(16, 300)
+    assert found["ignored"] >= count(2, IGNORED)
+    assert found["caught"] >= found["ignored"] - found["ignored"] // 20, found
 
 
 @pytest.mark.parametrize("number", list_environments(2))

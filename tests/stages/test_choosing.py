@@ -1,13 +1,18 @@
 """Themes judged against each other: what they share orders them, and leaves none out while more are wanted."""
 
 import json
+import random
 from collections.abc import Sequence
 
+import pytest
+
+from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.choosing import choose_seeds
 from schemas.choice import Past
 from schemas.prompts import ThemeReply
 from schemas.seed import Brief, Seed
 from tests.real_authors.corpus import ROOT
+from tests.soak import count
 
 NO_FIELD = ""
 
@@ -92,3 +97,35 @@ def test_no_two_harbours_of_the_recorded_run() -> None:
         assert len(chosen) == len(set(chosen)) == wanted
         assert len(harbours & set(chosen)) == 1, chosen
     assert {one.reason for one in choose_seeds(seeds, len(seeds)).values()} == {"same_theme"}
+
+
+NIGHT, REPEATED = 10, 2
+"""Themes that an author names in a night, and those of them that repeat what it was told."""
+
+
+def repeat(theme: str, text: str, chance: random.Random) -> tuple[str, str]:
+    """A theme named again: under its name, with its words in another order, with another word, or with another name for the same place."""
+    words = theme.split("_")
+    other = chance.choice((theme, "_".join(reversed(words)), "_".join([*words[:-1], "office"]), f"{theme}_records"))
+    return other, text if other != theme else f"A place where {words[0]} work is written down."
+
+
+@pytest.mark.soak(area="mechanisms")
+def test_an_author_that_repeats_what_it_was_told_is_left_out_for_the_others() -> None:
+    """A night wants as many themes as are new; earlier nights used a third of all, and their names were told."""
+    chance, known = random.Random(24), read_themes()
+    nights = count(4, 30)
+    repeated = caught = refused = 0
+    for _ in range(nights):
+        drawn = chance.sample(known, len(known))
+        used, fresh = drawn[: len(drawn) // 3], drawn[len(drawn) // 3 :]
+        past = Past(turns={theme: 1 for theme, _ in used}, named=dict(used))
+        again = [repeat(*one, chance) for one in chance.sample(used, REPEATED)]
+        mine = [make_seed(theme, text, number=past.turns.get(theme, 0)) for theme, text in again]
+        new = [make_seed(theme, text) for theme, text in fresh[: NIGHT - REPEATED]]
+        left = choose_seeds([*new, *mine], len(new), past=past)
+        repeated += len(mine)
+        caught += sum(seed.id in left for seed in mine)
+        refused += len(choose_seeds(new, len(new), past=past))
+    assert (repeated, refused) == (REPEATED * nights, 0)
+    assert caught >= repeated - repeated // 20, f"{caught} of {repeated}"

@@ -18,6 +18,8 @@ from schemas.suspicion import JudgeCalibration, SuspicionCase
 
 SHIPPED = ROOT / "data/calibration/cases"
 """Cases that come with EnvMill."""
+FAIRNESS = ROOT / "data/calibration/fairness/cases.jsonl"
+"""Scenarios whose fairness is known, which come with EnvMill."""
 _ANY = "*"
 
 

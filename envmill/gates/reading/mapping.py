@@ -22,6 +22,8 @@ PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "mapper.md", Mapper
 
 REST = Demand(id="rest", text="Nothing else is changed: no other row, column, file or process.")
 """What every verifier demands, and nobody has to ask for."""
+MOST = 3
+"""Findings of a map that are put to the judge, gravest first: each takes two readings."""
 _CUT = re.compile(r"\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*")
 """Where a reader leaves words of a quote out."""
 _ORDER: tuple[FairnessCode, ...] = ("unasked", "two_readings", "unchecked", "shows_way")
