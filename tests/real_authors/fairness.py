@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.reading.calibrations import FAIRNESS
@@ -180,12 +180,15 @@ RECORDED: Mapping[str, FairnessCode] = {
 subjects of two tickets may be told as a count, and an optional text may hold anything."""
 
 
+def find_known(source: str) -> FairnessCode | Literal[""]:
+    return RECORDED.get(source) or ""
+
+
 def take_whole(source: str, posed: ScenarioCase) -> FairnessCase:
     """As the gate shows it."""
     demands = list_demands(posed)
     item = describe_item(posed, " ".join(one.text for one in demands))
-    planted = RECORDED.get(source, "")
-    return FairnessCase(source=source, planted=planted, truth="", item=item, date=posed.scenario.clock, demands=demands)
+    return FairnessCase(source=source, planted=find_known(source), truth="", item=item, date=posed.scenario.clock, demands=demands)
 
 
 def take_machine(item: Item) -> FairnessCase:
@@ -208,7 +211,7 @@ def take_machine(item: Item) -> FairnessCase:
     )
     demands = [*(Demand(id=f"d{number}", text=text) for number, text in enumerate(texts, 1)), REST]
     source = f"{item.id}/0"
-    return FairnessCase(source=source, planted=RECORDED.get(source, ""), truth="", item=told, date=_DATE, demands=demands)
+    return FairnessCase(source=source, planted=find_known(source), truth="", item=told, date=_DATE, demands=demands)
 
 
 async def list_recorded() -> list[FairnessCase]:
