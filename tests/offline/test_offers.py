@@ -27,12 +27,13 @@ from tests.stages.test_offering import Script, keep_to, make_context
 from tests.stages.test_posing import Nobody
 
 SAMPLERS = ("weighted", "backward", "program", "linked")
-WANTED = count(10, 300)
+WANTED, EVERY = count(12, 300), count(2, 5)
+"""Chains that are followed, and which of them are left once more."""
 
 
 @pytest.mark.soak(area="mechanisms")
 async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_back(sandbox: Sandbox) -> None:
-    """Every fifth leaves it in one way of three. Where the path still contains the chain, as it calls a tool twice or has the value from
+    """Some leave it in one way of three. Where the path still contains the chain, as it calls a tool twice or has the value from
     the same reply, nothing was left."""
     found, chance = Counter[str](), random.Random(24)
     async for slot, reply in list_followed(sandbox):
@@ -42,7 +43,7 @@ async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_ba
         context = make_context(sandbox, Script(keep_to))
         posed = await execute(reply, slot, context, cast(Any, Nobody()))
         found["refused"] += posed.draft is None
-        if found["tried"] % 5:
+        if found["tried"] % EVERY:
             continue
         strayed = leave(slot, reply, chance)
         if strayed is None:
@@ -54,7 +55,7 @@ async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_ba
         found["as left"] += any(complaint.code == LEFT for complaint in again.complaints)
     assert (found["tried"], found["refused"]) == (WANTED, 0), found
     assert found["left"] >= WANTED // 10, found
-    assert found["caught"] >= found["left"] * 57 // 60, found
+    assert found["caught"] >= found["left"] - found["left"] // 20, found
 
 
 async def list_followed(sandbox: Sandbox) -> AsyncIterator[tuple[ScenarioSlot, ScenarioReply]]:

@@ -97,8 +97,7 @@ def test_an_honest_author_is_never_refused_and_one_who_ignores_its_line_is_caugh
     assert found["refused"] == 0
     assert found["honest"] >= count(16, 300)
     assert found["ignored"] >= count(2, IGNORED)
-    # Of few cases one that escapes is luck: the sample is the same at every commit.
-    assert found["caught"] >= found["ignored"] - max(1, found["ignored"] // 20), found
+    assert found["caught"] >= found["ignored"] - found["ignored"] // 20, found
 
 
 @pytest.mark.parametrize("number", list_environments(2))

@@ -63,7 +63,7 @@ async def test_what_uses_a_result_passes_under_every_seed_and_what_writes_it_dow
             caught += isinstance(told, str) and "Write the reference" in told and error.facts["reason"] == "oracle_unstable"
     assert (tried, refused) == (WANTED, 0)
     assert skipped == WANTED // 5
-    assert caught >= skipped * 57 // 60, f"{caught} of {skipped}"
+    assert caught >= skipped - skipped // 20, f"{caught} of {skipped}"
 
 
 def list_linked(wanted: int) -> Iterator[tuple[Domain, ScenarioReply]]:

@@ -128,4 +128,4 @@ def test_an_author_that_repeats_what_it_was_told_is_left_out_for_the_others() ->
         caught += sum(seed.id in left for seed in mine)
         refused += len(choose_seeds(new, len(new), past=past))
     assert (repeated, refused) == (REPEATED * nights, 0)
-    assert caught >= repeated * 57 // 60, f"{caught} of {repeated}"
+    assert caught >= repeated - repeated // 20, f"{caught} of {repeated}"
