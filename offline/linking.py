@@ -13,7 +13,7 @@ _MAKERS = ("create", "add", "register", "put", "open", "book", "place", "start",
 
 def answer_label(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
     asked = RelationInput.model_validate(inputs)
-    return RelationReply(relations=[_judge(asked.tool, other) for other in asked.others])
+    return RelationReply(relations=[_judge(asked.tool, other) for other in asked.others if other.name != asked.tool.name])
 
 
 def _judge(tool: ToolCard, other: ToolCard) -> Relation:

@@ -46,6 +46,8 @@ class Contract(BaseModel):
 
     fenced: ClassVar[str] = ""
     """Of a reply: the field that a model writes as a fenced block behind its JSON object, since a program is no text for a JSON string."""
+    aside: ClassVar[tuple[str, ...]] = ()
+    """Fields that a prompt shows only where it names them (`{{brief.outline}}`), since they are long and few prompts need them."""
 
 
 class Record(Contract):

@@ -3,7 +3,7 @@
 cell ─► errand (request, truth) ─► initial test ─► final test ─► image ─► solution
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -101,6 +101,8 @@ class SolutionInput(Contract):
 
 class ExamReply(Contract):
     """One test file."""
+
+    fenced: ClassVar[str] = "source"
 
     source: str
     """Text of the module: standard library and pytest."""

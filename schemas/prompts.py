@@ -8,6 +8,7 @@ from schemas.base import Contract, Json, leave_out
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.errand_plan import ErrandLine
+from schemas.rows import State
 from schemas.scenario import CallPattern, Change, Fact, Polarity
 from schemas.seed import Brief
 
@@ -137,7 +138,7 @@ class TestsReply(Contract):
     """Tests over one shared initial state."""
 
     __test__ = False
-    initial_state: dict[str, Json]
+    initial_state: State
     tests: list[PlannedTest]
 
     def begin(self, place: int) -> dict[str, Json]:  # noqa: ARG002
@@ -170,7 +171,7 @@ class ScenarioInput(Contract):
 class ScenarioReply(Contract):
     """The scenario's parts. Nothing here says what the end state is: that comes from running the oracle."""
 
-    initial_state: dict[str, Json]
+    initial_state: State
     request: str
     oracle: list[Call]
     polarity: Polarity = "achieve"

@@ -12,6 +12,8 @@ from schemas.proposal import Outline
 class Brief(Contract):
     """The few words an author gets about what to make; every later prompt carries it along."""
 
+    aside: ClassVar[tuple[str, ...]] = ("outline",)
+
     theme: str
     """Working-life domain, for example `tool_lending`."""
     text: str

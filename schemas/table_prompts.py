@@ -9,6 +9,7 @@ from schemas.code import Code
 from schemas.database import Policy, Touch
 from schemas.environment import ToolPlan
 from schemas.prompts import PlannedTest, TestsInput, ThemeReply
+from schemas.rows import Rows
 from schemas.seed import Brief
 
 
@@ -92,7 +93,7 @@ class RowsInput(Contract):
 class RowsReply(Contract):
     """Rows."""
 
-    rows: dict[str, dict[str, dict[str, Json]]] = Field(min_length=1)
+    rows: Rows = Field(min_length=1)
     """Table → key → row."""
 
 

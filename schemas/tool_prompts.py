@@ -1,6 +1,6 @@
 """What the prompts of recipes that begin with tools are given and must answer, beside those that all recipes share."""
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -10,6 +10,7 @@ from schemas.code import Code
 from schemas.database import Promise
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.prompts import ScenarioInput, ScenarioReply, TestsReply
+from schemas.rows import Rows
 from schemas.seed import Brief
 
 
@@ -49,7 +50,7 @@ class MatchedTest(Contract):
     __test__ = False
     name: str
     """What is tried, in words."""
-    rows: dict[str, dict[str, dict[str, Json]]]
+    rows: Rows
     """Its own instance: table → key → row. On these rows the call must succeed, or be refused."""
     call: Call
     expect: Literal["success", "rejection"]
@@ -132,6 +133,8 @@ class BlameVerdict(Contract):
 
 class DebugReply(Contract):
     """One verdict a red test, and the method mended where it is to blame."""
+
+    fenced: ClassVar[str] = "source"
 
     verdicts: list[BlameVerdict]
     source: Code = ""

@@ -31,6 +31,7 @@ _STOPS: dict[str, Stop] = {
     "refusal": "refusal",
 }
 _SIGNED = ("thinking", "redacted_thinking")
+_KEPT: Json = {"type": "ephemeral"}
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -51,6 +52,8 @@ class Messages:
             "max_tokens": terms.limit(request.sampling.max_tokens or _MOST_OUTPUT),
             "messages": _write_messages(request.messages),
         }
+        if terms.own:
+            _mark(list(body["messages"]), request)
         if system:
             body["system"] = system
         if form == "schema":
@@ -96,6 +99,20 @@ class Messages:
     def gather(self, events: Sequence[dict[str, Json]]) -> dict[str, Json]:
         """The body a stream would have been."""
         return gather_message(events)
+
+
+def _mark(messages: list[Json], request: Request) -> None:
+    """Where the vendor's cache may end: behind what is constant, behind the environment, and behind a conversation that may go on.
+
+    A marked beginning costs a quarter more to write and a tenth to read, so the last part of a single question has no mark.
+    """
+    opening = take_objects(messages[0].get("content")) if messages and messages[0]["role"] == "user" else []
+    if opening and opening[0].get("type") == "text":
+        *kept, last = request.prompt.cut(take_text(opening[0].get("text")))
+        marked: list[dict[str, Json]] = [{"type": "text", "text": part, "cache_control": _KEPT} for part in kept]
+        messages[0]["content"] = [*marked, {"type": "text", "text": last}, *opening[1:]]
+    if len(messages) > 1 and messages[-1]["content"]:
+        messages[-1]["content"][-1]["cache_control"] = _KEPT
 
 
 def _write_messages(messages: tuple[Message, ...]) -> list[Json]:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from schemas.base import Contract
 
-SLOT = re.compile(r"\{\{(\w+)\}\}")
+SLOT = re.compile(r"\{\{(\w+(?:\.\w+)*)\}\}")
+"""`{{field}}`, or a part of a field: `{{brief.outline.tools}}`."""
 SCHEMA_SLOT = "reply_schema"
 """The slot that the reply's JSON schema fills."""
 
@@ -15,8 +16,13 @@ _SINGLE = re.compile(r"(?<!\{)\{\s*(\w+)\s*\}+")
 
 def lint(text: str, takes: type[Contract], gives: type[Contract] | None) -> list[str]:
     """Every fault, in words; none for a prompt that uses exactly what it is given."""
-    slots, fields = set(SLOT.findall(text)), set(takes.model_fields)
+    slots, fields = list_slots(text), set(takes.model_fields)
     return [*_find_slips(text, fields | {SCHEMA_SLOT}), *_compare(slots, fields), *_judge_schema(slots, takes, gives)]
+
+
+def list_slots(text: str) -> set[str]:
+    """Fields that a prompt shows, whole or in part."""
+    return {slot.partition(".")[0] for slot in SLOT.findall(text)}
 
 
 def _find_slips(text: str, names: set[str]) -> Iterator[str]:

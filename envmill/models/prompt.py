@@ -7,10 +7,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from envmill.errors import SettingsError
-from envmill.models.lint import SCHEMA_SLOT, SLOT, lint
-from envmill.models.structured import render_schema
-from schemas.base import Contract, canonical_json, digest
+from envmill.models.lint import SCHEMA_SLOT, SLOT, lint, list_slots
+from envmill.models.notation import render_reply
+from envmill.models.rendering import render_slot
+from schemas.base import Contract, digest
 
+_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 _PART = re.compile(r"^\{\{> ([\w-]+)\}\}$", re.MULTILINE)
 
 
@@ -39,17 +41,31 @@ class Prompt:
 
     def render(self, inputs: Contract, reply: type[Contract] | None) -> str:
         """Fill every slot; a slot nobody fills is a defect of the prompt, not of the model."""
-        values = inputs.model_dump(mode="json") | ({} if reply is None else {SCHEMA_SLOT: render_schema(reply)})
 
         def fill(slot: re.Match[str]) -> str:
-            if slot[1] not in values:
+            if slot[1] == SCHEMA_SLOT and reply is not None:
+                return render_reply(reply)
+            try:
+                return render_slot(inputs, slot[1])
+            except AttributeError:
+                known = ", ".join(type(inputs).model_fields)
                 raise SettingsError(
-                    f"Prompt {self.name} has the slot {{{{{slot[1]}}}}}, which its input lacks; it knows {', '.join(values)}."
-                )
-            value = values[slot[1]]
-            return value if isinstance(value, str) else canonical_json(value)
+                    f"Prompt {self.name} has the slot {{{{{slot[1]}}}}}, which its input lacks; it knows {known}."
+                ) from None
 
         return SLOT.sub(fill, self.text)
+
+    def cut(self, text: str) -> list[str]:
+        """Rendered text in the parts that a cache can keep: what is constant, then each section that inputs fill, three parts at most."""
+        headings = [section.partition("\n")[0] for section in _SECTION.split(self.text)[1:] if list_slots(section) - {SCHEMA_SLOT}]
+        parts, rest = list[str](), text
+        for heading in headings[:2]:
+            before, found, after = rest.partition(f"\n{heading}\n")
+            if not found:
+                break
+            parts.append(f"{before}\n")
+            rest = f"{heading}\n{after}"
+        return [*parts, rest]
 
     def exemplify(self) -> Contract:
         """Its example as the record it takes."""

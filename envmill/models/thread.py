@@ -6,9 +6,10 @@ prompt ─► reply ─► complaint ─► reply ─► complaint …        wh
 from dataclasses import dataclass, field
 
 from envmill.models.base import Message
-from envmill.models.lint import SLOT
+from envmill.models.lint import list_slots
 from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt
+from envmill.models.rendering import render_slot
 from schemas.base import Contract, Json, canonical_json
 
 _OWN = ("brief",)
@@ -25,9 +26,9 @@ class Thread:
 
     def go_on(self, prompt: Prompt, inputs: Contract, complaint: str, stands: Contract | None = None) -> tuple[Message, ...]:
         """The conversation with a complaint at its end, and with everything that changed since: what the prompt shows, what was replied."""
-        told, shown = inputs.model_dump(mode="json"), set(SLOT.findall(prompt.text)) - set(_OWN)
-        new = {name: value for name, value in told.items() if name in shown and self.inputs.get(name) != value}
-        changed = [f"`{name}` has changed since. It is now:\n\n{_render(value)}" for name, value in new.items()]
+        told, shown = inputs.model_dump(mode="json"), list_slots(prompt.text) - set(_OWN)
+        new = [name for name, value in told.items() if name in shown and self.inputs.get(name) != value]
+        changed = [f"`{name}` has changed since. It is now:\n\n{render_slot(inputs, name)}" for name in new]
         if stands is not None and parse_reply(self.messages[-1].text, type(stands)) != stands:
             changed.insert(0, f"Your reply was changed since. It is now:\n\n{canonical_json(stands.model_dump(mode='json'))}")
         return (*self.messages, Message("user", "\n\n".join([complaint, *changed])))
@@ -48,7 +49,3 @@ class Threads:
 
     def list_parts(self, prompt: Prompt) -> list[str]:
         return [part for name, part in self._kept if name == prompt.name]
-
-
-def _render(value: Json) -> str:
-    return value if isinstance(value, str) else canonical_json(value)

@@ -23,6 +23,7 @@ from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
 from envmill.recipes.drafting.rewording import REWORD
+from envmill.recipes.drafting.shortening import sample_rows
 from envmill.recipes.drafting.summary import sum_up
 from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import ask_code, load_code, load_rows
@@ -130,8 +131,9 @@ async def _ask_cases(
     prompt: Prompt, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None
 ) -> TestsReply:
     """Tool by tool, each test with rows of its own. A repair asks for the tools that a complaint names, or for all if it names none."""
+    shown = sample_rows(rows or {})
     inputs = [
-        CasesInput(brief=environment.brief, rules=environment.rules, ddl=environment.files[SCHEMA], tool=tool, rows=rows or {})
+        CasesInput(brief=environment.brief, rules=environment.rules, ddl=environment.files[SCHEMA], tool=tool, rows=shown)
         for tool in environment.tools
     ]
     kept = _sort_tests(before)

@@ -5,6 +5,7 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.shortening import strip_docstrings
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.errand_plan import ErrandsInput, ErrandsReply
@@ -25,8 +26,8 @@ def load_checks() -> Prompt:
 
 
 def read_source(environment: Environment) -> str:
-    """All its files as one text."""
-    return "\n".join(environment.files.values())
+    """All its files as one text, without the docstrings that describe its tools."""
+    return "\n".join(strip_docstrings(text) if path.endswith(".py") else text for path, text in environment.files.items())
 
 
 def describe_place(brief: ScenarioBrief) -> ScenarioInput:

@@ -14,7 +14,7 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.asking import describe_origin
 from envmill.recipes.base import PROMPTS
-from envmill.recipes.scenarios import read_source
+from envmill.recipes.drafting.shortening import sample_rows
 from envmill.runtime.program import SCHEMA
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment, ToolPlan
@@ -136,8 +136,9 @@ async def ask_code(
     prompt: Prompt, tell_tools: TellTools, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, models: ModelSession
 ) -> ProgramReply:
     """The program in one reply, however many tools."""
-    known = blueprint.model_dump(include={"name", "summary", "rows", "rules"})
-    inputs = CodeInput(brief=blueprint.brief, **known, ddl=blueprint.files[SCHEMA], tools=tell_tools(blueprint))
+    known = blueprint.model_dump(include={"name", "summary", "rules"})
+    rows = sample_rows(blueprint.rows)
+    inputs = CodeInput(brief=blueprint.brief, **known, rows=rows, ddl=blueprint.files[SCHEMA], tools=tell_tools(blueprint))
     return await models.ask(prompt, inputs, ProgramReply, complaint=repair.render(), stands=before)
 
 
@@ -155,12 +156,12 @@ def _describe_tool(tool: ToolPlan, blueprint: Blueprint) -> CodedTool:
 async def ask_trials(
     prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None
 ) -> TestsReply:
-    """Tests over the rows that the schema was tried with."""
+    """Tests over the rows that the schema was tried with. Their author is not shown the program: who reads it tests what it does."""
     inputs = TrialsInput(
         brief=environment.brief,
         rules=environment.rules,
         tools=environment.tools,
-        source=read_source(environment),
+        source=environment.files[SCHEMA],
         rows=rows or {},
     )
     reply = await models.ask(prompt, inputs, TrialsReply, complaint=repair.render())

@@ -1,7 +1,10 @@
 """The measure of prompts: the recorded tasks are those of the corpus, and a beginning counts less only where an earlier request has it."""
 
+import json
+
 import pytest
 
+from schemas.base import canonical_json
 from tests.bench.prompt_tasks.sent import Sent, read_sent
 from tests.bench.prompt_tasks.today import Asked, render_today
 from tests.bench.prompt_tasks.tokens import split, weigh
@@ -55,4 +58,6 @@ def test_what_was_asked_before_there_is_an_environment_is_asked_with_the_same_fa
     today = render_today(tasks)
     assert {task.id for task in tasks} == set(today)
     for task in tasks:
-        assert [name for name, value in task.inputs.items() if value not in today[task.id].text] == []
+        facts = dict(task.inputs)
+        cards = [canonical_json(card) for card in json.loads(facts.pop("others", "[]"))]
+        assert [fact for fact in (*facts.values(), *cards) if fact not in today[task.id].text] == []

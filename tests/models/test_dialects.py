@@ -1,5 +1,6 @@
 """Three wire formats, one meaning: what is asked and answered is the same at every vendor."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from envmill.models.anthropic import Messages
 from envmill.models.base import Completion, Message, Request, Sampling, Stop, ToolCall, ToolSpec, Usage
 from envmill.models.dialect import Dialect, ModelTerms, WireRequest, concede
 from envmill.models.openai import Chat
+from envmill.models.prompt import Prompt
 from envmill.models.responses import Responses
 from schemas.base import Contract
 from tests.models.calling import PROMPT, Answer, make_provider
@@ -154,6 +156,32 @@ def test_anthropic_writes_a_conversation() -> None:
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use", "tool_use"]
     assert [block["tool_use_id"] for block in body["messages"][2]["content"]] == ["call_0", "a_1"]
     assert body["max_tokens"] == 16_384
+
+
+PARTED = Prompt("scenario", "Write.\n\n{{reply_schema}}\n\n## The environment\n\n{{rules}}\n\n## This scenario\n\n{{number}}\n", "h")
+
+
+def list_marks(body: Any) -> list[tuple[str, bool]]:
+    return [(block.get("text", block["type"]), "cache_control" in block) for message in body["messages"] for block in message["content"]]
+
+
+def test_anthropic_is_told_where_what_is_constant_ends_and_where_the_environment_ends() -> None:
+    text = "Write.\n\n{}\n\n## The environment\n\nNo more than 3.\n## Twice\n\n## This scenario\n\n7\n"
+    asked = replace(make_request(Message("user", text)), prompt=PARTED)
+    own, other = (list_marks(Messages().write(asked, "m", ModelTerms(own=own)).body) for own in (True, False))
+    assert "".join(part for part, _ in own) == text
+    assert own == [
+        ("Write.\n\n{}\n\n", True),
+        ("## The environment\n\nNo more than 3.\n## Twice\n\n", True),
+        ("## This scenario\n\n7\n", False),
+    ]
+    assert other == [(text, False)]
+
+
+def test_anthropic_keeps_a_conversation_up_to_its_last_message_and_a_single_question_without_sections_not_at_all() -> None:
+    marks = list_marks(Messages().write(make_request(*TALK), "m", ModelTerms()).body)
+    assert [marked for _, marked in marks] == [False, False, False, False, True]
+    assert list_marks(Messages().write(make_request(), "m", ModelTerms()).body) == [("Say something.", False)]
 
 
 @pytest.mark.parametrize("vendor", VENDORS)

@@ -1,5 +1,6 @@
 """Every prompt of every recipe: linted against the records it is asked with, and shown with an example that fits."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from envmill.errors import SettingsError
 from envmill.kinds import KINDS
 from envmill.models.lint import lint
+from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt
 from envmill.models.showing import show_request
 from envmill.recipes import RECIPES
@@ -94,3 +96,31 @@ def test_the_examples_tell_one_world() -> None:
         assert name in ("program", "skeleton", "methods") or all(tool in derived for tool in one.get("tools", [one.get("tool")]))
         for collection, rows in one.get("state", one.get("initial_state", {})).items():
             assert all(list(row) == program["collections"][collection] and row["id"] == key for key, row in rows.items())
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_what_is_constant_stands_first_and_a_cache_can_keep_it(prompt: Prompt) -> None:
+    """Nothing that inputs fill stands before the reply's schema or in the same section."""
+    before, schema, after = prompt.text.partition("{{reply_schema}}")
+    assert schema
+    assert "{{" not in before
+    text = show_request(prompt).messages[0].text
+    parts = prompt.cut(text)
+    assert "".join(parts) == text
+    assert len(parts) > 1
+    assert after.partition("\n## ")[0].strip() in parts[0]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_it_shows_one_complete_example_that_is_read_as_a_reply(prompt: Prompt) -> None:
+    """Judges of programs (W4) reply with a verdict or a list of calls and need none."""
+    assert prompt.gives is not None
+    answer = prompt.text.partition("{{reply_schema}}")[2].partition("\n## ")[0]
+    _, found, example = answer.partition("For example")
+    if prompt.name in ("tester", "checker"):
+        return
+    assert found
+    if "{" in (shown := example.partition("```python")[0]):
+        json.JSONDecoder().raw_decode(shown[shown.index("{") :])  # plain JSON: what is mended in a reply is no example
+    read = parse_reply(example, prompt.gives)
+    assert not isinstance(read, str), read

@@ -13,8 +13,8 @@ from envmill.toolgraph.parameters import ToolParameter
 from schemas.relation import RelationInput, RelationReply, ToolCard
 
 PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "label.md", RelationInput, RelationReply)
-BATCH = 24
-"""Other tools judged by one call."""
+BATCH = 25
+"""Tools of a service that are shown to one call. All its calls are shown the same tools, so that they share a beginning."""
 SHOWN = 24
 """Values of one side of a tool that are shown."""
 STRENGTHS: dict[Label, float] = {"strong": 1.0, "weak": 0.5, "independent": 0.0}
@@ -57,13 +57,14 @@ def _list_batches(scene: EvidenceInput) -> Iterator[tuple[int, list[int]]]:
     for index, tool in enumerate(scene.tools):
         homes[tool.service].append(index)
     for then, tool in enumerate(scene.tools):
-        others = [one for one in homes[tool.service] if one != then]
-        yield from ((then, others[start : start + BATCH]) for start in range(0, len(others), BATCH))
+        home = homes[tool.service]
+        batches = [home[start : start + BATCH] for start in range(0, len(home), BATCH)]
+        yield from ((then, batch) for batch in batches if batch != [then])
 
 
 def _read(scene: EvidenceInput, then: int, batch: list[int], reply: RelationReply) -> Iterator[ToolBond | MissingEvidence]:
-    names = {scene.tools[index].name: index for index in batch}
-    judged: dict[str, Label] = {one.other: one.label for one in reply.relations}
+    names = {scene.tools[index].name: index for index in batch if index != then}
+    judged: dict[str, Label] = {one.other: one.label for one in reply.relations if one.other != scene.tools[then].name}
     for name in sorted(judged.keys() - names.keys()):
         yield MissingEvidence(
             "label", f"names {name}, which was not asked about" if len(name) <= 64 else "names a tool that was not asked about"

@@ -47,7 +47,8 @@ class Listener(Author):
 
 def render_today(tasks: Sequence[Sent]) -> dict[str, Asked]:
     """Id of a task → its prompt today; a task that the line does not ask about today is missing."""
-    return {sent.id: _render_mined(sent) for sent in tasks if sent.item == "mined"} | asyncio.run(_replay({sent.item for sent in tasks}))
+    mined = [sent for sent in tasks if sent.item == "mined"]
+    return {sent.id: _render_mined(sent, mined) for sent in mined} | asyncio.run(_replay({sent.item for sent in tasks}))
 
 
 async def _replay(names: set[str]) -> dict[str, Asked]:
@@ -61,9 +62,18 @@ async def _replay(names: set[str]) -> dict[str, Asked]:
     return found
 
 
-def _render_mined(sent: Sent) -> Asked:
+def _render_mined(sent: Sent, mined: Sequence[Sent]) -> Asked:
     prompt = LABEL if sent.kind == "label" else collect_prompts()[f"{sent.recipe}/{sent.kind}"][1]
     assert prompt.takes is not None
     assert prompt.gives is not None
-    inputs = prompt.takes.model_validate({name: value if name == "text" else json.loads(value) for name, value in sent.inputs.items()})
+    told = {name: value if name == "text" else json.loads(value) for name, value in sent.inputs.items()}
+    if sent.kind == "label":
+        told["others"] = _list_cards(sent, mined)
+    inputs = prompt.takes.model_validate(told)
     return Asked(prompt.render(inputs, prompt.gives), narrow(prompt.gives))
+
+
+def _list_cards(sent: Sent, mined: Sequence[Sent]) -> list[Json]:
+    """The tools of a document, all of them and in one order: what today's line shows to each call."""
+    document = [task for task in mined if task.stem.split(".")[:2] == sent.stem.split(".")[:2]]
+    return [json.loads(task.inputs["tool"]) for task in sorted(document, key=lambda task: task.stem)]

@@ -1,0 +1,71 @@
+"""Inputs of a prompt as text: records without what is empty, tools as signatures, everything else as JSON."""
+
+from collections.abc import Iterator
+from textwrap import indent
+from typing import Any
+
+from envmill.models.notation import render_fields, render_type
+from schemas.base import Contract, Json, canonical_json, is_array, is_object
+from schemas.environment import Tool, ToolPlan
+from schemas.sketch import ToolSketch
+
+AnyTool = Tool | ToolPlan | ToolSketch
+
+_EMPTY: tuple[Json, ...] = (None, "", [], {}, False)
+
+
+def render_slot(inputs: Contract, path: str) -> str:
+    """The value of a slot, `brief` or `brief.outline.tools`; null where something on the way is missing."""
+    value: Any = inputs
+    for name in path.split("."):
+        value = None if value is None else getattr(value, name)
+    return render_value(value)
+
+
+def render_value(value: Any) -> str:
+    """A text as it is; a list of tools one below the other; JSON otherwise."""
+    if isinstance(value, str):
+        return value
+    if is_array(value) and value and all(isinstance(item, AnyTool) for item in value):
+        return indent("\n".join(["", *(line for tool in value for line in _render_tool(tool))]), "  ")
+    if isinstance(value, AnyTool):
+        return "\n".join(_render_tool(value))
+    return canonical_json(strip(value))
+
+
+def strip(value: Any) -> Json:
+    """Plain JSON. A record loses optional fields that are empty and those that are shown apart; data such as rows stays whole."""
+    if isinstance(value, Contract):
+        written = value.model_dump(mode="json")
+        fields = {name: field for name, field in type(value).model_fields.items() if name in written and name not in value.aside}
+        empty = {name for name, field in fields.items() if written[name] in _EMPTY and field.default == getattr(value, name)}
+        return {name: strip(getattr(value, name)) for name in fields if name not in empty}
+    if is_object(value):
+        return {name: strip(item) for name, item in value.items()}
+    return [strip(item) for item in value] if is_array(value) else value
+
+
+def _render_tool(tool: AnyTool) -> Iterator[str]:
+    """`- name(parameter: type) effect; tables` with what it does, then what each parameter means and what it replies."""
+    takes = tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None)
+    fields = list(render_fields(takes)) if takes else []
+    signature = "" if takes is None or takes == {} else f"({', '.join(field.partition('  //')[0].rstrip(',') for field in fields)})"
+    yield f"- {tool.name}{signature} {'; '.join(_list_traits(tool))}. {tool.description}"
+    for field in fields:
+        name, _, told = field.partition("  // ")
+        if told:
+            yield f"  {name.partition(':')[0].rstrip('?')}: {told}"
+    if replies := getattr(tool, "outputs", None):
+        yield f"  replies: {render_type(replies, 1)}"
+
+
+def _list_traits(tool: AnyTool) -> Iterator[str]:
+    yield tool.effect
+    for verb in ("reads", "writes"):
+        if tables := getattr(tool, verb, None):
+            yield f"{verb} {', '.join(tables)}"
+    if isinstance(tool, Tool) and tool.actors != ["agent"]:
+        yield f"called by {' or '.join(tool.actors)}"
+    for name in ("entity", "about", "told", "requires", "ensures"):
+        if isinstance(tool, ToolSketch) and (value := getattr(tool, name)):
+            yield f"{name} {value if isinstance(value, str) else canonical_json(value)}"
