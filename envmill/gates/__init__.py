@@ -79,7 +79,9 @@ SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s7, "Does every generated check say yes or no at every end?"),
     _make_gate(s11, "Is everything judged the same in another process?"),
     _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?", when="late"),
-    _make_gate(s16, "Does a reader who sees only the request understand it as the reference path does?", required=False, asks=True),
+    _make_gate(
+        s16, "Is the request understood as the reference path does it, and is all that is demanded asked for?", required=False, asks=True
+    ),
 )
 """Cheapest first, after the one that everything else needs."""
 

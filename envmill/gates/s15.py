@@ -149,7 +149,7 @@ def find_rivals(target: Target, targets: list[Target], stock: StateIndex, told: 
     # What is said of a row that another change is about by a reference is said for that change; with nothing said of this one, all of it.
     elsewhere = [] if target.said else [each for each in targets if each.place != target.place]
     meant |= {key for each in elsewhere for key in reach(stock, each.collection, each.key, _DEPTH)}
-    for key in stock.rows[target.collection]:
+    for key in sorted(stock.rows[target.collection]):
         if key not in meant:
             said = find_said(stock, target.collection, key, told)
             more = [value for _, value in said - target.said if not value.replace(".", "").isdigit()]
@@ -222,10 +222,13 @@ def find_said(stock: StateIndex, collection: str, key: str, told: KnownValues) -
 
 
 def describe_row(stock: StateIndex, collection: str, key: str, depth: int, name: str = "") -> Iterator[tuple[str, Json]]:
-    """Dotted field and plain value; a field that holds the key of a row leads on to that row."""
+    """Dotted field and plain value, by name; a field that holds the key of a row leads on to that row.
+
+    A question tells them in this order, and a stored state holds its fields in another one than a draft: the judge is asked once.
+    """
     row: Mapping[str, Json] = stock.rows[collection][key]
     yield f"{name}key", key
-    for field, value in row.items():
+    for field, value in sorted(row.items()):
         home = stock.find_home(value, field) if depth and str(value) != key else ""
         if home:
             yield from describe_row(stock, home, str(value), depth - 1, f"{name}{field}.")

@@ -81,7 +81,7 @@ class StepInputs:
         if row.gate == "F3":
             return row.reason != "no_protected_set"
         if row.gate == "S16":
-            return row.reason == "not_read"
+            return row.reason in ("not_read", "not_mapped")
         return row.gate in GATES and (GATES[row.gate].required or (row.gate == "W4" and self.config.review))
 
     def untrainable(self) -> set[str]:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -41,12 +41,16 @@ Flight = list[tuple[float, int]]
 
 
 def measure_flight(items: int = ITEMS) -> Iterator[dict[str, Any]]:
-    """Many environments for their lap, few with many scenarios for the other."""
+    """Many environments for their lap, few with many scenarios for the other.
+
+    Steps in which gates run are measured with the slow model alone: two cores gate fewer items than the fast one writes.
+    """
     wide = RunConfig(environments=items, scenarios=1, seed=1, mistakes=0.0)
     # The author is the only model that is measured: no reader of requests, who would be asked what was not learned.
-    deep = RunConfig(environments=8, scenarios=items // 4, seed=1, mistakes=0.0, suspicions="keep")
-    yield from measure_steps(wide, ("environments-generate", "environments-build"))
-    yield from measure_steps(deep, ("scenarios-generate",))
+    deep = RunConfig(environments=8, scenarios=items // 8, seed=1, mistakes=0.0, suspicions="keep")
+    fast, slow = LATENCIES
+    yield from measure_steps(wide, {fast: ("environments-generate",), slow: ("environments-generate", "environments-build")})
+    yield from measure_steps(deep, {slow: ("scenarios-generate",)})
     yield from measure_sdk(2 * items)
 
 
@@ -74,12 +78,14 @@ async def _ask_bare(url: str, calls: int) -> None:
         await asyncio.gather(*(ask() for _ in range(LIMIT)))
 
 
-def measure_steps(config: RunConfig, steps: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """One row for each of these steps and latencies."""
+def measure_steps(config: RunConfig, asked_of: Mapping[float, tuple[str, ...]]) -> Iterator[dict[str, Any]]:
+    """One row for each latency and each of its steps, which are in the line's order."""
+    longest = max(asked_of.values(), key=lambda steps: STEPS.index(STEP[steps[-1]]))
     with tempfile.TemporaryDirectory() as folder:
         replies = Path(folder) / "replies.json"
-        replies.write_text(json.dumps(asyncio.run(_learn(config, steps, Path(folder) / "learning"))), "utf-8")
-        for latency, suffix in LATENCIES.items():
+        replies.write_text(json.dumps(asyncio.run(_learn(config, longest, Path(folder) / "learning"))), "utf-8")
+        for latency, steps in asked_of.items():
+            suffix = LATENCIES[latency]
             with _serve(replies, latency) as url:
                 asked = config.model_copy(update={"provider": "openai", "model": "m@box"})
                 found = asyncio.run(_walk(asked, steps, Path(folder) / f"asking{suffix}", url))

@@ -21,6 +21,7 @@ from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Scenario
+from tests.bench.wide import measure_wide
 from tests.offline.questions import SEED
 from tests.trust.costs import read_children
 from tests.trust.posing import Spot, build, make_environment
@@ -40,6 +41,7 @@ def rows() -> Iterator[dict[str, Any]]:
     fair = third * (CALLS[2] / long), first * (CALLS[0] / short)
     what = f"replay and verdict of 120 calls, beside 30: {per_call}"
     yield {"id": "replay", "what": what, "measured": fair[0], "baseline": fair[1], "unit": "ms"}
+    yield from measure_wide()
 
 
 async def _replay_all() -> list[tuple[ScenarioCase, float]]:

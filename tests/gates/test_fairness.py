@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from envmill.errors import SettingsError
-from envmill.gates.reading.calibrations import FAIRNESS
+from envmill.gates.reading.calibrations import FAIRNESS, SHIPPED, read_cases
 from envmill.gates.reading.fairness import FairnessCount, count_outcomes, read_fairness_cases, try_fairness
-from envmill.gates.reading.mapping import REST, find_unfair, show_map
+from envmill.gates.reading.mapping import REST, ask_hint, ask_unasked, ask_unchecked, find_unfair, show_map
 from envmill.settings import Settings
 from flows.opening import open_judge
 from offline.opinions import map_request
@@ -96,3 +96,14 @@ def test_what_is_no_case_is_refused(tmp_path: Any) -> None:
     (tmp_path / "cases.jsonl").write_text("{}")
     with pytest.raises(SettingsError):
         read_fairness_cases(tmp_path / "cases.jsonl")
+
+
+def test_the_shipped_questions_are_worded_as_the_gate_words_them() -> None:
+    """A calibration holds for the question that is asked."""
+    words = {
+        "unasked": ask_unasked(""),
+        "unchecked": ask_unchecked("w", []).partition("'w'")[2],
+        "shows_way": ask_hint("w").partition("'w'")[2],
+    }
+    for case in read_cases(SHIPPED):
+        assert words.get(case.reason, "") in case.question

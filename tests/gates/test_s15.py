@@ -1,12 +1,13 @@
 """S15: what it must drop, and the near misses it must keep."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
 from envmill.gates import s15
-from envmill.gates.base import Finding
+from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.reading.known_values import KnownValues
 from schemas.environment import Call
 from tests.gates.cases import FIND, LIST, LOOK_UP, TOP_UP, Case, answer, ask, check, judge_cases
@@ -78,3 +79,20 @@ def test_s15(name: str) -> None:
 )
 def test_a_letter_is_said_where_it_is_no_word(letter: str, text: str, said: bool) -> None:
     assert s15.is_said(letter, KnownValues.of([text], 2026)) is said
+
+
+def test_the_question_is_the_same_in_whatever_order_a_state_holds_its_rows_and_fields() -> None:
+    """A stored scenario holds them in another order than its draft. Another question would be paid for again."""
+    posed = CASES["a twin"].posed
+    state = posed.scenario.initial_state
+    turned = {name: {key: dict(reversed(row.items())) for key, row in reversed(rows.items())} for name, rows in reversed(state.items())}
+    other = replace(posed, scenario=posed.scenario.model_copy(update={"initial_state": turned}))
+    questions: list[str] = []
+
+    async def look(subject: ScenarioCase, means: GateContext) -> Finding:
+        questions.append((await s15.check(subject, means)).question)
+        return await s15.check(other, means)
+
+    questions.append(judge_cases(look, {"one": Case(posed)})["one"].question)
+    assert questions[0]
+    assert len(set(questions)) == 1

@@ -90,6 +90,7 @@ CASES = {
     "a change that is to be refused, and is": Case(IDLE, reply(book("refuse", class_id="C4"))),
     "a change that is to be made, and is not": Case(IDLE, reply(*BOTH), "read_otherwise", "top_up"),
     "a change that is to be refused, and is made": Case(STUDIO, reply(top_up(), book("refuse")), "read_otherwise", "refuse"),
+    "a change that the person has to agree to first": Case(STUDIO, reply(top_up(), book("ask")), "two_readings", "ask the person first"),
     "two readings": Case(STUDIO, reply(*BOTH, readings=(pair("do", "do"),)), "two_readings", "C3"),
     "clear to the reader, and asked about": Case(ASKING, reply(*BOTH), "two_readings", "top_up(member_id"),
     "two readings on purpose": Case(ASKING, reply(OPEN, readings=(pair("do", "do"),))),

@@ -1,4 +1,5 @@
-"""`python -m tests.real_authors.fairness`: write the cases on which the map of gate S16 and its judge are calibrated.
+"""`python -m tests.real_authors.fairness`: write the cases on which the map of gate S16 and its judge are calibrated. With a file as its
+argument: write every recorded scenario to it as such a case, whole, with what is known to be unfair about it.
 
 fairness.toml, recorded scenarios ─► scenarios whose fairness is known ─► `data/calibration/fairness/cases.jsonl`: a mapper reads each
                                    └► questions with their answers ─────► `data/calibration/cases/s16-*.jsonl`: a judge reads each
@@ -10,24 +11,34 @@ reads, faults take turns.
 
 import asyncio
 import json
+import sys
 import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal, cast
 
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.reading.calibrations import FAIRNESS
 from envmill.gates.reading.evidence import describe_item
 from envmill.gates.reading.mapping import REST, ask_hint, ask_unasked, ask_unchecked, list_demands
+from envmill.kinds.terminal import SHELL
+from envmill.kinds.terminal.demands import render_demands
 from envmill.sandbox import Sandbox
+from envmill.sandbox.machines.exams import list_tests
+from envmill.sandbox.machines.files import FINAL
+from envmill.sandbox.machines.healthy import Healthy
 from envmill.settings import Settings
 from schemas.base import Json, canonical_json
 from schemas.fairness import Demand, FairnessCase, FairnessCode
 from schemas.seed import Brief
 from schemas.suspicion import SuspicionCase, SuspicionItem, ToolText
+from schemas.system import MachineState
 from tests.real_authors.cases import list_scenarios, write_cases
-from tests.real_authors.corpus import ROOT
+from tests.real_authors.corpus import ROOT, Item, list_items
+from tests.real_authors.outcomes import MACHINES
 from tests.real_authors.texts import say_parameters
 
 WRITTEN = ROOT / "fairness.toml"
@@ -158,7 +169,62 @@ async def make_cases() -> tuple[list[FairnessCase], list[SuspicionCase]]:
     return list(choose(varied)), list(list_questions(varied[:_MOST], written[:_MOST]))
 
 
+RECORDED: Mapping[str, FairnessCode] = {
+    "agentscaler/helpdesk_tickets_customers/0": "two_readings",
+    "awm/social_housing_allocation/0": "unchecked",
+    "awm/social_housing_allocation/1": "unchecked",
+    "endless_terminals/services/0": "shows_way",
+    "envscaler/harbor_pilot_dispatch/1": "two_readings",
+}
+"""What `expected.toml` says is unfair about recorded scenarios today. Two verifiers that asked for too much are derived otherwise now: the
+subjects of two tickets may be told as a count, and an optional text may hold anything."""
+
+
+def find_known(source: str) -> FairnessCode | Literal[""]:
+    return RECORDED.get(source) or ""
+
+
+def take_whole(source: str, posed: ScenarioCase) -> FairnessCase:
+    """As the gate shows it."""
+    demands = list_demands(posed)
+    item = describe_item(posed, " ".join(one.text for one in demands))
+    return FairnessCase(source=source, planted=find_known(source), truth="", item=item, date=posed.scenario.clock, demands=demands)
+
+
+def take_machine(item: Item) -> FairnessCase:
+    """A recorded errand, by its texts: no machine is built."""
+    errand, test = item.read("errand"), item.read("final_test")["source"]
+    state = MachineState.model_validate({"exam": FINAL, "breaks": [], "places": [], "health": dict.fromkeys(list_tests(test), "ill")})
+    healthy = cast(Healthy, SimpleNamespace(exams={FINAL: test}, system=None))
+    texts = [*render_demands(healthy, state)]
+    told = SuspicionItem(
+        brief=item.seed.brief.model_copy(update={"outline": None}),
+        name=item.id,
+        rules=[],
+        policy="",
+        tools=[ToolText(name=SHELL.name, description=SHELL.description, parameters=SHELL.parameters)],
+        request=errand["request"],
+        told=[],
+        path=[],
+        rows=[],
+        witness=[],
+    )
+    demands = [*(Demand(id=f"d{number}", text=text) for number, text in enumerate(texts, 1)), REST]
+    source = f"{item.id}/0"
+    return FairnessCase(source=source, planted=find_known(source), truth="", item=told, date=_DATE, demands=demands)
+
+
+async def list_recorded() -> list[FairnessCase]:
+    with tempfile.TemporaryDirectory() as home:
+        async with Sandbox.open(Settings.read({"ENVMILL_HOME": home})) as sandbox:
+            found = [take_whole(source, posed) async for source, posed in list_scenarios(GateContext(sandbox))]
+    return [*found, *(take_machine(item) for item in list_items() if item.recipe in MACHINES)]
+
+
 def main() -> None:
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text("".join(f"{one.model_dump_json()}\n" for one in asyncio.run(list_recorded())), encoding="utf-8")
+        return
     cases, questions = asyncio.run(make_cases())
     FAIRNESS.parent.mkdir(parents=True, exist_ok=True)
     FAIRNESS.write_text("".join(f"{one.model_dump_json()}\n" for one in cases), encoding="utf-8")

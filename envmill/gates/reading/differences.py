@@ -196,6 +196,8 @@ class _Comparison:
         does = {"refuse": "refuse it", "pass_on": "pass it on to somebody else", "ask": "ask the person first"}[pair.change.decision]
         told = _render(pair.call.name, pair.call.arguments)
         words = f"call {pair.place + 1}, {told}: by the words {pair.change.words!r} a reader would {does}"
+        if pair.change.decision == "ask":  # in the form `single` nobody answers
+            words += ", and the request does not answer it: say in it what the person would answer, or that they agree"
         question = f"By the request, the rules and the policy document, should the agent {does} instead of calling {told}?"
         code = "two_readings" if pair.change.decision == "ask" else "read_otherwise"
         return PathDisagreement(code, words, question, {"call": pair.place + 1, "reader": pair.change.decision})
@@ -281,7 +283,11 @@ class _Comparison:
         if not home:
             return canonical_json(value)[:_LONGEST]
         row = self._stock.rows[home][str(value)]
-        shown = ", ".join(f"{field} {one}" for field, one in row.items() if str(one) != str(value) and one not in ("", None)) if row else ""
+        shown = (
+            ", ".join(f"{field} {one}" for field, one in sorted(row.items()) if str(one) != str(value) and one not in ("", None))
+            if row
+            else ""
+        )
         return f"{value} ({shown})"[:_LONGEST]
 
     # Answers.

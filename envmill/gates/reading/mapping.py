@@ -93,7 +93,8 @@ def ask_unchecked(words: str, demands: Sequence[str]) -> str:
     listed = " ".join(f"({number}) {text}" for number, text in enumerate(demands, 1))
     return (
         f"Do the words {words!r} of the request wish for something, beyond a courtesy or a confirmation, that could be left undone or "
-        f"be done wrongly while all of the following still hold: {listed}"
+        "be done wrongly (what a rule or the policy document forbids, or leaves to somebody else, is rightly left undone) "
+        f"while all of the following still hold: {listed}"
     )
 
 
