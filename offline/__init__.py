@@ -200,14 +200,14 @@ def _write_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Sce
 
 
 def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
-    told, asked = _cut_offer(inputs), ChainInput.model_validate(inputs)
+    told, asked = cut_offer(inputs), ChainInput.model_validate(inputs)
     if not asked.binding or asked.sampled is None:
         return write_chain(_answer_scenario(told, domain, seed, sample), domain)
     return _follow_chain(told, asked.sampled, domain, seed, sample)
 
 
 def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
-    told, asked = _cut_offer(inputs), WalkInput.model_validate(inputs)
+    told, asked = cut_offer(inputs), WalkInput.model_validate(inputs)
     try:
         if not asked.binding or asked.sampled is None:
             walk = tuple(_list_tools(asked.sampled) if asked.sampled else ())
@@ -221,7 +221,7 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
 
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
-    told, asked = _cut_offer(inputs), TopologyInput.model_validate(inputs)
+    told, asked = cut_offer(inputs), TopologyInput.model_validate(inputs)
     steps = _list_tools(asked.sampled) if asked.sampled else []
     try:
         if asked.binding and asked.sampled is not None:
@@ -266,7 +266,7 @@ def _write_no_chain(words: str, domain: Domain) -> ChainReply:
     return ChainReply(initial_state={name: {} for name in domain.collections}, request=words, chain=Chain(sampler="author", nodes=[]))
 
 
-def _cut_offer(inputs: Json) -> Json:
+def cut_offer(inputs: Json) -> Json:
     """What is told apart from the chain that is offered: the same place has the same state, whatever is offered."""
     return {name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out")}
 

@@ -15,7 +15,7 @@ from envmill.runtime.results import is_reference
 from offline.article import name_one
 from offline.chaining import is_whole, list_touched, write_chain
 from offline.dice import make_dice
-from offline.domain import TODAY, Domain, OperationParameter
+from offline.domain import TODAY, Domain, OperationParameter, State
 from offline.scenario import plan_more, sample_more
 from offline.user import leave_vague, list_vague
 from offline.wording import WantedChange, capitalise, follow, list_facts, name_goal, render_phrase
@@ -76,8 +76,14 @@ def answer_reword(inputs: Json, domain: Domain, seed: int, sample: int) -> Contr
     dice = make_dice("reword", asked.operator, asked.request, seed, sample)
     case = RewordingCase(asked, domain, wishes, dice)
     # A wish about a record that the path makes can be told from its words alone, not from the path.
-    linked = any(is_reference(value) for wish in wishes for value in wish.arguments.values())
+    linked = any(_names_new_row(wish, case.state) for wish in wishes)
     return OPERATORS[asked.operator](case) if wishes and asked.polarity == "achieve" and not linked else case.same
+
+
+def _names_new_row(wish: WantedChange, state: State) -> bool:
+    """Whether it is about a row that is not there at the start: by reference, or by the id that it got when the path was played."""
+    rows = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row and each.name in wish.arguments]
+    return any(is_reference(value) or (isinstance(value, str) and value not in state[home]) for home, value in rows)
 
 
 def expand_goal(case: RewordingCase) -> RewordReply:

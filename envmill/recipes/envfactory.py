@@ -160,7 +160,7 @@ async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mo
         brief = replace(brief, offered=OfferedChain(drawn))
     inputs = TopologyInput.model_validate(describe_offer(brief))
     reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
-    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, reply.polarity, limit_written(brief.environment.brief))):
+    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

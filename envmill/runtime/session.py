@@ -70,8 +70,8 @@ class Session:
         try:
             found = self._load()
             self._interface.compile()
-            for name in self._interface.tools.keys() - self._interface.siblings.keys():
-                if not callable(getattr(found, name, None)):
+            for name in self._interface.tools:
+                if name not in self._interface.siblings and not callable(getattr(found, name, None)):
                     raise ProgramFault(f"Class {found.__name__} has no method for the tool {name!r}.")
         except ProgramFault:
             raise

@@ -162,7 +162,7 @@ async def _reword(
         return await ask_judge(found, posed, context, models)
 
     async def judge(changed: ScenarioReply, expanded: ScenarioReply | None) -> ScenarioVersion:
-        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain, changed.polarity)):
+        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain)):
             return refuse(changed, f"chain_{refused.code}", refused.words)
         posed = await execute(changed, place, context, models, expanded)
         if posed.draft is None:

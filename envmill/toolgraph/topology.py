@@ -4,7 +4,7 @@ tools with types ─► graph: names, tables ─► backward sampler ─► the 
 a chain that somebody wrote ──────────────────────────────────► the validator ─► nothing, or why it is refused
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from envmill.toolgraph.drawing import sample_chains
@@ -13,11 +13,10 @@ from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.sketching import ACTORS, sketch_environment
-from envmill.toolgraph.validity import WRITTEN, ChainLimits, find_faults, limit_written
+from envmill.toolgraph.validity import SETTLED, WRITTEN, ChainLimits, find_faults, limit_written
 from envmill.toolgraph.weaving import weave
 from schemas.chain import Chain
 from schemas.environment import Environment
-from schemas.scenario import LEFT_ALONE, Polarity
 
 CHAINS = 12
 """Chains of one environment, taken in turn."""
@@ -64,19 +63,16 @@ def _sample_chains(key: _Key) -> list[Chain]:
     return sample_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
 
 
-async def judge_chain(environment: Environment, chain: Chain, polarity: Polarity = "achieve") -> ChainRefusal | None:
+async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | None:
     """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
     if not all(tool.outputs for tool in environment.tools):
         return None
-    return find_chain_fault(await weave_environment(environment), chain, polarity, limit_written(environment.brief))
+    return find_chain_fault(await weave_environment(environment), chain, limit_written(environment.brief))
 
 
-def find_chain_fault(graph: ToolGraph, chain: Chain, polarity: Polarity = "achieve", limits: ChainLimits = WRITTEN) -> ChainRefusal | None:
-    """The first thing that the one validator finds; nothing for a chain that holds.
-
-    Lookups that show why a wish is left alone may stand apart: what would tie them is the call that must not be made.
-    """
-    faults = find_faults(graph, chain, replace(limits, apart=polarity in LEFT_ALONE))
+def find_chain_fault(graph: ToolGraph, chain: Chain, limits: ChainLimits = WRITTEN) -> ChainRefusal | None:
+    """Why a chain that an author wrote cannot be carried out; nothing for one that can. The tools decide what only names and types tell."""
+    faults = [fault for fault in find_faults(graph, chain, limits) if fault.code not in SETTLED]
     if not faults:
         return None
     told = [f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}" for fault in faults[:5]]

@@ -5,11 +5,11 @@ import pytest
 from offline.dice import make_dice
 from offline.domain import Domain, State
 from offline.population import populate
-from offline.rewording import OPERATORS, RewordingCase
+from offline.rewording import OPERATORS, RewordingCase, answer_reword
 from offline.wording import WantedChange
 from schemas.environment import Call
 from schemas.seed import Brief
-from schemas.typed_prompts import Operator, RewordInput
+from schemas.typed_prompts import Operator, RewordInput, RewordReply
 from tests.offline.questions import compose
 
 HIVES = compose("beekeeping_cooperative", 0)
@@ -68,3 +68,17 @@ def test_a_record_among_others_of_its_owner_is_told_by_its_standing() -> None:
         "ambiguity", f"Pay seat {place} for {title}.", [WantedChange(domain.operations["pay_seat"], {"seat_id": first})], domain, state
     )
     assert told == f"Pay the seat of {title} that is ordered."
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_wish_about_a_row_that_the_path_made_stays_in_its_words(operator: Operator) -> None:
+    """A chain that was carried out stands as calls, and a row that it made as the id that it got then."""
+    request = "Set up a hive and harvest it."
+    asked = RewordInput(
+        brief=Brief(theme=HIVES.theme, text=HIVES.text, number=0), name="", rules=[], tools=[], number=0, polarity="achieve", operator=operator,
+        method="", request=request, opening="", facts={}, hidden=[], goals=[], initial_state=STATE,
+        oracle=[Call(name=wish.operation.name, arguments=wish.arguments) for wish in wish_for("hive_made_then")],
+    )  # fmt: skip
+    told = answer_reword(asked.model_dump(mode="json"), HIVES, 0, 0)
+    assert isinstance(told, RewordReply)
+    assert told.request == request

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import permutations
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,7 +32,8 @@ from envmill.stages.generate import generate_draft
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import LOOP
 from envmill.toolgraph.topology import find_chain_fault, judge_chain, sample_for, weave_environment
-from schemas.chain import Chain, ChainStep, FromUser, Reason, Source
+from envmill.toolgraph.validity import WRITTEN, find_faults
+from schemas.chain import Chain, ChainStep, FromNode, FromUser, Reason, Source
 from schemas.environment import Blueprint, Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
@@ -127,16 +128,25 @@ async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built
     assert shared >= 4
 
 
-async def test_lookups_that_only_the_forbidden_call_would_tie_may_stand_apart(built: Environment) -> None:
+async def test_what_only_names_and_types_tell_is_left_to_the_tools(built: Environment) -> None:
+    """A request may want two things that have nothing to do with each other, and search for a value that bears another name."""
     graph = await weave_environment(built)
     lookups = [place for place, tool in enumerate(graph.tools) if tool.name.startswith("find_")]
-    tools = next(pair for pair in combinations(lookups, 2) if not graph.is_bound(*pair) and not graph.is_bound(*pair[::-1]))
-    said: dict[str, Source] = {"query": FromUser()}
-    chain = Chain(sampler="author", nodes=[ChainStep(id=f"s{tool}", tool=graph.tools[tool].name, arguments=said) for tool in tools])
-    assert (fault := find_chain_fault(graph, chain)) is not None
-    assert fault.code == "adrift"
-    assert find_chain_fault(graph, chain, "answer") is not None
-    assert find_chain_fault(graph, chain, "clarify") is None
+    first, then = next(pair for pair in permutations(lookups, 2) if not graph.is_bound(*pair) and not graph.is_bound(*pair[::-1]))
+    given = next(path for path in graph.parameters.out_by_path[first] if path.startswith("[]."))
+    said: Source = FromUser()
+    lookup = ChainStep(id="s1", tool=graph.tools[first].name, arguments={"query": said})
+    choice = Reason(id="r1", rule="choose", takes=[FromNode(node="s1", path=given)])
+    for argument, code in ((said, "adrift"), (FromNode(node="r1"), "another_entity")):
+        chain = Chain(
+            sampler="author", nodes=[lookup, choice, ChainStep(id="s2", tool=graph.tools[then].name, arguments={"query": argument})]
+        )
+        assert code in {fault.code for fault in find_faults(graph, chain, WRITTEN)}
+        assert find_chain_fault(graph, chain) is None
+    nowhere = FromNode(node="s1", path="[].nowhere")
+    lost = Chain(sampler="author", nodes=[lookup, ChainStep(id="s2", tool=graph.tools[then].name, arguments={"query": nowhere})])
+    assert (fault := find_chain_fault(graph, lost)) is not None
+    assert fault.code == "no_output"
 
 
 def list_tools(chain: Chain) -> set[str]:

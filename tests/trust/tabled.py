@@ -126,7 +126,7 @@ class Planted:
             return author.plant(prompt, self.kind, asked, SEED, 0)
         if self.prompt != "scenario" or prompt not in ("chain", "topology", "walk"):
             return None
-        told = {name: value for name, value in asked.items() if name != "sampled"}
+        told = author.cut_offer(asked)
         fault = author.plant("walk" if prompt == "walk" else "scenario", self.kind, told, SEED, 0)
         if fault is None or prompt == "walk":
             return fault

@@ -15,17 +15,13 @@ from envmill.toolgraph.evidence.tables import TableEvidence
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import KEY_OF
 from envmill.toolgraph.sketching import ACTORS, sketch_environment
-from envmill.toolgraph.validity import find_faults, limit_written
+from envmill.toolgraph.validity import SETTLED, find_faults, limit_written
 from envmill.toolgraph.weaving import weave
 from schemas.base import Json, is_array, is_object
 from schemas.chain import Chain
 from schemas.environment import Call, Environment
 from schemas.prompts import ScenarioReply
 from schemas.sketch import ToolSketch
-
-SETTLED = frozenset(("another_entity", "wrong_type", "not_linked", "many", "gone", "adrift", "idle"))
-"""What the validator concludes from names and types. Once a chain was carried out, the tools have answered: an id that names no such thing
-was refused, and a value that no call takes may be what the user is told."""
 
 
 @dataclass(frozen=True)

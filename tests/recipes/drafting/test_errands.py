@@ -10,6 +10,7 @@ import pytest
 
 from envmill.errors import BadReply
 from envmill.models.gateway import ModelSession
+from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.errands import (
@@ -189,8 +190,9 @@ def test_what_the_path_shows_says_whether_a_line_was_left(name: str) -> None:
 
 def read_example() -> ErrandsReply:
     """The example that the prompt shows."""
-    (shown,) = re.findall(r"^\{\"errands\".*$", PROMPT.text, re.MULTILINE)
-    return ErrandsReply.model_validate_json(shown)
+    read = parse_reply(PROMPT.text.partition("For example")[2].partition("\n## ")[0], ErrandsReply)
+    assert isinstance(read, ErrandsReply), read
+    return read
 
 
 async def test_the_prompts_own_example_stands() -> None:
