@@ -75,8 +75,8 @@ def test_a_wish_about_a_row_that_the_path_made_stays_in_its_words(operator: Oper
     """A chain that was carried out stands as calls, and a row that it made as the id that it got then."""
     request = "Set up a hive and harvest it."
     asked = RewordInput(
-        brief=Brief(theme=HIVES.theme, text=HIVES.text, number=0), name="", rules=[], tools=[], number=0, polarity="achieve", operator=operator,
-        method="", request=request, opening="", facts={}, hidden=[], goals=[], initial_state=STATE,
+        brief=Brief(theme=HIVES.theme, text=HIVES.text, number=0), name="", rules=[], tools=[], number=0, polarity="achieve",
+        operator=operator, method="", request=request, opening="", facts={}, hidden=[], goals=[], initial_state=STATE,
         oracle=[Call(name=wish.operation.name, arguments=wish.arguments) for wish in wish_for("hive_made_then")],
     )  # fmt: skip
     told = answer_reword(asked.model_dump(mode="json"), HIVES, 0, 0)
