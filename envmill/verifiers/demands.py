@@ -1,10 +1,11 @@
-"""A verifier in plain sentences, one a demand: what a reader is shown who shall say which words ask for it.
+"""A verifier in plain sentences, one for each demand. A reader is shown them and says which words of the request ask for each.
 
 goals, guards outside the frame, facts, procedure, columns that must hold a text ─► sentences, rows named by their labels
 """
 
 from collections.abc import Iterator, Sequence
 
+from envmill.verifiers.checks import MISSING, find_value
 from envmill.verifiers.pattern import EXEMPT, HOLES, ROW, Hole
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Scenario
@@ -43,7 +44,7 @@ def render_check(check: Check, state: dict[str, Json]) -> str:
     place = _render_place(check.path, state)
     if check.op == "absent":
         return f"{place} is deleted."
-    before = _find(state, check.path)
+    before = _find(check.path, state)
     was = f" (at the start {_render_value(before, state)})" if before is not None and not is_object(before) else ""
     return f"{place} is {_render_value(check.value, state)}{was}."
 
@@ -83,7 +84,7 @@ def _render_place(path: Sequence[str], state: dict[str, Json]) -> str:
     table, *rest = path
     if not rest:
         return table
-    row = _find(state, path[:2])
+    row = _find(path[:2], state)
     label = find_label(row)
     named = f"{table} {rest[0]}{f' ({label})' if label and label != rest[0] else ''}"
     return f"{'.'.join(rest[1:])} of {named}" if rest[1:] else named
@@ -133,9 +134,6 @@ def _find_row_label(key: str, state: dict[str, Json]) -> str:
     return next((label for rows in state.values() if is_object(rows) and key in rows and (label := find_label(rows[key]))), "")
 
 
-def _find(state: Json, path: Sequence[str]) -> Json:
-    for name in path:
-        if not is_object(state) or name not in state:
-            return None
-        state = state[name]
-    return state
+def _find(path: Sequence[str], state: dict[str, Json]) -> Json:
+    found = find_value(state, list(path))
+    return None if found is MISSING else found

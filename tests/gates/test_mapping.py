@@ -1,19 +1,15 @@
 """The map of gate S16: what is demanded in plain sentences, who asks for it, what is wished for and not checked, and what shows the way."""
 
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from envmill.errors import Outage
 from envmill.findings import pass_by
 from envmill.gates import s16
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.reading.evidence import describe_item
 from envmill.gates.reading.mapping import PROMPT, REST, list_demands, show_map
-from envmill.models.base import Completion, Request, Spent
-from envmill.models.parse import ParsedCompletion, parse_completion
 from envmill.models.session import ModelSession
 from envmill.sandbox import Sandbox
 from envmill.verifiers.demands import render_fact, render_step
@@ -21,6 +17,7 @@ from offline.opinions import map_request
 from schemas.fairness import MapperInput, MapperReply
 from schemas.scenario import CallPattern, Fact, Predicate
 from tests.gates.cases import SIXTY
+from tests.gates.doors import ReadersDoor
 from tests.gates.specimens import pose
 
 STUDIO = pose()
@@ -113,26 +110,8 @@ def test_a_step_is_a_sentence(step: Predicate, words: str) -> None:
     assert words in render_step(step, STUDIO.scenario.initial_state)
 
 
-class Door:
-    """Behind it sit a blind reader who finds nothing, and a mapper."""
-
-    seed = 1
-
-    def __init__(self, answer: str) -> None:
-        self._answer, self.asked = answer, list[Request]()
-
-    def provider_of(self, role: str) -> Any:
-        return SimpleNamespace(name="scripted", model="judge-1")
-
-    async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:
-        self.asked.append(request)
-        if request.prompt.name == "reader":
-            raise Outage("the reader is out")
-        return parse_completion(Completion(self._answer), MapperReply)
-
-
 async def look(reply: MapperReply, sandbox: Sandbox, fairness: bool = True) -> tuple[Finding, list[str]]:
-    door = Door(reply.model_dump_json())
+    door = ReadersDoor({"mapper": (reply.model_dump_json(), MapperReply)})
     means = GateContext(sandbox, ModelSession(door, "scenarios-verify", STUDIO.scenario.id), fairness=fairness)
     return await s16.check(STUDIO, means), [request.prompt.name for request in door.asked]
 

@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from envmill.errors import Outage
 from envmill.gates import GATES, s16
 from envmill.gates.base import Finding, GateContext, ScenarioCase, doubt
 from envmill.gates.reading.evidence import describe
-from envmill.models.base import Completion, Request, Spent
+from envmill.models.base import Request
 from envmill.models.lint import lint
-from envmill.models.parse import ParsedCompletion, parse_completion
 from envmill.models.session import ModelSession
 from envmill.models.showing import show_request
 from envmill.sandbox import Sandbox
@@ -22,6 +19,7 @@ from schemas.reading import ReaderInput, ReaderReply
 from schemas.scenario import Scenario, Verifier
 from tests.gates.cases import ANY_BOOKING, FIND, LIST, SIXTY, answer, judge_cases, loose
 from tests.gates.cases import Case as Judged
+from tests.gates.doors import ReadersDoor
 from tests.gates.specimens import pose
 from tests.gates.specimens.studio import STATE
 
@@ -129,26 +127,8 @@ def test_the_question_does_not_tell_which_candidate_is_ours() -> None:
     assert s16.GATE not in question
 
 
-class Door:
-    """Behind it sits one reader."""
-
-    seed = 1
-
-    def __init__(self, answer: str) -> None:
-        self._answer, self.asked = answer, list[Request]()
-
-    def provider_of(self, role: str) -> Any:
-        return SimpleNamespace(name="scripted", model="judge-1")
-
-    async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:
-        self.asked.append(request)
-        if not self._answer:
-            raise Outage("nobody is there")
-        return parse_completion(Completion(self._answer), ReaderReply)
-
-
 async def look(said: str, sandbox: Sandbox) -> tuple[Finding, list[Request]]:
-    door = Door(said)
+    door = ReadersDoor({"reader": (said, ReaderReply)} if said else {})
     means = GateContext(sandbox, ModelSession(door, "scenarios-verify", STUDIO.scenario.id), fairness=False)
     return await s16.check(STUDIO, means), door.asked
 

@@ -1,4 +1,4 @@
-"""What is demanded of a machine, for a reader: each test of the file that is asked, with the constants and functions it uses."""
+"""Demands of a machine for a reader: each test that is run at the end, with the constants and functions it uses."""
 
 import ast
 from collections.abc import Iterator
