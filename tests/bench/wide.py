@@ -28,7 +28,7 @@ from tests.trust.posing import Spot, find_clean, make_environment
 
 VISIBLE = (20, 60, 150)
 THEME = "tool_lending"
-ROUNDS, SESSIONS, CALLS = 9, 20, 2000
+ROUNDS, SESSIONS, CALLS = 5, 100, 20_000
 """Rounds that a median is taken of; sessions of a round, and calls: the jail's processor time comes in steps of 10 ms."""
 
 
